@@ -1,0 +1,176 @@
+"""The card as it travels: ``application/vnd.nbtools.call.v1+json``.
+
+One frozen model a block; every renderer (the JupyterLab extension, the script-free HTML, the plain text) draws from these and computes
+nothing of its own.  ``labextension/src/wire.ts`` is generated from this file.  Lines are 1-based, paths relative to the workspace,
+times in seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MIME = "application/vnd.nbtools.call.v1+json"
+
+Span = tuple[str, str]
+"""Text and its space-separated style words.
+
+Syntax: ``k`` keyword, ``s`` string, ``c`` comment, ``n`` number, ``d`` definition, ``b`` builtin.  Changes inside a line: ``mark``.
+A search hit: ``hit``.  A hidden or bidirectional character made visible: ``hidden``.  Something to be wary of: ``warn``.
+Terminal: ``bold dim italic underline strike``, ``fg0`` … ``fg15`` and ``bg0`` … ``bg15``, ``fg#rrggbb``, ``bg#rrggbb``.
+"""
+
+State = Literal["validating", "scheduled", "awaiting_approval", "executing", "success", "error", "cancelled"]
+
+
+class Wire(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Line(Wire):
+    """One line of one side of a diff."""
+
+    number: int
+    spans: tuple[Span, ...]
+
+
+class Row(Wire):
+    """One row of a side-by-side diff.  Both sides and not changed: context.  One side only: added or removed."""
+
+    old: Line | None
+    new: Line | None
+    changed: bool
+
+
+class Hunk(Wire):
+    """A stretch of rows.  ``folded`` hunks are unchanged and stand behind one quiet line; ``hidden`` counts lines that are not sent."""
+
+    rows: tuple[Row, ...]
+    folded: bool = False
+    hidden: int = 0
+
+
+class DiffBlock(Wire):
+    type: Literal["diff"] = "diff"
+    path: str
+    added: int
+    removed: int
+    hunks: tuple[Hunk, ...]
+    created: bool = False
+
+
+class CommandPart(Wire):
+    """One simple command of a command line: the operator that joins it to the one before, its text, what is worth knowing of it."""
+
+    operator: str
+    spans: tuple[Span, ...]
+    note: str = ""
+    warning: bool = False
+
+
+class CommandBlock(Wire):
+    type: Literal["command"] = "command"
+    parts: tuple[CommandPart, ...]
+
+
+class OutputBlock(Wire):
+    """The tail of a terminal's output, rendered: carriage returns and colours are done."""
+
+    type: Literal["output"] = "output"
+    lines: tuple[tuple[Span, ...], ...]
+    earlier: int = 0
+    """Lines before the first one shown."""
+    full_output: str = ""
+    """Path of the file with everything, when there is one."""
+
+
+class MatchLine(Wire):
+    number: int
+    spans: tuple[Span, ...]
+    context: bool = False
+
+
+class MatchGroup(Wire):
+    path: str
+    lines: tuple[MatchLine, ...]
+
+
+class MatchesBlock(Wire):
+    type: Literal["matches"] = "matches"
+    groups: tuple[MatchGroup, ...]
+    more: str = ""
+    """What was left out, and how to see it."""
+
+
+class ListingEntry(Wire):
+    path: str
+    folder: bool = False
+    size: int | None = None
+
+
+class ListingBlock(Wire):
+    type: Literal["listing"] = "listing"
+    entries: tuple[ListingEntry, ...]
+    more: str = ""
+
+
+class CodeBlock(Wire):
+    """Part of a file, syntax-coloured; ``start`` is the number of its first line."""
+
+    type: Literal["code"] = "code"
+    path: str
+    start: int
+    lines: tuple[tuple[Span, ...], ...]
+    more: str = ""
+
+
+class TextBlock(Wire):
+    type: Literal["text"] = "text"
+    text: str
+    tone: Literal["plain", "quiet", "error"] = "plain"
+    markdown: bool = False
+
+
+Block = Annotated[
+    DiffBlock | CommandBlock | OutputBlock | MatchesBlock | ListingBlock | CodeBlock | TextBlock,
+    Field(discriminator="type"),
+]
+
+
+class Place(Wire):
+    """A file, and a line in it, that a click opens."""
+
+    path: str
+    line: int | None = None
+
+
+class Card(Wire):
+    """A call in one of its states, ready to be drawn: a head, a body of blocks, a foot."""
+
+    id: str
+    state: State
+    tool: str
+    icon: str
+    """One of ``Icon``'s values."""
+    subject: str
+    """The call's object in one line: a path, a pattern, a command."""
+    added: int = 0
+    removed: int = 0
+    status: str
+    """The state in words: ``Needs your answer``, ``Running``, ``3 matches in 2 files``, ``Text not found``."""
+    detail: str = ""
+    """What stands quietly beside the status: time, counts."""
+    blocks: tuple[Block, ...] = ()
+    folded: bool = False
+    """Whether the body is closed until it is asked for; ``unfold`` names the link that opens it."""
+    unfold: str = ""
+    record: str = ""
+    """Who decided what, when, by which rule."""
+    note: str = ""
+    """A quiet word at the foot's right end: why it asks, when it ends."""
+    places: tuple[Place, ...] = ()
+    root: str = "."
+    """The workspace as seen from the notebook's folder; joined before a place's path."""
+    cancellable: bool = False
+    """Whether a Cancel button makes sense; it sends ``{"cancel": id}`` on the comm target ``nbtools``."""
