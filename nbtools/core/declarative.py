@@ -1,0 +1,121 @@
+"""Base classes that save typing: a tool whose parameters are a pydantic model or a JSON Schema."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from nbtools.core import parameters
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.result import ToolResult, failed
+from nbtools.core.tool import Icon, Kind, ToolInvocation, UpdateOutput
+
+P = TypeVar("P")
+
+_ICONS = {
+    Kind.READ: Icon.FILE_SEARCH,
+    Kind.EDIT: Icon.PENCIL,
+    Kind.DELETE: Icon.PENCIL,
+    Kind.MOVE: Icon.FOLDER,
+    Kind.SEARCH: Icon.REGEX,
+    Kind.EXECUTE: Icon.TERMINAL,
+    Kind.THINK: Icon.LIGHT_BULB,
+    Kind.FETCH: Icon.GLOBE,
+    Kind.OTHER: Icon.HAMMER,
+}
+
+
+class DeclarativeTool(ABC, Generic[P]):
+    """A tool that keeps proving apart from acting.  The attributes are those of ``ToolBuilder``; a subclass sets them on the class."""
+
+    name: str
+    display_name: str
+    description: str
+    kind: Kind = Kind.OTHER
+    icon: Icon = Icon.HAMMER
+    is_output_markdown: bool = False
+    can_update_output: bool = False
+    asks: bool | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__ and "icon" not in cls.__dict__:
+            cls.icon = _ICONS[cls.kind]
+        if "name" in cls.__dict__ and "display_name" not in cls.__dict__:
+            cls.display_name = cls.name
+
+    @property
+    @abstractmethod
+    def schema(self) -> dict[str, Any]:
+        """The function declaration: ``name``, ``description``, ``parameters`` (JSON Schema)."""
+
+    @abstractmethod
+    def build(self, params: Mapping[str, Any]) -> ToolInvocation[P]:
+        """Raises ``ToolFailure`` in one clear line when the parameters will not do."""
+
+    async def build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
+        """Raises ``ToolFailure``; asks nobody."""
+        return await self.build(params).execute(update_output)
+
+    def silent_build(self, params: Mapping[str, Any]) -> ToolInvocation[P] | ToolError:
+        """Like ``build``, with the failure as a value."""
+        try:
+            return self.build(params)
+        except ToolFailure as failure:
+            return failure.error
+
+    async def validate_build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
+        """Never raises: bad parameters and failures of any kind are results.  Asks nobody."""
+        invocation = self.silent_build(params)
+        if isinstance(invocation, ToolError):
+            return failed(invocation)
+        try:
+            return await invocation.execute(update_output)
+        except ToolFailure as failure:
+            return failed(failure.error)
+        except Exception as bug:  # noqa: BLE001 - the promise of this method
+            return failed(ToolError(ErrorCode.EXECUTION_FAILED, f"{self.name} failed: {bug!r}"))
+
+
+class BaseDeclarativeTool(DeclarativeTool[P]):
+    """Validates against ``parameters`` and leaves the making of an invocation to the subclass.
+
+    ``parameters`` is a pydantic model class (``P`` is then that model) or a JSON Schema (``P`` is then a mapping).
+    """
+
+    parameters: type[BaseModel] | Mapping[str, Any]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description, "parameters": parameters.schema_of(self.parameters)}
+
+    def build(self, params: Mapping[str, Any]) -> ToolInvocation[P]:
+        checked = self.validate_tool_params(params)
+        problem = self.validate_tool_param_values(checked)
+        if problem is not None:
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problem)
+        return self.create_invocation(checked)
+
+    def validate_tool_params(self, params: Mapping[str, Any]) -> P:
+        """The checked parameters.  Raises ``ToolFailure`` with every problem in one line."""
+        model = self.parameters
+        if isinstance(model, type):
+            try:
+                return model.__pydantic_validator__.validate_python(params)  # type: ignore[return-value]
+            except ValidationError as error:
+                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, parameters.explain(self.name, model, error)) from None
+        return parameters.check_against_schema(self.name, model, params)  # type: ignore[return-value]
+
+    def validate_tool_param_values(self, params: P) -> str | None:
+        """What is wrong with parameters of the right types, or None."""
+        return None
+
+    @abstractmethod
+    def create_invocation(self, params: P) -> ToolInvocation[P]:
+        """May raise ``ToolFailure``."""
+
+
+AnyDeclarativeTool: TypeAlias = DeclarativeTool[Any]

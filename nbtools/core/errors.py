@@ -1,0 +1,131 @@
+"""What can go wrong, and whom it concerns.
+
+::
+
+    NbtoolsError               catch this to catch everything that nbtools raises on purpose
+     ├─ ToolFailure            a call did not work; the caller can mend it.  Inside a tool: raise it, it becomes a result
+     ├─ PolicyError            a rule cannot be read
+     └─ SessionError           a session was built or used wrongly (closed, unknown dialect)
+
+Every other exception out of a tool is a bug in that tool and is reported as such (``unhandled_exception``).
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ErrorCode(StrEnum):
+    """The closed list of reasons a call can fail for; the values are Gemini CLI's, and the last five are ours."""
+
+    POLICY_VIOLATION = "policy_violation"
+    INVALID_TOOL_PARAMS = "invalid_tool_params"
+    UNKNOWN = "unknown"
+    UNHANDLED_EXCEPTION = "unhandled_exception"
+    TOOL_NOT_REGISTERED = "tool_not_registered"
+    EXECUTION_FAILED = "execution_failed"
+    FILE_NOT_FOUND = "file_not_found"
+    FILE_WRITE_FAILURE = "file_write_failure"
+    READ_CONTENT_FAILURE = "read_content_failure"
+    ATTEMPT_TO_CREATE_EXISTING_FILE = "attempt_to_create_existing_file"
+    FILE_TOO_LARGE = "file_too_large"
+    PERMISSION_DENIED = "permission_denied"
+    NO_SPACE_LEFT = "no_space_left"
+    TARGET_IS_DIRECTORY = "target_is_directory"
+    PATH_NOT_IN_WORKSPACE = "path_not_in_workspace"
+    SEARCH_PATH_NOT_FOUND = "search_path_not_found"
+    SEARCH_PATH_NOT_A_DIRECTORY = "search_path_not_a_directory"
+    EDIT_PREPARATION_FAILURE = "edit_preparation_failure"
+    EDIT_NO_OCCURRENCE_FOUND = "edit_no_occurrence_found"
+    EDIT_EXPECTED_OCCURRENCE_MISMATCH = "edit_expected_occurrence_mismatch"
+    EDIT_NO_CHANGE = "edit_no_change"
+    EDIT_NO_CHANGE_LLM_JUDGEMENT = "edit_no_change_llm_judgement"
+    GLOB_EXECUTION_ERROR = "glob_execution_error"
+    GREP_EXECUTION_ERROR = "grep_execution_error"
+    LS_EXECUTION_ERROR = "ls_execution_error"
+    PATH_IS_NOT_A_DIRECTORY = "path_is_not_a_directory"
+    MCP_TOOL_ERROR = "mcp_tool_error"
+    MCP_RESOURCE_NOT_FOUND = "mcp_resource_not_found"
+    MEMORY_TOOL_EXECUTION_ERROR = "memory_tool_execution_error"
+    READ_MANY_FILES_SEARCH_ERROR = "read_many_files_search_error"
+    SHELL_EXECUTE_ERROR = "shell_execute_error"
+    SANDBOX_EXPANSION_REQUIRED = "sandbox_expansion_required"
+    DISCOVERED_TOOL_EXECUTION_ERROR = "discovered_tool_execution_error"
+    WEB_FETCH_NO_URL_IN_PROMPT = "web_fetch_no_url_in_prompt"
+    WEB_FETCH_FALLBACK_FAILED = "web_fetch_fallback_failed"
+    WEB_FETCH_PROCESSING_ERROR = "web_fetch_processing_error"
+    WEB_SEARCH_FAILED = "web_search_failed"
+    STOP_EXECUTION = "stop_execution"
+    CONFIRMATION_REQUIRED = "confirmation_required"
+    CONFIRMATION_DENIED = "confirmation_denied"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolError:
+    """Why a call failed: a code to branch on and a message that says what to do next."""
+
+    code: ErrorCode
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class NbtoolsError(Exception):
+    """The root of everything that nbtools raises on purpose."""
+
+
+class ToolFailure(NbtoolsError):
+    """A call did not work and the caller can mend it.  ``tools.…`` raises it; a magic shows it; ``Session.call`` returns it as a result."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    @property
+    def error(self) -> ToolError:
+        """The same as a value."""
+        return ToolError(self.code, self.message)
+
+
+class PolicyError(NbtoolsError):
+    """A rule or a mode cannot be read; the message names the part and shows one that works."""
+
+
+class SessionError(NbtoolsError):
+    """A session was built or used wrongly."""
+
+
+_BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {
+    errno.ENOENT: (ErrorCode.FILE_NOT_FOUND, "there is no such file or folder"),
+    errno.EACCES: (ErrorCode.PERMISSION_DENIED, "permission denied; check the owner and mode of the file and its folder"),
+    errno.EPERM: (ErrorCode.PERMISSION_DENIED, "the operation is not permitted here"),
+    errno.EROFS: (ErrorCode.PERMISSION_DENIED, "the file system is read-only"),
+    errno.ENOSPC: (ErrorCode.NO_SPACE_LEFT, "no space is left on the disk; free some and call again"),
+    errno.EDQUOT: (ErrorCode.NO_SPACE_LEFT, "the disk quota is used up; free some space and call again"),
+    errno.EISDIR: (ErrorCode.TARGET_IS_DIRECTORY, "it is a folder, not a file"),
+    errno.ENOTDIR: (ErrorCode.PATH_IS_NOT_A_DIRECTORY, "a part of the path is a file, not a folder"),
+    errno.ELOOP: (ErrorCode.PATH_NOT_IN_WORKSPACE, "its links go round in a circle"),
+    errno.ENAMETOOLONG: (ErrorCode.INVALID_TOOL_PARAMS, "the name is too long for this file system"),
+    errno.EFBIG: (ErrorCode.FILE_TOO_LARGE, "the file is too large for this file system"),
+    errno.EMFILE: (ErrorCode.EXECUTION_FAILED, "too many files are open in this process"),
+    errno.ENFILE: (ErrorCode.EXECUTION_FAILED, "too many files are open on this machine"),
+    errno.ETXTBSY: (ErrorCode.FILE_WRITE_FAILURE, "the file is a program that runs just now"),
+    errno.EEXIST: (ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE, "it exists already"),
+    errno.ENOTEMPTY: (ErrorCode.EXECUTION_FAILED, "the folder is not empty"),
+    errno.ENXIO: (ErrorCode.READ_CONTENT_FAILURE, "it is a device, a socket or a pipe, not a file"),
+    errno.EIO: (ErrorCode.READ_CONTENT_FAILURE, "the disk reports an input/output error"),
+    errno.E2BIG: (ErrorCode.SHELL_EXECUTE_ERROR, "the command line is longer than the system allows"),
+}
+
+
+def from_os_error(error: OSError, subject: str, otherwise: ErrorCode = ErrorCode.EXECUTION_FAILED) -> ToolFailure:
+    """The one door through which the system's errors become ours; ``subject`` is the path or command as the caller wrote it."""
+    code, why = _BY_ERRNO.get(error.errno or 0, (otherwise, error.strerror or str(error)))
+    return ToolFailure(code, f"{subject}: {why}.")

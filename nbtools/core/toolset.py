@@ -1,0 +1,109 @@
+"""Collections of tools: an immutable ``Toolset`` to compose, and the session's mutable ``ToolRegistry``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.parameters import did_you_mean
+from nbtools.core.tool import AnyToolBuilder, is_tool
+
+
+class RenamedTool:
+    """A tool under another name; everything else, optional abilities included, is the tool's own."""
+
+    def __init__(self, tool: AnyToolBuilder, name: str) -> None:
+        self._tool = tool
+        self.name = name
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {**self._tool.schema, "name": self.name}
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._tool, attribute)
+
+
+class Toolset(Mapping[str, AnyToolBuilder]):
+    """Tools by name; every operation gives a new one.
+
+    >>> both = mine | theirs.prefixed("lab_")      # the right side wins a name
+    >>> readers = both.only("read", "grep")
+    """
+
+    __slots__ = ("_tools",)
+
+    def __init__(self, tools: Iterable[AnyToolBuilder] = ()) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    def __getitem__(self, name: str) -> AnyToolBuilder:
+        return self._tools[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __or__(self, other: Mapping[str, AnyToolBuilder]) -> Toolset:
+        return Toolset([*self.values(), *other.values()])
+
+    def __repr__(self) -> str:
+        return f"Toolset({', '.join(self)})"
+
+    def only(self, *names: str) -> Toolset:
+        """Those named.  Raises ``KeyError`` for a name that is not there."""
+        return Toolset(self[name] for name in names)
+
+    def without(self, *names: str) -> Toolset:
+        return self.where(lambda tool: tool.name not in names)
+
+    def where(self, keep: Callable[[AnyToolBuilder], bool]) -> Toolset:
+        return Toolset(tool for tool in self.values() if keep(tool))
+
+    def prefixed(self, prefix: str) -> Toolset:
+        return Toolset(cast(AnyToolBuilder, RenamedTool(tool, prefix + tool.name)) for tool in self.values())
+
+
+class ToolRegistry:
+    """The tools of one session, by canonical name, in the order they came."""
+
+    def __init__(self, tools: Iterable[AnyToolBuilder] = ()) -> None:
+        self._tools: dict[str, AnyToolBuilder] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[AnyToolBuilder]:
+        return iter(tuple(self._tools.values()))
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def find(self, name: str) -> AnyToolBuilder | None:
+        return self._tools.get(name)
+
+    def get(self, name: str) -> AnyToolBuilder:
+        """Raises ``ToolFailure`` (``tool_not_registered``) that names the nearest."""
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self._tools)}")
+        return tool
+
+    def register(self, tool: AnyToolBuilder) -> None:
+        """Adds a tool; one of the same name gives way.  Raises ``TypeError`` for what is no tool."""
+        if not is_tool(tool):
+            raise TypeError(f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with @tool to make one.")
+        self._tools[tool.name] = tool
+
+    def unregister(self, name: str) -> AnyToolBuilder:
+        """Takes a tool out and returns it.  Raises ``ToolFailure`` when it is not there."""
+        tool = self.get(name)
+        del self._tools[name]
+        return tool
