@@ -1,0 +1,115 @@
+import { NotebookActions, type INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
+import { keyAction } from './keys.js';
+
+const QUESTION = '.nbtools-asking';
+const SAFE = '.nbtools-cancel';
+const FIELD = 'input, textarea, select, [contenteditable="true"]';
+/** The stylesheet starts this animation on a question's safe button, which tells us that it came into view. */
+const APPEARS = 'nbtools-appears';
+/** Milliseconds in which a key in flight must not answer a question that just took the focus. */
+const GRACE = 500;
+/** Milliseconds to wait for an answered question to go away. */
+const PATIENCE = 5000;
+
+/** Brings the focus to a question and its keys to its buttons; ipywidgets draws it. */
+export class QuestionKeys {
+  private readonly seen = new WeakSet<Element>();
+  private typed = 0;
+  private ran = 0;
+  private focused = -GRACE;
+
+  constructor(private readonly notebooks: INotebookTracker) {}
+
+  /** Listens before Jupyter's own shortcuts, which would take the keys for the notebook. */
+  listen(): void {
+    window.addEventListener('keydown', event => this.onKey(event), true);
+    document.addEventListener('animationstart', event => this.onAppear(event));
+    document.addEventListener('click', event => this.onClick(event));
+    NotebookActions.executionScheduled.connect(() => (this.ran = performance.now()));
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const target = event.target as Element;
+    if (target.closest?.(FIELD)) {
+      this.noteTyping(event);
+      return;
+    }
+    const question = target.closest?.<HTMLElement>(QUESTION);
+    if (question) {
+      this.answer(event, question);
+    } else if (target.closest?.('.nbtools-card button') && (event.key === 'Enter' || event.key === ' ')) {
+      event.stopImmediatePropagation();
+    }
+  }
+
+  private noteTyping(event: KeyboardEvent): void {
+    const runs = event.key === 'Enter' && (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey);
+    if (!runs && (event.key.length === 1 || event.key === 'Enter' || event.key === 'Backspace')) {
+      this.typed = performance.now();
+    }
+  }
+
+  private answer(event: KeyboardEvent, question: HTMLElement): void {
+    const modified = event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key.length > 1);
+    const action = keyAction({ key: event.key, repeat: event.repeat, modified }, performance.now() - this.focused < GRACE);
+    if (action === 'pass') {
+      return;
+    }
+    event.stopImmediatePropagation();
+    if (action !== 'native') {
+      event.preventDefault();
+    }
+    if (typeof action === 'object') {
+      question.querySelector<HTMLButtonElement>(`button.${action.press}`)?.click();
+    }
+  }
+
+  private onAppear(event: AnimationEvent): void {
+    const safe = event.target as HTMLElement;
+    if (event.animationName !== APPEARS || this.seen.has(safe)) {
+      return;
+    }
+    this.seen.add(safe);
+    if (this.mayTakeFocus(safe)) {
+      this.focus(safe);
+    }
+  }
+
+  /** Whether the person looks at this notebook, waits for it, and has typed nothing since the last cell was run. */
+  private mayTakeFocus(safe: HTMLElement): boolean {
+    const panel = this.notebooks.currentWidget;
+    const active = document.activeElement;
+    const elsewhere = active !== null && active !== document.body && !panel?.node.contains(active);
+    return panel?.node.contains(safe) === true && !elsewhere && !active?.closest(QUESTION) && this.typed <= this.ran;
+  }
+
+  private focus(button: HTMLElement): void {
+    this.focused = performance.now();
+    button.focus();
+  }
+
+  /** After an answer the focus goes to the next question, or back to the notebook, instead of being lost with the button. */
+  private onClick(event: MouseEvent): void {
+    const question = (event.target as Element).closest?.(QUESTION);
+    const panel = question && this.notebooks.find(notebook => notebook.node.contains(question));
+    if (!panel) {
+      return;
+    }
+    const observer = new MutationObserver(() => {
+      if (!question.isConnected) {
+        observer.disconnect();
+        this.goOn(panel);
+      }
+    });
+    observer.observe(panel.node, { childList: true, subtree: true });
+    window.setTimeout(() => observer.disconnect(), PATIENCE);
+  }
+
+  private goOn(panel: NotebookPanel): void {
+    if (document.activeElement !== document.body) {
+      return;
+    }
+    const next = panel.node.querySelector<HTMLElement>(`${QUESTION} ${SAFE}`);
+    next ? this.focus(next) : panel.content.node.focus();
+  }
+}

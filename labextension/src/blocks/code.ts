@@ -1,0 +1,30 @@
+import { element } from '../element.js';
+import { drawSpans } from '../spans.js';
+import type { Surroundings } from '../tokens.js';
+import type { CodeBlock } from '../wire.js';
+import { moreLine, placeLink, scrollBox, type BlockView } from './block.js';
+
+/** Part of a file with its line numbers, each of which opens the file there. */
+export class CodeView implements BlockView<CodeBlock> {
+  readonly node = element('div', 'nbtools-code');
+  private readonly box: HTMLElement;
+
+  constructor(private readonly around: Surroundings) {
+    this.box = scrollBox('nbtools-listed', '');
+    this.node.append(this.box);
+  }
+
+  update(block: CodeBlock): void {
+    this.box.setAttribute('aria-label', block.path);
+    this.box.replaceChildren(...block.lines.map((spans, i) => this.drawLine(block, spans, block.start + i)));
+    const more = moreLine(block.more);
+    this.node.replaceChildren(this.box, ...(more ? [more] : []));
+  }
+
+  private drawLine(block: CodeBlock, spans: CodeBlock['lines'][number], line: number): HTMLElement {
+    const number = placeLink(this.around, String(line), block.path, line);
+    number.tabIndex = -1;
+    number.classList.add('nbtools-number');
+    return element('div', 'nbtools-line', number, element('code', '', ...drawSpans(spans)));
+  }
+}

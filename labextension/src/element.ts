@@ -1,0 +1,29 @@
+type Child = Node | string;
+
+/** A new element with a class and children; strings become text, never markup. */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  className = '',
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.append(...children);
+  return node;
+}
+
+/** A quiet button that looks like a link. */
+export function linkButton(label: string, run: () => void, title = ''): HTMLButtonElement {
+  const button = element('button', 'nbtools-link', label);
+  button.type = 'button';
+  button.title = title;
+  button.addEventListener('click', run);
+  return button;
+}
+
+/** Changes a node's text only where it differs, so that a selection and a screen reader are left in peace. */
+export function setText(node: HTMLElement, text: string): void {
+  if (node.textContent !== text) {
+    node.textContent = text;
+  }
+}

@@ -1,0 +1,34 @@
+import { LabIcon } from '@jupyterlab/ui-components';
+
+/** Sixteen units wide, drawn in strokes of the text's colour. */
+const STROKES: Record<string, string> = {
+  pencil: 'M11 2.5l2.5 2.5L6 12.5l-3.2.7.7-3.2z',
+  terminal: 'M2.5 4l4 4-4 4M8.5 12.5h5',
+  regex: 'M7 11.5a4.5 4.5 0 1 1 0-9 4.5 4.5 0 0 1 0 9zM10.3 10.3l3.2 3.2',
+  fileSearch: 'M9 2H3.5v12H7M9 2l3.5 3.5M9 2v3.5h3.5V7M10 13a2 2 0 1 1 0-4 2 2 0 0 1 0 4zM11.5 12.5L13.5 14.5',
+  file: 'M9 2H3.5v12h9V5.5zM9 2v3.5h3.5',
+  folder: 'M2 4h4.5L8 5.5h6v7.5H2z',
+  globe: 'M8 14A6 6 0 1 1 8 2a6 6 0 0 1 0 12zM2 8h12M8 2c4 4 4 8 0 12M8 2c-4 4-4 8 0 12',
+  hammer: 'M9.5 3.5l3 3M3 13l6.5-6.5M6.5 3.5c1.5-1.5 3.5-1.5 5 0l2 2-2 2-5-4z',
+  lightBulb: 'M6 11.5c0-2-2-2.5-2-5a4 4 0 0 1 8 0c0 2.5-2 3-2 5zM6.5 14h3'
+};
+
+const ICONS = new Map(
+  Object.entries(STROKES).map(([name, path]) => [
+    name,
+    new LabIcon({
+      name: `nbtools-agent:${name}`,
+      svgstr:
+        '<svg xmlns="http://www.w3.org/2000/svg" width="14" height="14" viewBox="0 0 16 16" fill="none" stroke="currentColor" ' +
+        `stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round"><path d="${path}"/></svg>`
+    })
+  ])
+);
+
+/** The drawing of one of the wire's icon names; an unknown name gets the hammer, every tool's sign. */
+export function icon(name: string): HTMLElement {
+  const known = ICONS.get(name) ?? ICONS.get('hammer')!;
+  const node = known.element({ tag: 'span', className: 'nbtools-icon' });
+  node.setAttribute('aria-hidden', 'true');
+  return node;
+}

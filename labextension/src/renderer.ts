@@ -1,0 +1,104 @@
+import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+import { CardView } from './card.js';
+import { element } from './element.js';
+import { locate } from './path.js';
+import type { ICallCanceller, IFileOpener, Surroundings } from './tokens.js';
+import { isCard, MIME, type Card } from './wire.js';
+
+/** Before text/html (50), so that a bundle that has both is drawn as a card. */
+const RANK = 40;
+
+/** What the application offers to cards; either may be missing, then cards only show. */
+export interface Services {
+  readonly rendermime: IRenderMimeRegistry;
+  readonly opener: IFileOpener | null;
+  readonly canceller: ICallCanceller | null;
+}
+
+/** Draws one bundle and keeps its card through updates. */
+class RenderedCall extends Widget implements IRenderMime.IRenderer {
+  private readonly trans: TranslationBundle;
+  private view: CardView | null = null;
+  private folder = '';
+  private root = '.';
+
+  constructor(
+    private readonly options: IRenderMime.IRendererOptions,
+    private readonly services: Services
+  ) {
+    super();
+    this.addClass('nbtools-rendered');
+    this.trans = (options.translator ?? nullTranslator).load('nbtools_agent');
+  }
+
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    const card: unknown = model.data[MIME];
+    if (!isCard(card)) {
+      this.fallBack(model);
+      return;
+    }
+    this.folder = await this.notebookFolder();
+    this.draw(card);
+  }
+
+  override dispose(): void {
+    this.view?.dispose();
+    super.dispose();
+  }
+
+  private draw(card: Card): void {
+    this.root = card.root;
+    if (this.view === null) {
+      this.view = new CardView(this.surroundings());
+      this.node.replaceChildren(this.view.node);
+    }
+    this.view.update(card);
+  }
+
+  /** One calm line and the plain text, for a card that an older or newer nbtools wrote. */
+  private fallBack(model: IRenderMime.IMimeModel): void {
+    this.view?.dispose();
+    this.view = null;
+    const said = this.trans.__('This card was written by another version of nbtools; here is its text.');
+    const text = model.data['text/plain'];
+    this.node.replaceChildren(
+      element('div', 'nbtools-quiet', said),
+      element('pre', 'nbtools-plain', Array.isArray(text) ? text.join('') : String(text ?? ''))
+    );
+  }
+
+  private async notebookFolder(): Promise<string> {
+    const folder = await this.options.resolver?.resolveUrl('./');
+    return folder === undefined ? '' : decodeURI(folder);
+  }
+
+  private surroundings(): Surroundings {
+    const { opener, canceller } = this.services;
+    return {
+      trans: this.trans,
+      locate: path => (opener === null ? null : locate(this.folder, this.root, path)),
+      open: (path, line) => void opener?.open(path, line),
+      cancel: (card, id) => canceller?.cancel(card, id),
+      markdown: source => this.markdown(source)
+    };
+  }
+
+  private async markdown(source: string): Promise<Widget> {
+    const { resolver, linkHandler, sanitizer } = this.options;
+    const registry = this.services.rendermime.clone({ resolver: resolver ?? undefined, linkHandler: linkHandler ?? undefined, sanitizer: sanitizer as never });
+    const renderer = registry.createRenderer('text/markdown');
+    await renderer.renderModel(registry.createModel({ data: { 'text/markdown': source }, trusted: false }));
+    return renderer;
+  }
+}
+
+/** Teaches a registry to draw cards; they are safe, being built from text alone, so untrusted notebooks show them too. */
+export function addCallRenderer(services: Services): void {
+  services.rendermime.addFactory(
+    { safe: true, mimeTypes: [MIME], defaultRank: RANK, createRenderer: options => new RenderedCall(options, services) },
+    RANK
+  );
+}

@@ -1,0 +1,27 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Token } from '@lumino/coreutils';
+import type { Widget } from '@lumino/widgets';
+
+/** Opens a file of the server at a line (1-based). */
+export interface IFileOpener {
+  open(path: string, line: number | null): Promise<void>;
+}
+export const IFileOpener = new Token<IFileOpener>('nbtools-agent:IFileOpener', 'Opens a file at a line.');
+
+/** Asks the kernel behind a card to cancel the card's call. */
+export interface ICallCanceller {
+  cancel(card: HTMLElement, id: string): void;
+}
+export const ICallCanceller = new Token<ICallCanceller>('nbtools-agent:ICallCanceller', "Cancels a card's call.");
+
+/** What a card needs from the place where it stands. */
+export interface Surroundings {
+  readonly trans: TranslationBundle;
+  /** The server's path of a workspace path, null where it cannot be opened. */
+  locate(path: string): string | null;
+  /** Opens a path that `locate` gave. */
+  open(path: string, line: number | null): void;
+  cancel(card: HTMLElement, id: string): void;
+  /** Text drawn by Jupyter's own markdown renderer, sanitized. */
+  markdown(source: string): Promise<Widget>;
+}
