@@ -1,0 +1,187 @@
+"""What changed between two texts: operations on lines, the unified text, counts, and the words that differ inside a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal, NamedTuple, TypeAlias
+
+from nbtools.core.result import DiffStat, FileDiff
+from nbtools.workspace.matching import matching_blocks
+from nbtools.workspace.text import displayable, split_lines
+
+Tag: TypeAlias = Literal["equal", "replace", "delete", "insert"]
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+_LEAST_COMMON = 0.35
+"""Lines that share less than this part of their non-blank characters are two lines, not one that changed."""
+_LONGEST_COMPARED = 2_000
+_NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f"\\]')
+
+
+class Op(NamedTuple):
+    """Lines ``i1:i2`` of the old become lines ``j1:j2`` of the new (0-based, end exclusive)."""
+
+    tag: Tag
+    i1: int
+    i2: int
+    j1: int
+    j2: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatchHunk:
+    """A hunk of a unified diff: 1-based first lines, line counts, and the lines with their sign and without their end."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: tuple[str, ...]
+
+
+def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Op]:
+    """How ``old`` becomes ``new``: operations that follow on each other and cover both whole."""
+    ops: list[Op] = []
+    i = j = 0
+    for x, y, size in [*matching_blocks(old, new), (len(old), len(new), 0)]:
+        if i < x or j < y:
+            ops.append(Op("insert" if i == x else "delete" if j == y else "replace", i, x, j, y))
+        if size:
+            ops.append(Op("equal", x, x + size, y, y + size))
+        i, j = x + size, y + size
+    return ops
+
+
+def hunks(old: str, new: str, context: int = 3) -> tuple[PatchHunk, ...]:
+    """The changes with ``context`` unchanged lines around; a last line without an end is followed by a line that says so."""
+    a, b = split_lines(old), split_lines(new)
+    return tuple(_hunk(a, b, group) for group in _grouped(opcodes(a, b), context))
+
+
+def unified(path: str, old: str | None, new: str, context: int = 3) -> str:
+    """A unified diff as ``patch -p1`` and ``git apply`` take it, empty where nothing changed; ``old`` is None for a new file."""
+    body = hunks(old or "", new, context)
+    if not body:
+        return ""
+    source = "/dev/null" if old is None else _header_name(f"a/{path}")
+    return f"--- {source}\n+++ {_header_name(f'b/{path}')}\n{''.join(map(_hunk_text, body))}"
+
+
+def file_diff(path: str, old: str | None, new: str, proposal: str | None = None) -> FileDiff:
+    """What a person sees of a change: bytes that are no UTF-8 are replaced by U+FFFD, so it is no patch for such a file."""
+    before, after = (None if old is None else displayable(old)), displayable(new)
+    return FileDiff(unified(path, before, after), PurePosixPath(path).name, before, after, diff_stat(old or "", new, proposal))
+
+
+def diff_stat(old: str, new: str, proposal: str | None = None) -> DiffStat:
+    """Lines, and characters in them without their ends.  ``proposal`` is the model's text that a person then made ``new`` of."""
+    model = _counts(old, new if proposal is None else proposal)
+    user = (0, 0, 0, 0) if proposal is None else _counts(proposal, new)
+    return DiffStat(*model, *user)
+
+
+def changed_spans(old_line: str, new_line: str) -> tuple[Ranges, Ranges]:
+    """The columns (0-based, end exclusive) of the words that differ; both empty where the lines have too little in common."""
+    if old_line == new_line or max(len(old_line), len(new_line)) > _LONGEST_COMPARED:
+        return (), ()
+    a, b = _WORD.findall(old_line), _WORD.findall(new_line)
+    ops = opcodes(a, b)
+    common = sum(len("".join(a[op.i1 : op.i2]).strip()) for op in ops if op.tag == "equal")
+    if common < _LEAST_COMMON * max(len(old_line.strip()), len(new_line.strip())):
+        return (), ()
+    return _columns(a, [(op.i1, op.i2) for op in ops if op.tag != "equal"]), _columns(
+        b, [(op.j1, op.j2) for op in ops if op.tag != "equal"]
+    )
+
+
+def _columns(words: list[str], changed: list[tuple[int, int]]) -> Ranges:
+    """Ranges of words as ranges of columns; those with only a blank between them are one."""
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    found: list[tuple[int, int]] = []
+    for first, last in changed:
+        if first == last:
+            continue
+        if found and not "".join(words)[found[-1][1] : starts[first]].strip():
+            found[-1] = (found[-1][0], starts[last])
+        else:
+            found.append((starts[first], starts[last]))
+    return tuple(found)
+
+
+def _counts(old: str, new: str) -> tuple[int, int, int, int]:
+    """Lines added and removed, characters added and removed."""
+    a, b = split_lines(old), split_lines(new)
+    ops = [op for op in opcodes(a, b) if op.tag != "equal"]
+    added = [line for op in ops for line in b[op.j1 : op.j2]]
+    removed = [line for op in ops for line in a[op.i1 : op.i2]]
+    return len(added), len(removed), _characters(added), _characters(removed)
+
+
+def _characters(lines: list[str]) -> int:
+    return sum(len(line.rstrip("\r\n")) for line in lines)
+
+
+def _grouped(ops: list[Op], context: int) -> Iterator[list[Op]]:
+    """Changes that share their context, with the context cut to size."""
+    group: list[Op] = []
+    for op in ops:
+        if op.tag != "equal":
+            group.append(op)
+            continue
+        if group:
+            head = min(op.i2 - op.i1, context)
+            if op.i2 - op.i1 <= 2 * context and op is not ops[-1]:
+                group.append(op)
+                continue
+            yield [*group, Op("equal", op.i1, op.i1 + head, op.j1, op.j1 + head)]
+        tail = min(op.i2 - op.i1, context)
+        group = [Op("equal", op.i2 - tail, op.i2, op.j2 - tail, op.j2)]
+    if any(op.tag != "equal" for op in group):
+        yield group
+
+
+def _hunk(a: list[str], b: list[str], group: list[Op]) -> PatchHunk:
+    lines: list[str] = []
+    for op in group:
+        if op.tag == "equal":
+            _sign(lines, " ", a[op.i1 : op.i2])
+        else:
+            _sign(lines, "-", a[op.i1 : op.i2])
+            _sign(lines, "+", b[op.j1 : op.j2])
+    i1, i2, j1, j2 = group[0].i1, group[-1].i2, group[0].j1, group[-1].j2
+    return PatchHunk(i1 + (i1 < i2), i2 - i1, j1 + (j1 < j2), j2 - j1, tuple(lines))
+
+
+def _sign(lines: list[str], sign: str, part: list[str]) -> None:
+    for line in part:
+        if line.endswith("\n"):
+            lines.append(f"{sign}{line[:-1]}")
+        else:
+            lines += [f"{sign}{line}", "\\ No newline at end of file"]
+
+
+def _hunk_text(hunk: PatchHunk) -> str:
+    head = f"@@ -{_range(hunk.old_start, hunk.old_lines)} +{_range(hunk.new_start, hunk.new_lines)} @@\n"
+    return head + "".join(f"{line}\n" for line in hunk.lines)
+
+
+def _range(start: int, count: int) -> str:
+    return str(start) if count == 1 else f"{start},{count}"
+
+
+def _header_name(name: str) -> str:
+    """As git writes it: quoted where it must be, and a tab after a name with a blank, where ``patch`` would look for a date."""
+    if _NEEDS_QUOTES.search(name):
+        return '"' + _NEEDS_QUOTES.sub(_escape, name) + '"'
+    return f"{name}\t" if " " in name else name
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found.group()
+    return f"\\{character}" if character in '"\\' else f"\\{ord(character):03o}"

@@ -1,0 +1,233 @@
+"""Which parts of two sequences are the same: patience for the large, Myers for the small, a bound on the work for both.
+
+Git's answer on ordinary files, in about linear time on any.  The bound matters: ``difflib`` takes minutes, or gives up and calls
+everything changed, on inputs that machines write (long runs of one line, two lines in turn, few different words).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TypeAlias
+
+Block: TypeAlias = tuple[int, int, int]
+"""``(i, j, n)``: n items from i in the old and from j in the new are the same."""
+_Gap: TypeAlias = tuple[int, int, int, int]
+
+_WIDEST = 32
+"""The longest run of lines tried as an anchor: where no line is unique, two or four in a row may be."""
+_SMALL = 64
+"""A gap whose sides together have no more items goes to Myers at once: exact, and cheap there."""
+_FEW_PAIRS = 200_000
+
+
+def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
+    """The same parts in order, none touching the next on both sides.  Items compare by ``==``."""
+    names: dict[Hashable, int] = {}
+    a = [names.setdefault(item, len(names)) for item in old]
+    b = [names.setdefault(item, len(names)) for item in new]
+    return _joined(sorted(_Matcher(a, b).blocks()))
+
+
+class _Matcher:
+    """Works gap by gap; ``budget`` bounds the steps taken in all of them together."""
+
+    def __init__(self, a: list[int], b: list[int]) -> None:
+        self.a, self.b = a, b
+        self.budget = 1_000_000 + 40 * (len(a) + len(b))
+
+    def blocks(self) -> Iterator[Block]:
+        pending: list[_Gap] = [(0, len(self.a), 0, len(self.b))]
+        while pending:
+            gap, ends = self._trim(pending.pop())
+            yield from ends
+            if gap[0] == gap[1] or gap[2] == gap[3]:
+                continue
+            anchors = self._anchors(gap) if _size(gap) > _SMALL else []
+            yield from anchors or self._shortest(gap)
+            pending += _between(gap, anchors) if anchors else ()
+
+    def _trim(self, gap: _Gap) -> tuple[_Gap, list[Block]]:
+        """What is left when the same beginning and the same end are taken off, and these two."""
+        a, b = self.a, self.b
+        i1, i2, j1, j2 = gap
+        while i1 < i2 and j1 < j2 and a[i1] == b[j1]:
+            i1, j1 = i1 + 1, j1 + 1
+        while i1 < i2 and j1 < j2 and a[i2 - 1] == b[j2 - 1]:
+            i2, j2 = i2 - 1, j2 - 1
+        ends = [(gap[0], gap[2], i1 - gap[0]), (i2, j2, gap[1] - i2)]
+        return (i1, i2, j1, j2), [block for block in ends if block[2]]
+
+    def _anchors(self, gap: _Gap) -> list[Block]:
+        """Lines that occur once on either side, as many as keep their order; where there are none, runs of lines."""
+        i1, i2, j1, j2 = gap
+        left, right = self.a[i1:i2], self.b[j1:j2]
+        width = 1
+        while width <= _WIDEST and self.budget > 0 and not set(left).isdisjoint(right):
+            self.budget -= len(left) + len(right)
+            ours, theirs = _unique(left), _unique(right)
+            pairs = [(i, theirs[name]) for name, i in ours.items() if name in theirs]
+            if pairs:
+                return _without_overlaps([(i1 + i, j1 + j, width) for i, j in _longest_increasing(pairs)])
+            left, right = _doubled(left, right, width)
+            width *= 2
+        return []
+
+    def _shortest(self, gap: _Gap) -> list[Block]:
+        """The most that can stay, or nothing when finding it would break the budget: all of the gap is then replaced."""
+        i1, i2, j1, j2 = gap
+        a, b = self.a[i1:i2], self.b[j1:j2]
+        if self.budget <= 0:
+            return []
+        found = self._hunt(a, b) if _size(gap) > _SMALL and _same_pairs(a, b) <= _FEW_PAIRS else self._myers(a, b)
+        return [(i1 + i, j1 + j, size) for i, j, size in found]
+
+    def _hunt(self, a: list[int], b: list[int]) -> list[Block]:
+        """By all pairs of same lines (Hunt and Szymanski 1977): quick where they are few, however far apart the two sides are."""
+        places: dict[int, list[int]] = {}
+        for j in range(len(b) - 1, -1, -1):
+            places.setdefault(b[j], []).append(j)
+        pairs = [(i, j) for i, name in enumerate(a) for j in places.get(name, ())]
+        self.budget -= len(pairs)
+        return [(i, j, 1) for i, j in _longest_increasing(pairs)]
+
+    def _myers(self, a: list[int], b: list[int]) -> list[Block]:
+        """By the furthest way with d changes, d rising (Myers 1986): quick where the two sides are near to each other."""
+        n, m = len(a), len(b)
+        rows: list[list[int]] = [[_run(a, b, 0, 0)]]
+        while not _arrived(rows[-1], n, m):
+            self.budget -= 8 * len(rows)
+            if self.budget <= 0:
+                return []
+            rows.append(self._next_row(a, b, rows[-1]))
+        return _way_back(rows, n, m)
+
+    def _next_row(self, a: list[int], b: list[int], row: list[int]) -> list[int]:
+        """How far one change more leads on each diagonal; entry i is the place in ``a`` on diagonal 2i - d."""
+        d = len(row)
+        after = []
+        for i in range(d + 1):
+            start = _step(row, i)
+            y = start - 2 * i + d
+            x = _run(a, b, start, y) if y >= 0 else start
+            self.budget -= x - start
+            after.append(x)
+        return after
+
+
+def _step(row: list[int], i: int) -> int:
+    """Where the change that leads to diagonal i ends: an insertion keeps the place in ``a``, a deletion goes one on."""
+    return row[i] if _inserts(row, i) else row[i - 1] + 1
+
+
+def _inserts(row: list[int], i: int) -> bool:
+    return i == 0 or (i < len(row) and row[i - 1] < row[i])
+
+
+def _run(a: list[int], b: list[int], x: int, y: int) -> int:
+    """The end, in ``a``, of what is the same from x and y on."""
+    n, m = len(a), len(b)
+    while x < n and y < m and a[x] == b[y]:
+        x, y = x + 1, y + 1
+    return x
+
+
+def _arrived(row: list[int], n: int, m: int) -> bool:
+    d = len(row) - 1
+    i, odd = divmod(n - m + d, 2)
+    return not odd and 0 <= i <= d and row[i] >= n
+
+
+def _way_back(rows: list[list[int]], n: int, m: int) -> list[Block]:
+    blocks: list[Block] = []
+    i = (n - m + len(rows) - 1) // 2
+    for d in range(len(rows) - 1, -1, -1):
+        end = rows[d][i]
+        start = _step(rows[d - 1], i) if d else 0
+        if end > start:
+            blocks.append((start, start - 2 * i + d, end - start))
+        if d:
+            i -= 0 if _inserts(rows[d - 1], i) else 1
+    return blocks
+
+
+def _same_pairs(a: list[int], b: list[int]) -> int:
+    ours, theirs = Counter(a), Counter(b)
+    return sum(count * theirs[name] for name, count in ours.items())
+
+
+def _doubled(left: list[int], right: list[int], width: int) -> tuple[list[int], list[int]]:
+    """Names for runs twice as wide as those that ``left`` and ``right`` name, the same name for the same run."""
+    names: dict[tuple[int, int], int] = {}
+    first, second = ([names.setdefault(pair, len(names)) for pair in zip(side, side[width:], strict=False)] for side in (left, right))
+    return first, second
+
+
+def _unique(items: list[int]) -> dict[int, int]:
+    """Where each item is that occurs once."""
+    place: dict[int, int] = {}
+    again: set[int] = set()
+    for index, item in enumerate(items):
+        if item in place:
+            again.add(item)
+        else:
+            place[item] = index
+    for item in again:
+        del place[item]
+    return place
+
+
+def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs whose second parts rise; the first parts rise already (patience sorting)."""
+    tails: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for index, (_, j) in enumerate(pairs):
+        pile = bisect_left(tails, j)
+        if pile == len(tails):
+            tails.append(j)
+            ends.append(index)
+        else:
+            tails[pile], ends[pile] = j, index
+        before.append(ends[pile - 1] if pile else -1)
+    chain: list[tuple[int, int]] = []
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = before[index]
+    return chain[::-1]
+
+
+def _without_overlaps(blocks: list[Block]) -> list[Block]:
+    """Windows overlap their neighbours; each gives up what the one before has on either side."""
+    kept: list[Block] = []
+    i_end = j_end = 0
+    for i, j, size in blocks:
+        cut = max(i_end - i, j_end - j, 0)
+        if cut < size:
+            kept.append((i + cut, j + cut, size - cut))
+            i_end, j_end = i + size, j + size
+    return kept
+
+
+def _between(gap: _Gap, anchors: list[Block]) -> Iterator[_Gap]:
+    i, _, j, _ = gap
+    for x, y, size in [*anchors, (gap[1], gap[3], 0)]:
+        if i < x or j < y:
+            yield i, x, j, y
+        i, j = x + size, y + size
+
+
+def _size(gap: _Gap) -> int:
+    return gap[1] - gap[0] + gap[3] - gap[2]
+
+
+def _joined(blocks: list[Block]) -> list[Block]:
+    joined: list[Block] = []
+    for i, j, size in blocks:
+        if joined and joined[-1][0] + joined[-1][2] == i and joined[-1][1] + joined[-1][2] == j:
+            joined[-1] = (joined[-1][0], joined[-1][1], joined[-1][2] + size)
+        else:
+            joined.append((i, j, size))
+    return joined

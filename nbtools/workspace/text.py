@@ -1,0 +1,136 @@
+"""Bytes to text and back without losing one."""
+
+from __future__ import annotations
+
+import codecs
+import mimetypes
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+
+_HEAD = 8192
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SIGNATURES = (
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ", "xz data"),
+    (b"(\xb5/\xfd", "zstd data"),
+    (b"\x7fELF", "an ELF program or library"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"PAR1", "a Parquet table"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a file spells its text; ``bom`` is the mark it begins with, often empty."""
+
+    codec: str = "utf-8"
+    bom: bytes = b""
+
+    @property
+    def errors(self) -> str:
+        """The way of the codec to keep what it cannot decode."""
+        return "surrogateescape" if self.codec == "utf-8" else "surrogatepass"
+
+
+UTF8 = Encoding()
+
+_MARKS = (
+    Encoding("utf-8", codecs.BOM_UTF8),
+    Encoding("utf-32-le", codecs.BOM_UTF32_LE),
+    Encoding("utf-32-be", codecs.BOM_UTF32_BE),
+    Encoding("utf-16-le", codecs.BOM_UTF16_LE),
+    Encoding("utf-16-be", codecs.BOM_UTF16_BE),
+)
+"""UTF-32 before UTF-16: the one little-endian mark begins with the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Decoded content.  Bytes that are no UTF-8 stand in ``text`` as lone surrogates; ``displayable`` replaces them."""
+
+    text: str
+    encoding: Encoding
+
+
+def decode(data: bytes) -> Text | None:
+    """Text by its byte order mark, else as UTF-8; ``encode`` gives the same bytes again.  None for what is no text."""
+    for encoding in _MARKS:
+        if data.startswith(encoding.bom):
+            text = _try(data, encoding)
+            if text is not None and "\0" not in text:
+                return Text(text, encoding)
+    if b"\0" in data:
+        return None
+    text = data.decode("utf-8", "surrogateescape")
+    return None if _looks_binary(data, text) else Text(text, UTF8)
+
+
+def encoding_of(head: bytes) -> Encoding | None:
+    """The encoding of a file that begins with ``head``, at least 4 bytes of it where there are so many; None for what is no text."""
+    decoded = decode(head[: len(head) // 4 * 4] if len(head) >= 4 else head)
+    return decoded.encoding if decoded else None
+
+
+def encode(text: str, encoding: Encoding) -> bytes:
+    """Raises ``ToolFailure`` for a character that no file can hold."""
+    try:
+        return encoding.bom + text.encode(encoding.codec, encoding.errors)
+    except UnicodeEncodeError as error:
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, f"The text has half of a surrogate pair at character {error.start + 1}; it cannot be written."
+        ) from None
+
+
+def displayable(text: str) -> str:
+    """The same number of characters, with U+FFFD for each byte that could not be decoded."""
+    return text if is_exact(text) else _SURROGATE.sub("\ufffd", text)
+
+
+def is_exact(text: str) -> bool:
+    """Whether everything in it could be decoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends.  Only LF ends a line, as for grep, git and patch; CRLF is a CR before it."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def content_type(data: bytes, name: str) -> str:
+    """What a file that is no text holds, in words for a message: by its first bytes, else by its name."""
+    for signature, words in _SIGNATURES:
+        if data.startswith(signature):
+            return words
+    guessed, _ = mimetypes.guess_type(PurePath(name).name)
+    return f"binary data ({guessed})" if guessed else "binary data"
+
+
+def _try(data: bytes, encoding: Encoding) -> str | None:
+    try:
+        return data[len(encoding.bom) :].decode(encoding.codec, encoding.errors)
+    except UnicodeDecodeError:
+        return None
+
+
+def _looks_binary(data: bytes, text: str) -> bool:
+    """Not UTF-8 and one control character in twenty: text in an older encoding has none, compressed data one in ten."""
+    if is_exact(text):
+        return False
+    head = data[:_HEAD]
+    return (len(head) - len(head.translate(None, _CONTROL))) * 20 > len(head)

@@ -1,0 +1,59 @@
+"""The folder that a session works in, and the rule that nothing leaves it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from nbtools.core.errors import ErrorCode, SessionError, ToolFailure, from_os_error
+from nbtools.workspace.paths import is_inside, real_path, shown
+
+
+class Workspace:
+    """A folder; ``root`` is its real, absolute path."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: str | os.PathLike[str] = ".") -> None:
+        """Raises ``SessionError`` where there is no such folder."""
+        given = os.path.expanduser(os.fspath(root))
+        try:
+            self.root = Path(os.path.realpath(given, strict=True))
+        except (OSError, ValueError) as error:
+            raise SessionError(f"The workspace {shown(given)} cannot be used: {error}. Name a folder that exists.") from None
+        if not self.root.is_dir():
+            raise SessionError(f"The workspace {shown(given)} is not a folder. Name a folder that exists.")
+
+    def __repr__(self) -> str:
+        return f"Workspace({str(self.root)!r})"
+
+    def resolve(self, path: str) -> Path:
+        """Where ``path`` leads: absolute, without links, inside the workspace, whether something is there or not.
+
+        Relative paths start at the root, ``~`` is the home folder.  Raises ``ToolFailure``: ``path_not_in_workspace`` for what leads
+        outside (links included), ``invalid_tool_params`` for what no file system takes.
+        """
+        if not path or "\0" in path:
+            what = "the path has a NUL character in it" if path else "the path is empty"
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{shown(path)}{': ' if path else ''}{what}. Name a file or folder.")
+        try:
+            real = Path(real_path(str(self.root), _without_tilde(path)))
+        except OSError as error:
+            raise from_os_error(error, shown(path)) from None
+        except UnicodeEncodeError:
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{shown(path)}: no file name can have these characters.") from None
+        if not is_inside(self.root, real):
+            raise ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, self._outside(path, real))
+        return real
+
+    def relative(self, path: Path) -> str:
+        """``path``, an absolute one inside, as seen from the root; ``.`` for the root itself."""
+        return path.relative_to(self.root).as_posix()
+
+    def _outside(self, path: str, real: Path) -> str:
+        leads = "" if str(real) == path else f" (it leads to {shown(str(real))})"
+        return f"{shown(path)} is outside the workspace{leads}. Name a path in {shown(str(self.root))}."
+
+
+def _without_tilde(path: str) -> str:
+    return os.path.expanduser(path) if path == "~" or path.startswith("~/") else path
