@@ -108,7 +108,7 @@ class ErroredCall:
 
 @dataclass(frozen=True, slots=True)
 class CancelledCall:
-    """Declined by the person or stopped by the caller; ``result.error.message`` says which.  ``answer`` is the person's no, if one was given."""
+    """Declined by the person or stopped by the caller; ``result.error`` says which.  ``answer`` is the person's no, if one was given."""
 
     state: ClassVar[str] = "cancelled"
     request: ToolCallRequest

@@ -14,7 +14,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An action with its reason in words; ``rule`` is the rule that made it as a person would write it, empty when no rule matched."""
+    """An action with its reason in words.  ``rule`` is what made it: a rule as written, or the name of a built-in one (*edits ask*)."""
 
     action: Action
     reason: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -104,10 +104,10 @@ class BaseDeclarativeTool(DeclarativeTool[P]):
         model = self.parameters
         if isinstance(model, type):
             try:
-                return model.__pydantic_validator__.validate_python(params)  # type: ignore[return-value]
+                return cast(P, model.__pydantic_validator__.validate_python(params))
             except ValidationError as error:
                 raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, parameters.explain(self.name, model, error)) from None
-        return parameters.check_against_schema(self.name, model, params)  # type: ignore[return-value]
+        return cast(P, parameters.check_against_schema(self.name, model, params))
 
     def validate_tool_param_values(self, params: P) -> str | None:
         """What is wrong with parameters of the right types, or None."""

@@ -95,7 +95,10 @@ class ToolInvocation(Protocol[P_co]):
     def target(self) -> Target: ...
 
     async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
-        """What to show when policy wants the call confirmed.  False: nothing in particular, or the call cannot work and will say so."""
+        """What to show when policy wants the call confirmed; False: nothing in particular.
+
+        Raises ``ToolFailure`` when it is plain already that the call cannot work: nobody is asked in vain.
+        """
         ...
 
     async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:

@@ -99,7 +99,9 @@ class ToolRegistry:
     def register(self, tool: AnyToolBuilder) -> None:
         """Adds a tool; one of the same name gives way.  Raises ``TypeError`` for what is no tool."""
         if not is_tool(tool):
-            raise TypeError(f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with @tool to make one.")
+            raise TypeError(
+                f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with @tool to make one."
+            )
         self._tools[tool.name] = tool
 
     def unregister(self, name: str) -> AnyToolBuilder:

@@ -1,0 +1,1 @@
+"""May it run?  Pure decisions over rules as data."""

@@ -1,0 +1,1 @@
+"""The state machine of a call; it knows no concrete tool."""

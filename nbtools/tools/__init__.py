@@ -1,0 +1,26 @@
+"""Each capability once, one file each: its parameters, its data, the tool."""
+
+from __future__ import annotations
+
+from nbtools.core.tool import AnyToolBuilder
+from nbtools.tools.edit import EditTool
+from nbtools.tools.glob import GlobTool
+from nbtools.tools.grep import GrepTool
+from nbtools.tools.ls import LsTool
+from nbtools.tools.read import ReadTool
+from nbtools.tools.shell import ShellTool
+from nbtools.tools.write import WriteTool
+from nbtools.workspace.workspace import Workspace
+
+
+def builtin_tools(workspace: Workspace) -> tuple[AnyToolBuilder, ...]:
+    """One of each, with its default limits, on ``workspace``."""
+    return (
+        ReadTool(workspace),
+        LsTool(workspace),
+        GlobTool(workspace),
+        GrepTool(workspace),
+        EditTool(workspace),
+        WriteTool(workspace),
+        ShellTool(workspace),
+    )

@@ -1,0 +1,107 @@
+"""nbtools: the tools that coding agents work with, guarded, in a Jupyter notebook.
+
+Importing it does nothing and costs next to nothing; a name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbtools.blocking import BlockingSession as BlockingSession
+    from nbtools.core.call import AwaitingApprovalCall as AwaitingApprovalCall
+    from nbtools.core.call import CancelledCall as CancelledCall
+    from nbtools.core.call import ErroredCall as ErroredCall
+    from nbtools.core.call import ExecutingCall as ExecutingCall
+    from nbtools.core.call import Observer as Observer
+    from nbtools.core.call import OutputEvent as OutputEvent
+    from nbtools.core.call import ScheduledCall as ScheduledCall
+    from nbtools.core.call import SuccessfulCall as SuccessfulCall
+    from nbtools.core.call import ToolCall as ToolCall
+    from nbtools.core.call import ToolCallRequest as ToolCallRequest
+    from nbtools.core.call import ValidatingCall as ValidatingCall
+    from nbtools.core.confirmation import Answer as Answer
+    from nbtools.core.confirmation import Confirmation as Confirmation
+    from nbtools.core.confirmation import Confirmer as Confirmer
+    from nbtools.core.confirmation import ToolCallConfirmationDetails as ToolCallConfirmationDetails
+    from nbtools.core.confirmation import ToolConfirmationOutcome as ToolConfirmationOutcome
+    from nbtools.core.confirmation import ToolConfirmationPayload as ToolConfirmationPayload
+    from nbtools.core.confirmation import ToolEditConfirmationDetails as ToolEditConfirmationDetails
+    from nbtools.core.confirmation import ToolExecuteConfirmationDetails as ToolExecuteConfirmationDetails
+    from nbtools.core.confirmation import ToolInfoConfirmationDetails as ToolInfoConfirmationDetails
+    from nbtools.core.confirmation import ToolMcpConfirmationDetails as ToolMcpConfirmationDetails
+    from nbtools.core.decision import Action as Action
+    from nbtools.core.decision import Decision as Decision
+    from nbtools.core.declarative import AnyDeclarativeTool as AnyDeclarativeTool
+    from nbtools.core.declarative import BaseDeclarativeTool as BaseDeclarativeTool
+    from nbtools.core.declarative import DeclarativeTool as DeclarativeTool
+    from nbtools.core.errors import ErrorCode as ErrorCode
+    from nbtools.core.errors import NbtoolsError as NbtoolsError
+    from nbtools.core.errors import PolicyError as PolicyError
+    from nbtools.core.errors import SessionError as SessionError
+    from nbtools.core.errors import ToolError as ToolError
+    from nbtools.core.errors import ToolFailure as ToolFailure
+    from nbtools.core.result import DiffStat as DiffStat
+    from nbtools.core.result import FileDiff as FileDiff
+    from nbtools.core.result import ToolResult as ToolResult
+    from nbtools.core.result import ToolResultDisplay as ToolResultDisplay
+    from nbtools.core.schema import convert_to_function_response as convert_to_function_response
+    from nbtools.core.schema import has_cycle_in_schema as has_cycle_in_schema
+    from nbtools.core.tool import AnyToolInvocation as AnyToolInvocation
+    from nbtools.core.tool import BaseToolInvocation as BaseToolInvocation
+    from nbtools.core.tool import Icon as Icon
+    from nbtools.core.tool import Kind as Kind
+    from nbtools.core.tool import ModifiableTool as ModifiableTool
+    from nbtools.core.tool import ModifyContext as ModifyContext
+    from nbtools.core.tool import ToolBuilder as ToolBuilder
+    from nbtools.core.tool import ToolInvocation as ToolInvocation
+    from nbtools.core.tool import ToolLocation as ToolLocation
+    from nbtools.core.tool import is_tool as is_tool
+    from nbtools.core.toolset import ToolRegistry as ToolRegistry
+    from nbtools.core.toolset import Toolset as Toolset
+    from nbtools.notebook.extension import load_ipython_extension as load_ipython_extension
+    from nbtools.notebook.extension import unload_ipython_extension as unload_ipython_extension
+    from nbtools.policy.decide import Policy as Policy
+    from nbtools.scheduler.scheduler import ToolScheduler as ToolScheduler
+    from nbtools.session import Session as Session
+    from nbtools.sources.functions import tool as tool
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "nbtools.blocking": "BlockingSession",
+    "nbtools.core.call": "AwaitingApprovalCall CancelledCall ErroredCall ExecutingCall Observer OutputEvent ScheduledCall SuccessfulCall "
+    "ToolCall ToolCallRequest ValidatingCall",
+    "nbtools.core.confirmation": "Answer Confirmation Confirmer ToolCallConfirmationDetails ToolConfirmationOutcome "
+    "ToolConfirmationPayload ToolEditConfirmationDetails ToolExecuteConfirmationDetails ToolInfoConfirmationDetails "
+    "ToolMcpConfirmationDetails",
+    "nbtools.core.decision": "Action Decision",
+    "nbtools.core.declarative": "AnyDeclarativeTool BaseDeclarativeTool DeclarativeTool",
+    "nbtools.core.errors": "ErrorCode NbtoolsError PolicyError SessionError ToolError ToolFailure",
+    "nbtools.core.result": "DiffStat FileDiff ToolResult ToolResultDisplay",
+    "nbtools.core.schema": "convert_to_function_response has_cycle_in_schema",
+    "nbtools.core.tool": "AnyToolInvocation BaseToolInvocation Icon Kind ModifiableTool ModifyContext ToolBuilder ToolInvocation "
+    "ToolLocation is_tool",
+    "nbtools.core.toolset": "ToolRegistry Toolset",
+    "nbtools.notebook.extension": "load_ipython_extension unload_ipython_extension",
+    "nbtools.policy.decide": "Policy",
+    "nbtools.scheduler.scheduler": "ToolScheduler",
+    "nbtools.session": "Session",
+    "nbtools.sources.functions": "tool",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - tested to equal the imports above
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'nbtools' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

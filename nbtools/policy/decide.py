@@ -1,0 +1,104 @@
+"""May it run?  Deny over ask over allow, then the mode.  Pure: the same question always gets the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nbtools.core.decision import Action, Decision
+from nbtools.core.errors import PolicyError
+from nbtools.core.parameters import nearest
+from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Target
+from nbtools.policy.modes import Mode, default_decision, plan_denial, without_asking
+from nbtools.policy.rules import Rule, obstacle, pieces, read_rule
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A mode and three lists of rules.  Raises ``PolicyError`` for a mode or a rule that cannot be read."""
+
+    mode: str = Mode.DEFAULT
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.mode not in list(Mode):
+            raise PolicyError(f"There is no mode {self.mode!r}. Did you mean {' or '.join(nearest(self.mode, Mode))}?")
+        for name in ("allow", "ask", "deny"):
+            rules = getattr(self, name)
+            texts = (rules,) if isinstance(rules, str) else tuple(rules)
+            for text in texts:
+                read_rule(text)
+            object.__setattr__(self, name, texts)
+
+
+class Judge:
+    """A policy with a session's grants, ready to decide."""
+
+    def __init__(self, policy: Policy, grants: Iterable[str] = ()) -> None:
+        self.mode = Mode(policy.mode)
+        self._allow = tuple(read_rule(text) for text in (*policy.allow, *grants))
+        self._ask = tuple(read_rule(text) for text in policy.ask)
+        self._deny = tuple(read_rule(text) for text in policy.deny)
+        self._concerning: dict[str, Concerning] = {}
+
+    def decide(self, tool: AnyToolBuilder, invocation: AnyToolInvocation) -> Decision:
+        """The decision on one call, with the rule and the reason."""
+        rules = self._concerning.get(tool.name) or self._rules_on(tool)
+        if rules.none:
+            return rules.default
+        decision = self._by_rules(rules, invocation.target()) or rules.default
+        if self.mode is Mode.PLAN and decision.action is Action.ALLOW and not tool.kind.changes_nothing:
+            return plan_denial(tool)
+        return without_asking(self.mode, decision)
+
+    def _rules_on(self, tool: AnyToolBuilder) -> Concerning:
+        concerning = Concerning(
+            allow=tuple(rule for rule in self._allow if rule.concerns(tool.name)),
+            ask=tuple(rule for rule in self._ask if rule.concerns(tool.name)),
+            deny=tuple(rule for rule in self._deny if rule.concerns(tool.name)),
+            default=without_asking(self.mode, default_decision(self.mode, tool)),
+        )
+        self._concerning[tool.name] = concerning
+        return concerning
+
+    def _by_rules(self, rules: Concerning, target: Target) -> Decision | None:
+        parts = pieces(target)
+        for action, listed in ((Action.DENY, rules.deny), (Action.ASK, rules.ask)):
+            for rule in listed:
+                if not rule.spec or any(rule.covers(part) for part in parts):
+                    return Decision(action, f"the rule {rule} {_VERBS[action]} it", str(rule))
+        return _allowed(rules.allow, target)
+
+
+@dataclass(frozen=True, slots=True)
+class Concerning:
+    """The rules that speak of one tool, and what holds when none of them does."""
+
+    allow: tuple[Rule, ...]
+    ask: tuple[Rule, ...]
+    deny: tuple[Rule, ...]
+    default: Decision
+
+    @property
+    def none(self) -> bool:
+        return not (self.allow or self.ask or self.deny)
+
+
+_VERBS = {Action.DENY: "denies", Action.ASK: "asks for"}
+
+
+def _allowed(rules: tuple[Rule, ...], target: Target) -> Decision | None:
+    """An allow must cover every part; rules may share the work."""
+    whole = next((rule for rule in rules if not rule.spec), None)
+    if whole is not None:
+        return Decision(Action.ALLOW, f"the rule {whole} allows it", str(whole))
+    used = [next((rule for rule in rules if rule.covers(part)), None) for part in pieces(target)]
+    if not used or None in used:
+        return None
+    hindered = obstacle(target)
+    if hindered:
+        return Decision(Action.ASK, f"{hindered}, which no rule allows", "what a rule cannot judge asks")
+    names = ", ".join(dict.fromkeys(str(rule) for rule in used))
+    return Decision(Action.ALLOW, f"the rule {names} allows it" if len(used) == 1 else f"the rules {names} allow it", names)

@@ -1,0 +1,45 @@
+"""What an *always* would allow: offered beside the question, for the parts of a command rather than its letter."""
+
+from __future__ import annotations
+
+import re
+
+from nbtools.core.shell_syntax import SimpleCommand
+from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, CommandTarget
+from nbtools.policy.rules import obstacle, pieces
+
+_PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+")
+_LITERALLY = frozenset(
+    # run whatever they are given
+    "sudo doas env xargs sh bash zsh dash eval exec nohup time timeout find ssh awk "
+    # destroy whatever they are given
+    "rm rmdir dd mkfs chmod chown mv kill pkill tee".split()
+)
+_HAS_VERBS = frozenset("git npm pnpm yarn pip uv cargo go docker make poetry hatch jupyter gh kubectl apt".split())
+
+
+def offers(tool: AnyToolBuilder, invocation: AnyToolInvocation) -> tuple[str, ...]:
+    """The rules that *always* adds, none where only the whole call can be approved each time."""
+    target = invocation.target()
+    if not isinstance(target, CommandTarget):
+        return (tool.name,)
+    parts = [part for part in pieces(target) if isinstance(part, SimpleCommand)]
+    if obstacle(target) or not parts:
+        return ()
+    grants = [_grant(part) for part in parts]
+    return tuple(dict.fromkeys(f"{tool.name}({grant})" for grant in grants)) if all(grants) else ()
+
+
+def _grant(part: SimpleCommand) -> str:
+    """``git log:*`` for programs with verbs, ``ls:*`` for plain ones, the very words where a program does whatever it is given.
+
+    Empty where no rule could say it.
+    """
+    if part.assignments or not part.argv or not _PLAIN_WORD.fullmatch(part.argv[0]):
+        return ""
+    program, *words = part.argv
+    if program in _LITERALLY or program.startswith("python"):
+        return " ".join(part.argv) if all(_PLAIN_WORD.fullmatch(word) for word in words) else ""
+    if program in _HAS_VERBS and words and _PLAIN_WORD.fullmatch(words[0]) and not words[0].startswith("-"):
+        return f"{program} {words[0]}:*"
+    return f"{program}:*"

@@ -1,0 +1,66 @@
+"""What happens to a call that no rule speaks of: by the mode, and by what the tool does to the world."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from nbtools.core.decision import Action, Decision
+from nbtools.core.tool import AnyToolBuilder, Kind
+
+
+class Mode(StrEnum):
+    """From strict to free; a stricter mode never allows what a freer one does not."""
+
+    PLAN = "plan"
+    """Nothing changes anything: only reading and searching, whatever the rules allow."""
+    DONT_ASK = "dont_ask"
+    """Like default, but what would be asked is denied."""
+    DEFAULT = "default"
+    """Reading and searching run, everything else asks."""
+    AUTO_EDIT = "auto_edit"
+    """Edits of files run too."""
+    YOLO = "yolo"
+    """Everything runs that no rule denies or asks."""
+
+
+_NOUNS = {
+    Kind.READ: "reading",
+    Kind.SEARCH: "searching",
+    Kind.THINK: "thinking",
+    Kind.FETCH: "fetching",
+    Kind.EDIT: "edits",
+    Kind.DELETE: "deletions",
+    Kind.MOVE: "moves",
+    Kind.EXECUTE: "commands",
+    Kind.OTHER: "tools of your own",
+}
+
+
+def default_decision(mode: Mode, tool: AnyToolBuilder) -> Decision:
+    """The decision where no rule speaks."""
+    noun = _NOUNS[tool.kind]
+    if mode is Mode.PLAN and not tool.kind.changes_nothing:
+        return plan_denial(tool)
+    if mode is Mode.YOLO:
+        return Decision(Action.ALLOW, "everything runs (mode yolo)", "everything runs")
+    if _runs_unasked(mode, tool):
+        why = f"{noun} changes nothing" if tool.kind.changes_nothing else f"{noun} run"
+        return Decision(Action.ALLOW, f"{why} (mode {mode})", why)
+    return Decision(Action.ASK, f"{noun} ask (mode {mode})", f"{noun} ask")
+
+
+def _runs_unasked(mode: Mode, tool: AnyToolBuilder) -> bool:
+    if tool.asks is not None:
+        return not tool.asks
+    return tool.kind.changes_nothing or (mode is Mode.AUTO_EDIT and tool.kind is Kind.EDIT)
+
+
+def plan_denial(tool: AnyToolBuilder) -> Decision:
+    return Decision(Action.DENY, f"{_NOUNS[tool.kind]} are off while planning (mode plan)", "plan changes nothing")
+
+
+def without_asking(mode: Mode, decision: Decision) -> Decision:
+    """In ``dont_ask``, a question is a no."""
+    if mode is Mode.DONT_ASK and decision.action is Action.ASK:
+        return Decision(Action.DENY, f"{decision.reason}, and mode dont_ask asks nobody", decision.rule)
+    return decision

@@ -1,0 +1,157 @@
+"""From *ask* to an answer: the question, the grants of an *always*, and the loop that a *modify* goes round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from nbtools.core.call import Approval, AwaitingApprovalCall, Clock, Plan, ToolCallRequest
+from nbtools.core.confirmation import (
+    Answer,
+    Confirmation,
+    Confirmer,
+    ToolCallConfirmationDetails,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+    ToolEditConfirmationDetails,
+    ToolInfoConfirmationDetails,
+)
+from nbtools.core.decision import Action
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.result import ToolResult, failed
+from nbtools.core.tool import ModifiableTool
+from nbtools.policy.grants import offers
+
+_ALWAYS = (
+    ToolConfirmationOutcome.PROCEED_ALWAYS,
+    ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL,
+    ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER,
+)
+
+
+class Desk(Protocol):
+    """Where questions go: who answers them, and where the grants of an *always* are kept."""
+
+    @property
+    def confirmer(self) -> Confirmer | None: ...
+
+    def allow(self, rule: str) -> None: ...
+
+
+class Declined(Exception):  # noqa: N818 - an answer, not an error
+    """The person said no."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.reason)
+        self.answer = answer
+
+    @property
+    def result(self) -> ToolResult:
+        why = f" The reason given: {self.answer.reason}" if self.answer.reason else ""
+        return failed(ToolError(ErrorCode.CONFIRMATION_DENIED, f"The call was declined; nothing was changed.{why}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan on its way to approval; ``proposal`` is the model's text once the person has changed it."""
+
+    plan: Plan
+    proposal: str | None = None
+    modified: bool = False
+
+
+async def approve(
+    request: ToolCallRequest,
+    plan: Plan,
+    desk: Desk,
+    enter: Callable[[AwaitingApprovalCall], None],
+    replan: Callable[[ToolCallRequest], Plan],
+    clock: Clock,
+) -> tuple[Plan, Approval | None]:
+    """The plan to run, which is another one than ``plan`` if the person modified it, and the yes that covers it.
+
+    Raises ``ToolFailure`` when policy denies or nobody can be asked, ``Declined`` when the answer is no.
+    """
+    draft = Draft(plan)
+    while True:
+        confirmer = _someone_to_ask(request, draft, desk)
+        waiting = await _question(request, draft, clock)
+        enter(waiting)
+        answer = await confirmer.ask(waiting.confirmation)
+        await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
+        if answer.outcome is ToolConfirmationOutcome.CANCEL:
+            raise Declined(answer)
+        if answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR:
+            _grant(answer, waiting.confirmation, desk)
+            return draft.plan, Approval(waiting.confirmation, answer, clock())
+        draft = _modified(request, draft, waiting.confirmation.details, answer.payload, replan)
+        if draft.plan.decision.action is Action.ALLOW:
+            return draft.plan, Approval(waiting.confirmation, answer, clock())
+
+
+def _someone_to_ask(request: ToolCallRequest, draft: Draft, desk: Desk) -> Confirmer:
+    decision = draft.plan.decision
+    if decision.action is Action.DENY:
+        raise ToolFailure(ErrorCode.POLICY_VIOLATION, f"Policy does not let {request.spoken} run: {decision.reason}.")
+    if desk.confirmer is None:
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, how_to_allow(request.spoken, draft.plan))
+    return desk.confirmer
+
+
+def how_to_allow(spoken: str, plan: Plan) -> str:
+    """The message for a call that would have to be asked where nobody can answer."""
+    rules = offers(plan.tool, plan.invocation) or (plan.tool.name,)
+    allow = ", ".join(repr(rule) for rule in rules)
+    return (
+        f"{spoken} needs a yes and there is nobody to ask ({plan.decision.reason}). Nothing has happened. "
+        f"Allow it beforehand: Policy(allow=[{allow}]), or %tools allow {' '.join(map(_quoted, rules))} in a notebook."
+    )
+
+
+def _quoted(rule: str) -> str:
+    return f'"{rule}"' if " " in rule or "(" in rule else rule
+
+
+async def _question(request: ToolCallRequest, draft: Draft, clock: Clock) -> AwaitingApprovalCall:
+    plan = draft.plan
+    details = await plan.invocation.should_confirm_execute() or _plain_question(request, plan)
+    if draft.modified and isinstance(details, ToolEditConfirmationDetails):
+        details = replace(details, is_modifying=True)
+    confirmation = Confirmation(request.id, plan.tool.name, details, plan.decision, offers(plan.tool, plan.invocation))
+    return AwaitingApprovalCall(request, plan, confirmation, clock())
+
+
+def _plain_question(request: ToolCallRequest, plan: Plan) -> ToolInfoConfirmationDetails:
+    what = plan.invocation.get_description()
+    return ToolInfoConfirmationDetails(f"Run {request.spoken}?", what or plan.tool.description)
+
+
+def _grant(answer: Answer, confirmation: Confirmation, desk: Desk) -> None:
+    if answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS:
+        for rule in confirmation.offers:
+            desk.allow(rule)
+    elif answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
+        desk.allow(confirmation.tool)
+    elif answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER and confirmation.details.type == "mcp":
+        desk.allow(f"mcp__{confirmation.details.server_name}__*")
+
+
+def _modified(
+    request: ToolCallRequest,
+    draft: Draft,
+    details: ToolCallConfirmationDetails,
+    payload: ToolConfirmationPayload | None,
+    replan: Callable[[ToolCallRequest], Plan],
+) -> Draft:
+    """What the person made of the call: built and judged again like any other."""
+    if payload is not None and payload.arguments is not None:
+        return Draft(replan(replace(request, arguments=payload.arguments)), draft.proposal, modified=True)
+    tool = draft.plan.tool
+    if payload is None or payload.new_content is None or not isinstance(tool, ModifiableTool) or details.type != "edit":
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{request.spoken} cannot be modified that way: give new arguments instead.")
+    context = tool.get_modify_context()
+    proposal = details.new_content if draft.proposal is None else draft.proposal
+    arguments = context.create_updated_params(details.original_content, payload.new_content, draft.plan.invocation.params)
+    plan = replan(replace(request, arguments=arguments))
+    return Draft(replace(plan, invocation=context.remember_proposal(plan.invocation, proposal)), proposal, modified=True)

@@ -1,0 +1,32 @@
+"""Which state may follow which: the law that every call keeps."""
+
+from __future__ import annotations
+
+from nbtools.core.call import (
+    AwaitingApprovalCall,
+    CancelledCall,
+    ErroredCall,
+    ExecutingCall,
+    FinishedCall,
+    ScheduledCall,
+    SuccessfulCall,
+    ToolCall,
+    ValidatingCall,
+)
+
+_ENDS: tuple[type[FinishedCall], ...] = (ErroredCall, CancelledCall)
+
+FOLLOWS: dict[type[ToolCall], tuple[type[ToolCall], ...]] = {
+    ValidatingCall: (AwaitingApprovalCall, ScheduledCall, *_ENDS),
+    AwaitingApprovalCall: (AwaitingApprovalCall, ScheduledCall, *_ENDS),
+    ScheduledCall: (ExecutingCall, *_ENDS),
+    ExecutingCall: (SuccessfulCall, *_ENDS),
+    SuccessfulCall: (),
+    ErroredCall: (),
+    CancelledCall: (),
+}
+
+
+def may_follow(before: ToolCall, after: ToolCall) -> bool:
+    """Whether ``after`` is a lawful next state of the same call; a question may follow a question when the person modified the call."""
+    return before.request.id == after.request.id and type(after) in FOLLOWS[type(before)]

@@ -1,0 +1,158 @@
+"""Takes a call from its request to its end; an event a state."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from nbtools.core.call import (
+    Approval,
+    CancelledCall,
+    Clock,
+    ErroredCall,
+    ExecutingCall,
+    FinishedCall,
+    LiveCall,
+    Observer,
+    OutputEvent,
+    Plan,
+    ScheduledCall,
+    SuccessfulCall,
+    ToolCallRequest,
+    ValidatingCall,
+)
+from nbtools.core.decision import Action
+from nbtools.core.errors import ErrorCode, ToolError
+from nbtools.core.result import ToolResult, ToolResultDisplay, failed
+from nbtools.core.tool import UpdateOutput
+from nbtools.core.toolset import ToolRegistry
+from nbtools.policy.decide import Judge
+from nbtools.scheduler.approve import Declined, Desk, approve
+from nbtools.scheduler.execute import as_result
+from nbtools.scheduler.room import Room
+
+
+class ToolScheduler:
+    """Runs calls in one event loop: reads side by side, changes one at a time, at most ``limit`` at once, each cancellable at any state.
+
+    ``judge`` may be replaced between calls; ``desk`` says who is asked and what an *always* adds.
+    """
+
+    def __init__(self, registry: ToolRegistry, judge: Judge, desk: Desk, clock: Clock, limit: int = 5) -> None:
+        self.judge = judge
+        self._registry = registry
+        self._desk = desk
+        self._clock = clock
+        self._room = Room(limit)
+        self._observers: tuple[Observer, ...] = ()
+        self._live: dict[str, LiveCall] = {}
+        self._tasks: dict[str, asyncio.Task[object]] = {}
+        self._stopped: set[str] = set()
+        self._ended: asyncio.Future[None] | None = None
+
+    @property
+    def live(self) -> tuple[LiveCall, ...]:
+        """The calls that are under way, oldest first."""
+        return tuple(self._live.values())
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Tells ``observer`` of every event from now on, until the returned function is called."""
+        self._observers = (*self._observers, observer)
+        return lambda: setattr(self, "_observers", tuple(one for one in self._observers if one is not observer))
+
+    def cancel(self, call_id: str) -> bool:
+        """Stops a call in whatever state it is; its result then says so.  False when there is no such call under way."""
+        task = self._tasks.get(call_id)
+        if task is None or call_id in self._stopped:
+            return False
+        self._stopped.add(call_id)
+        task.cancel()
+        return True
+
+    async def close(self) -> None:
+        """Cancels every call and returns when the last has ended."""
+        for call_id in tuple(self._live):
+            self.cancel(call_id)
+        while self._live:
+            self._ended = asyncio.get_running_loop().create_future()
+            await self._ended
+
+    async def run(self, request: ToolCallRequest) -> FinishedCall:
+        """Takes the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates."""
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        self._tasks[request.id] = task
+        self._enter(ValidatingCall(request, self._clock()))
+        try:
+            return await self._through(request)
+        except Declined as no:
+            return self._end(CancelledCall(request, self._live[request.id], no.result, no.answer, self._clock()))
+        except Exception as error:  # noqa: BLE001 - the one door through which a tool's exceptions become results
+            return self._end(ErroredCall(request, self._live[request.id], as_result(request.spoken, error), self._clock()))
+        except asyncio.CancelledError:
+            stopped = self._end(CancelledCall(request, self._live[request.id], _STOPPED, None, self._clock()))
+            if request.id not in self._stopped:
+                raise
+            return stopped
+        finally:
+            self._forget(request.id, task)
+
+    async def _through(self, request: ToolCallRequest) -> FinishedCall:
+        plan, approval = self.plan(request), None
+        if plan.decision.action is not Action.ALLOW:
+            plan, approval = await self._approved(request, plan)
+        self._enter(ScheduledCall(request, plan, approval, self._clock()))
+        await self._room.enter(not plan.tool.kind.changes_nothing)
+        try:
+            executing = ExecutingCall(request, plan, approval, self._clock())
+            self._enter(executing)
+            result = await plan.invocation.execute(self._updater(executing))
+        finally:
+            self._room.leave()
+        return self._end(self._outcome(executing, result))
+
+    def plan(self, request: ToolCallRequest) -> Plan:
+        """Builds the call and judges it; runs nothing.  Raises ``ToolFailure``."""
+        tool = self._registry.get(request.name)
+        invocation = tool.build(request.arguments)
+        return Plan(tool, invocation, self.judge.decide(tool, invocation))
+
+    async def _approved(self, request: ToolCallRequest, plan: Plan) -> tuple[Plan, Approval | None]:
+        return await approve(request, plan, self._desk, self._enter, self.plan, self._clock)
+
+    def _outcome(self, executing: ExecutingCall, result: ToolResult) -> FinishedCall:
+        kind = SuccessfulCall if result.error is None else ErroredCall
+        return kind(executing.request, executing, result, self._clock())
+
+    def _updater(self, executing: ExecutingCall) -> UpdateOutput | None:
+        if not executing.plan.tool.can_update_output:
+            return None
+
+        def update(display: ToolResultDisplay) -> None:
+            if self._live.get(executing.request.id) is executing:
+                for observer in self._observers:
+                    observer.notice(OutputEvent(executing, display))
+
+        return update
+
+    def _enter(self, call: LiveCall) -> None:
+        self._live[call.request.id] = call
+        for observer in self._observers:
+            observer.notice(call)
+
+    def _end(self, call: FinishedCall) -> FinishedCall:
+        del self._live[call.request.id]
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+        for observer in self._observers:
+            observer.notice(call)
+        return call
+
+    def _forget(self, call_id: str, task: asyncio.Task[object]) -> None:
+        self._tasks.pop(call_id, None)
+        if call_id in self._stopped:
+            self._stopped.discard(call_id)
+            task.uncancel()
+
+
+_STOPPED = failed(ToolError(ErrorCode.CANCELLED, "The call was cancelled."))

@@ -1,0 +1,186 @@
+"""The composition root: the one place where workspace, tools, dialect, policy and scheduler meet."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from nbtools.blocking import BlockingSession
+from nbtools.core.call import FinishedCall, LiveCall, Observer, ToolCallRequest
+from nbtools.core.confirmation import Confirmer
+from nbtools.core.decision import Action, Decision
+from nbtools.core.errors import SessionError, ToolFailure
+from nbtools.core.result import ToolResult, failed
+from nbtools.core.schema import Json, Provider, declarations
+from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.toolset import ToolRegistry
+from nbtools.dialects import dialect as dialect_named
+from nbtools.policy.decide import Judge, Policy
+from nbtools.policy.rules import read_rule
+from nbtools.scheduler.scheduler import ToolScheduler
+from nbtools.tools import builtin_tools
+from nbtools.workspace.workspace import Workspace
+
+_NO_ARGUMENTS: Mapping[str, Any] = {}
+
+
+class Session:
+    """Tools on a workspace, guarded by a policy.
+
+    ``confirmer`` answers what policy asks; without one such calls end with ``confirmation_required`` and nothing has happened.
+    ``tools`` replaces the built-in ones.  Raises ``SessionError``, ``PolicyError`` or ``ToolFailure`` (the workspace is no folder).
+    """
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike[str] = ".",
+        *,
+        dialect: str = "nbtools",
+        policy: Policy | None = None,
+        confirmer: Confirmer | None = None,
+        tools: Iterable[AnyToolBuilder] | None = None,
+        observers: Iterable[Observer] = (),
+    ) -> None:
+        self.workspace = Workspace(workspace)
+        self.confirmer = confirmer
+        self.tools = ToolRegistry(builtin_tools(self.workspace) if tools is None else tools)
+        self.dialect = dialect_named(dialect)
+        self._policy = policy or Policy()
+        self._grants: list[str] = []
+        self._ids = (f"{prefix}-{n}" for prefix in [secrets.token_hex(3)] for n in itertools.count(1))
+        self._history: deque[FinishedCall] = deque(maxlen=10_000)
+        self._closed = False
+        self._scheduler = ToolScheduler(self.tools, Judge(self._policy), self, time.time)
+        for observer in observers:
+            self.observe(observer)
+
+    # --- calls
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, id: str | None = None) -> ToolResult:  # noqa: A002
+        """Runs one call and returns its result; never raises for what a caller can cause.
+
+        ``name`` is one of the session's dialect or a canonical one.  Cancelling the awaiting task cancels the call and propagates.
+        Raises ``SessionError`` when the session is closed.
+        """
+        if self._closed:
+            raise SessionError("This session is closed; open a new one.")
+        arguments = _NO_ARGUMENTS if arguments is None else arguments
+        try:
+            canonical, read = self.dialect.read(name, arguments)
+        except ToolFailure as failure:
+            return failed(failure.error)
+        finished = await self._scheduler.run(ToolCallRequest(id or next(self._ids), canonical, read, name))
+        self._history.append(finished)
+        return self.dialect.say(name, finished.result)
+
+    async def call_many(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
+        """Runs calls in order, neighbours that change nothing side by side; the results stand in the order of the calls."""
+        results: list[ToolResult] = []
+        for parallel, wave in itertools.groupby(calls, key=lambda call: self._changes_nothing(call[0])):
+            if parallel:
+                results += await _side_by_side([self.call(name, arguments) for name, arguments in wave])
+            else:
+                results += [await self.call(name, arguments) for name, arguments in wave]
+        return results
+
+    def _changes_nothing(self, name: str) -> bool:
+        tool = self.tools.find(name)
+        return tool is not None and tool.kind.changes_nothing
+
+    def cancel(self, call_id: str) -> bool:
+        """Stops a call in whatever state it is.  False when there is none of that id under way.  From another thread: ``sync()``."""
+        return self._scheduler.cancel(call_id)
+
+    def new_id(self) -> str:
+        """An id that no call of this session has, to give to ``call``."""
+        return next(self._ids)
+
+    # --- policy
+
+    def decide(self, name: str, arguments: Mapping[str, Any] | None = None) -> Decision:
+        """What policy would say of a call; runs nothing.  A call that could not run at all is denied with the reason."""
+        try:
+            canonical, read = self.dialect.read(name, arguments or _NO_ARGUMENTS)
+            return self._scheduler.plan(ToolCallRequest("", canonical, read, name)).decision
+        except ToolFailure as failure:
+            return Decision(Action.DENY, failure.message, failure.code)
+
+    @property
+    def policy(self) -> Policy:
+        """The rules in force, without the session's grants.  Set it to change them for the calls to come."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        self._policy = policy
+        self._scheduler.judge = Judge(policy, self._grants)
+
+    @property
+    def grants(self) -> tuple[str, ...]:
+        """What an *always* has allowed for this session, oldest first."""
+        return tuple(self._grants)
+
+    def allow(self, rule: str) -> None:
+        """Adds a grant for this session.  Raises ``PolicyError`` for what is no rule."""
+        read_rule(rule)
+        if rule not in self._grants:
+            self._grants.append(rule)
+        self.policy = self._policy
+
+    def revoke(self, rule: str) -> bool:
+        """Takes a grant back.  False when there is none like it."""
+        if rule not in self._grants:
+            return False
+        self._grants.remove(rule)
+        self.policy = self._policy
+        return True
+
+    # --- what there is, and what happened
+
+    def declarations(self, provider: Provider) -> list[Json]:
+        """What a model is told of the tools, in the form of ``gemini``, ``anthropic``, ``openai`` or ``mcp``."""
+        return declarations(self.tools, provider)
+
+    @property
+    def history(self) -> tuple[FinishedCall, ...]:
+        """The finished calls, oldest first; the last 10,000 are kept."""
+        return tuple(self._history)
+
+    @property
+    def active(self) -> tuple[LiveCall, ...]:
+        """The calls under way, oldest first."""
+        return self._scheduler.live
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Tells ``observer`` of every event from now on, until the returned function is called."""
+        return self._scheduler.observe(observer)
+
+    # --- life
+
+    def sync(self) -> BlockingSession:
+        """The same session without await, usable in any thread; it runs in an event loop of its own until it is closed."""
+        return BlockingSession(self)
+
+    async def close(self) -> None:
+        """Cancels what is under way; later calls raise ``SessionError``."""
+        self._closed = True
+        await self._scheduler.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+
+async def _side_by_side(calls: Sequence[Any]) -> list[ToolResult]:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(call) for call in calls]
+    return [task.result() for task in tasks]
