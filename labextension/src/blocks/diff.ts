@@ -104,7 +104,7 @@ export class DiffView implements BlockView<DiffBlock> {
   private gap(count: number, index: number | null, blank: boolean): HTMLElement {
     const gap = element('div', 'nbtools-gap');
     const { trans } = this.around;
-    const label = trans._n('⋯ %1 unchanged line', '⋯ %1 unchanged lines', count, count.toLocaleString('en'));
+    const label = trans._n('⋯ %1 unchanged line', '⋯ %2 unchanged lines', count, count.toLocaleString());
     if (!blank) {
       gap.append(index === null ? label : linkButton(label, () => this.open(index), trans.__('Show them')));
     } else if (index !== null) {

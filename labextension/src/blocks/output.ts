@@ -37,7 +37,7 @@ export class OutputView implements BlockView<OutputBlock> {
     }
     this.noted = noted;
     const { trans } = this.around;
-    const count = trans._n('⋯ %1 earlier line', '⋯ %1 earlier lines', block.earlier, block.earlier.toLocaleString('en'));
+    const count = trans._n('⋯ %1 earlier line', '⋯ %2 earlier lines', block.earlier, block.earlier.toLocaleString());
     const parts: Node[] = block.earlier ? [element('span', '', count)] : [];
     if (block.full_output) {
       parts.push(placeLink(this.around, trans.__('open all'), block.full_output, null));
