@@ -1,0 +1,80 @@
+"""What starting costs: ``import nbtools`` above pydantic, and ``%load_ext nbtools`` above a kernel that has imported pydantic.
+
+    python bench/startup.py
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from jupyter_client.blocking import BlockingKernelClient
+from jupyter_client.manager import KernelManager
+from report import Figure, alternate, table
+
+ROUNDS = 9
+PYDANTIC = "from pydantic import BaseModel\nclass M(BaseModel):\n    x: int\n"
+CLOCK = "import time; start = time.perf_counter()\n"
+PRINT = "\nprint(time.perf_counter() - start)"
+
+
+def fresh(code: str) -> float:
+    """Milliseconds that ``code`` takes in a new process, measured inside it."""
+    done = subprocess.run([sys.executable, "-c", CLOCK + code + PRINT], capture_output=True, text=True, check=True)
+    return float(done.stdout) * 1e3
+
+
+def in_kernel(code: str) -> float:
+    """Milliseconds from sending a cell to its reply, in a new kernel that has imported pydantic and run a cell."""
+    manager = KernelManager()
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=60)
+        for warm in (PYDANTIC, "1 + 1"):
+            _run(client, warm)
+        start = time.perf_counter()
+        _run(client, code)
+        return (time.perf_counter() - start) * 1e3
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def _run(client: BlockingKernelClient, code: str) -> None:
+    reply = client.execute_interactive(code, output_hook=lambda message: None, timeout=60)
+    if reply["content"]["status"] != "ok":
+        raise RuntimeError("\n".join(reply["content"]["traceback"]))
+
+
+def main() -> None:
+    imports = alternate(
+        ROUNDS,
+        pydantic=lambda: fresh(PYDANTIC),
+        nbtools=lambda: fresh(PYDANTIC + "import nbtools"),
+        session=lambda: fresh(PYDANTIC + "import nbtools; nbtools.Session('.')"),
+    )
+    above = [more - less for more, less in zip(imports["nbtools"], imports["pydantic"], strict=True)]
+    opened = [more - less for more, less in zip(imports["session"], imports["pydantic"], strict=True)]
+    table(
+        f"import: ms in a fresh process, {ROUNDS} rounds",
+        [
+            Figure("pydantic and a model", imports["pydantic"], "ms"),
+            Figure("… and import nbtools", imports["nbtools"], "ms"),
+            Figure("… and a Session", imports["session"], "ms"),
+        ],
+    )
+    table("above pydantic", [Figure("import nbtools", above, "ms", "≤ 60 ms"), Figure("a Session", opened, "ms")])
+    kernel = alternate(ROUNDS, bare=lambda: in_kernel("2 + 2"), loaded=lambda: in_kernel("%load_ext nbtools"))
+    extra = [more - less for more, less in zip(kernel["loaded"], kernel["bare"], strict=True)]
+    table(
+        f"a cell in a warm kernel with pydantic, {ROUNDS} new kernels each",
+        [Figure("2 + 2", kernel["bare"], "ms"), Figure("%load_ext nbtools", kernel["loaded"], "ms")],
+    )
+    table("above the bare cell", [Figure("%load_ext nbtools", extra, "ms", "≤ 150 ms")])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Schemas: validation, cycles, and the forms of four providers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from nbtools.core.errors import ErrorCode, ToolError
+from nbtools.core.result import ToolResult, failed
+from nbtools.core.schema import convert_to_function_response, has_cycle_in_schema, sanitize_schema, validate, without_titles
+
+
+@pytest.mark.parametrize(
+    ("schema", "cyclic"),
+    [
+        ({"type": "object"}, False),
+        ({"properties": {"child": {"$ref": "#"}}}, True),
+        ({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}}, True),
+        ({"properties": {"a": {"$ref": "#/$defs/s"}, "b": {"$ref": "#/$defs/s"}}, "$defs": {"s": {"type": "string"}}}, False),
+        ({"$ref": "https://example.org/x"}, False),
+        ({"$ref": "#/nowhere"}, False),
+        ({"anyOf": [{"type": "null"}, {"$ref": "#/"}]}, True),
+    ],
+)
+def test_cycles_are_found(schema: dict[str, Any], cyclic: bool) -> None:
+    assert has_cycle_in_schema(schema) is cyclic
+
+
+def test_validation_reports_every_problem_and_survives_endless_schemas() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["m"], "additionalProperties": False}
+    assert validate(schema, {"m": 1, "n": 2} | {}) != []
+    assert validate({"type": "object", "required": ["m"]}, {"m": 1}) == []
+    problems = validate(schema, {"n": "x"})
+    assert len(problems) == 2
+    assert any(problem.startswith("n: ") for problem in problems)
+    assert validate({"$ref": "#"}, {}) == ["the parameters or their schema are nested without end"]
+
+
+class Model(BaseModel):
+    title: str
+    size: int | None = None
+
+
+def test_titles_go_and_properties_called_title_stay() -> None:
+    schema = without_titles(Model.model_json_schema())
+    assert schema["properties"]["title"] == {"type": "string"}
+    assert "title" not in schema
+
+
+def test_gemini_gets_nullable_and_nobody_gets_our_keys() -> None:
+    schema = without_titles(Model.model_json_schema()) | {"additionalProperties": False}
+    schema["properties"]["size"]["flag"] = "s"
+    gemini = sanitize_schema(schema, "gemini")
+    assert gemini["properties"]["size"] == {"default": None, "type": "integer", "nullable": True}
+    assert "additionalProperties" not in gemini
+    assert "flag" not in sanitize_schema(schema, "openai")["properties"]["size"]
+
+
+def test_results_go_back_in_each_form() -> None:
+    picture = {"inline_data": {"mime_type": "image/png", "data": "AAAA"}}
+    result = ToolResult(({"text": "seen"}, picture), "")
+    gemini = convert_to_function_response("1", "read", result, "gemini")["functionResponse"]
+    assert gemini["response"] == {"output": "seen"}
+    assert gemini["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]
+    anthropic = convert_to_function_response("1", "read", result, "anthropic")
+    assert [block["type"] for block in anthropic["content"]] == ["text", "image"]
+    assert convert_to_function_response("1", "read", result, "openai")["content"] == "seen"
+    error = failed(ToolError(ErrorCode.CONFLICT, "changed"))
+    assert convert_to_function_response("1", "read", error, "gemini")["functionResponse"]["response"] == {"error": "changed"}
+    assert convert_to_function_response("1", "read", error, "mcp")["isError"] is True

@@ -1,0 +1,151 @@
+"""Deny over ask over allow, then the mode; and a stricter mode never allows more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.errors import PolicyError
+from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, PathTarget, Target
+from nbtools.policy.decide import Judge, Policy
+from nbtools.policy.grants import offers
+from nbtools.policy.modes import Mode
+
+SCHEMA = {"type": "object"}
+
+
+class Aimed(BaseToolInvocation[Mapping[str, Any]]):
+    def target(self) -> Target:
+        command = self.params.get("command")
+        return CommandTarget(command) if command else PathTarget(tuple(self.params.get("paths", ())))
+
+
+class AnyTool(BaseDeclarativeTool[Mapping[str, Any]]):
+    description = "does as its kind says"
+    parameters = SCHEMA
+
+    def __init__(self, name: str, kind: Kind, asks: bool | None = None) -> None:
+        self.name, self.kind, self.asks = name, kind, asks
+
+    def create_invocation(self, params: Mapping[str, Any]) -> Aimed:
+        return Aimed(params)
+
+
+SHELL, EDIT, GREP = AnyTool("shell", Kind.EXECUTE), AnyTool("edit", Kind.EDIT), AnyTool("grep", Kind.SEARCH)
+
+
+def action(policy: Policy, tool: AnyTool, **params: Any) -> str:
+    return Judge(policy).decide(tool, tool.build(params)).action
+
+
+@pytest.mark.parametrize(
+    ("mode", "grep", "edit", "shell"),
+    [
+        ("plan", "allow", "deny", "deny"),
+        ("dont_ask", "allow", "deny", "deny"),
+        ("default", "allow", "ask", "ask"),
+        ("auto_edit", "allow", "allow", "ask"),
+        ("yolo", "allow", "allow", "allow"),
+    ],
+)
+def test_modes(mode: str, grep: str, edit: str, shell: str) -> None:
+    policy = Policy(mode=mode)
+    assert action(policy, GREP) == grep
+    assert action(policy, EDIT, paths=["a"]) == edit
+    assert action(policy, SHELL, command="ls") == shell
+
+
+def test_deny_beats_ask_beats_allow_whatever_is_narrower() -> None:
+    policy = Policy(allow=("shell(git push origin)",), ask=("shell(git push:*)",), deny=())
+    assert action(policy, SHELL, command="git push origin") == "ask"
+    assert action(Policy(allow=("shell(git push)",), deny=("shell",)), SHELL, command="git push") == "deny"
+    assert action(Policy(mode="yolo", ask=("edit(secrets/**)",)), EDIT, paths=["secrets/key"]) == "ask"
+
+
+def test_an_allow_must_cover_every_part_and_rules_may_share() -> None:
+    policy = Policy(allow=("shell(git add:*)", "shell(git commit:*)"))
+    assert action(policy, SHELL, command="git add -A && git commit -m x") == "allow"
+    assert action(policy, SHELL, command="git add -A && rm -rf .") == "ask"
+    assert action(policy, SHELL, command="git add $(rm -rf .)") == "ask"
+    assert action(policy, SHELL, command="git add -A > log") == "ask"
+    assert action(policy, SHELL, command="git add 'open") == "ask"
+    assert action(Policy(allow=("edit(src/**)",)), EDIT, paths=["src/a", "b"]) == "ask"
+
+
+def test_a_deny_needs_only_one_part() -> None:
+    policy = Policy(allow=("shell",), deny=("shell(rm:*)",))
+    assert action(policy, SHELL, command="ls") == "allow"
+    assert action(policy, SHELL, command="ls; echo $(rm -rf .)") == "deny"
+
+
+def test_plan_changes_nothing_whatever_the_rules_allow() -> None:
+    assert action(Policy(mode="plan", allow=("*",)), SHELL, command="ls") == "deny"
+    assert action(Policy(mode="plan", allow=("*",)), GREP) == "allow"
+
+
+def test_an_author_may_say_whether_a_tool_asks() -> None:
+    assert action(Policy(), AnyTool("mine", Kind.OTHER)) == "ask"
+    assert action(Policy(), AnyTool("mine", Kind.OTHER, asks=False)) == "allow"
+    assert action(Policy(), AnyTool("mine", Kind.READ, asks=True)) == "ask"
+    assert action(Policy(mode="plan"), AnyTool("mine", Kind.OTHER, asks=False)) == "deny"
+
+
+def test_a_decision_names_its_rule_and_reason() -> None:
+    decision = Judge(Policy(deny=("shell(rm:*)",))).decide(SHELL, SHELL.build({"command": "rm x"}))
+    assert (decision.rule, decision.reason) == ("shell(rm:*)", "the rule shell(rm:*) denies it")
+    decision = Judge(Policy()).decide(EDIT, EDIT.build({"paths": ["a"]}))
+    assert (decision.rule, decision.reason) == ("edits ask", "edits ask (mode default)")
+
+
+def test_a_wrong_mode_or_rule_is_refused_at_once() -> None:
+    with pytest.raises(PolicyError, match="auto_edit"):
+        Policy(mode="autoedit")
+    with pytest.raises(PolicyError):
+        Policy(allow=("no rule at all",))
+    assert Policy(allow="grep").allow == ("grep",)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("command", "offered"),
+    [
+        ("git add -A && git commit -m 'a b'", ("shell(git add:*)", "shell(git commit:*)")),
+        ("ls -la", ("shell(ls:*)",)),
+        ("rm -rf build", ("shell(rm -rf build)",)),
+        ("python x.py", ("shell(python x.py)",)),
+        ("bash -c 'rm x'", ()),
+        ("FOO=1 ls", ()),
+        ("$PROGRAM x", ()),
+        ("ls > out", ()),
+        ("echo 'open", ()),
+    ],
+)
+def test_always_offers_the_parts_not_the_letter(command: str, offered: tuple[str, ...]) -> None:
+    assert offers(SHELL, SHELL.build({"command": command})) == offered
+    assert offers(EDIT, EDIT.build({"paths": ["a"]})) == ("edit",)
+
+
+@pytest.mark.parametrize("command", ["git add -A && git commit -m 'a b'", "ls -la", "rm -rf build", "make test"])
+def test_what_is_offered_then_runs_unasked(command: str) -> None:
+    invocation = SHELL.build({"command": command})
+    assert Judge(Policy(), offers(SHELL, invocation)).decide(SHELL, invocation).action == "allow"
+
+
+RULES = st.lists(st.sampled_from(["*", "shell", "edit", "grep", "shell(ls:*)", "edit(src/**)", "shell(git:*)"]), max_size=3).map(tuple)
+CALLS = st.sampled_from([(SHELL, {"command": "ls -l"}), (SHELL, {"command": "git push"}), (EDIT, {"paths": ["src/a"]}), (GREP, {})])
+ORDER = [Mode.PLAN, Mode.DONT_ASK, Mode.DEFAULT, Mode.AUTO_EDIT, Mode.YOLO]
+
+
+@given(allow=RULES, ask=RULES, deny=RULES, call=CALLS, pair=st.tuples(st.integers(0, 4), st.integers(0, 4)))
+def test_a_stricter_mode_never_allows_more(
+    allow: tuple[str, ...], ask: tuple[str, ...], deny: tuple[str, ...], call: tuple[AnyTool, dict[str, Any]], pair: tuple[int, int]
+) -> None:
+    strict, free = sorted(pair)
+    tool, params = call
+    invocation = tool.build(params)
+    decisions = [Judge(Policy(ORDER[n], allow, ask, deny)).decide(tool, invocation).action for n in (strict, free)]
+    assert not (decisions[0] == "allow" and decisions[1] != "allow")

@@ -1,0 +1,296 @@
+"""Every call keeps the law of states, whatever is thrown at it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtools import BaseDeclarativeTool, BaseToolInvocation, ErrorCode, Kind, Policy, Session, ToolFailure, ToolResult
+from nbtools.core.call import CancelledCall, ErroredCall, ExecutingCall, SuccessfulCall
+from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.tool import UpdateOutput
+from nbtools.scheduler.moves import may_follow
+from nbtools.testing import ALWAYS, CANCEL, ONCE, RecordingObserver, ScriptedConfirmer
+
+
+class Invocation(BaseToolInvocation[Mapping[str, Any]]):
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        for _ in range(self.params.get("turns", 0)):
+            if update_output is not None:
+                update_output("so far")
+            await asyncio.sleep(0)
+        if self.params.get("forever"):
+            await asyncio.Event().wait()
+        match self.params.get("end"):
+            case "failure":
+                raise ToolFailure(ErrorCode.CONFLICT, "it changed meanwhile")
+            case "bug":
+                raise ZeroDivisionError("oops")
+            case "system":
+                raise OSError(errno.ENOSPC, "No space left on device", "disk.txt")
+        return ToolResult("done", "done", data=dict(self.params))
+
+
+class Play(BaseDeclarativeTool[Mapping[str, Any]]):
+    description = "does as it is told"
+    can_update_output = True
+    parameters = {"type": "object", "properties": {"turns": {"type": "integer"}}}
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        self.name, self.kind = name, kind
+
+    def create_invocation(self, params: Mapping[str, Any]) -> Invocation:
+        if params.get("end") == "broken build":
+            raise KeyError("a bug in the tool")
+        return Invocation(params)
+
+
+def session(policy: Policy | None = None, confirmer: Any = None, observer: RecordingObserver | None = None) -> Session:
+    tools = [Play("look", Kind.READ), Play("change", Kind.EDIT)]
+    return Session(".", tools=tools, policy=policy, confirmer=confirmer, observers=[observer] if observer else [])
+
+
+async def test_an_allowed_call_passes_through_four_states() -> None:
+    seen = RecordingObserver()
+    async with session(observer=seen) as s:
+        result = await s.call("look", {"turns": 1}, id="a")
+    assert result.ok
+    assert seen.states("a") == ["validating", "scheduled", "executing", "success"]
+    assert len(seen.events) == 5
+    last = s.history[0]
+    assert isinstance(last, SuccessfulCall)
+    assert last.last.plan.decision.reason == "reading changes nothing (mode default)"
+
+
+async def test_an_asked_call_waits_for_its_yes() -> None:
+    seen, person = RecordingObserver(), ScriptedConfirmer(ONCE)
+    async with session(confirmer=person, observer=seen) as s:
+        assert (await s.call("change", {}, id="a")).ok
+    assert seen.states("a") == ["validating", "awaiting_approval", "scheduled", "executing", "success"]
+    assert person.asked[0].offers == ("change",)
+
+
+async def test_always_asks_once() -> None:
+    person = ScriptedConfirmer(ALWAYS)
+    async with session(confirmer=person) as s:
+        assert (await s.call("change", {})).ok
+        assert (await s.call("change", {})).ok
+        assert s.grants == ("change",)
+        assert s.revoke("change")
+        assert s.decide("change", {}).action == "ask"
+    assert len(person.asked) == 1
+
+
+async def test_a_no_is_told_and_runs_nothing() -> None:
+    async with session(confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.CANCEL, reason="not today"))) as s:
+        result = await s.call("change", {})
+    assert result.error is not None
+    assert result.error.code == ErrorCode.CONFIRMATION_DENIED
+    assert "not today" in result.error.message
+    assert isinstance(s.history[0], CancelledCall)
+
+
+async def test_nobody_to_ask_says_how_to_allow() -> None:
+    async with session() as s:
+        result = await s.call("change", {})
+    assert result.error is not None
+    assert result.error.code == ErrorCode.CONFIRMATION_REQUIRED
+    assert "Policy(allow=['change'])" in result.error.message
+
+
+async def test_policy_denies_without_a_question() -> None:
+    person = ScriptedConfirmer()
+    async with session(Policy(mode="plan"), person) as s:
+        result = await s.call("change", {})
+    assert result.error is not None
+    assert result.error.code == ErrorCode.POLICY_VIOLATION
+    assert person.asked == []
+
+
+async def test_modified_arguments_are_validated_and_asked_again() -> None:
+    changed = Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"turns": 3}))
+    person, seen = ScriptedConfirmer(changed, ONCE), RecordingObserver()
+    async with session(confirmer=person, observer=seen) as s:
+        result = await s.call("change", {"turns": 1}, id="a")
+    assert result.data == {"turns": 3}
+    assert seen.states("a")[1:3] == ["awaiting_approval", "awaiting_approval"]
+    wrong = Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"turns": "many"}))
+    async with session(confirmer=ScriptedConfirmer(wrong)) as s:
+        result = await s.call("change", {})
+    assert result.error is not None
+    assert result.error.code == ErrorCode.INVALID_TOOL_PARAMS
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "words"),
+    [
+        ("failure", ErrorCode.CONFLICT, "it changed meanwhile"),
+        ("bug", ErrorCode.UNHANDLED_EXCEPTION, "look has a bug: ZeroDivisionError: oops"),
+        ("system", ErrorCode.NO_SPACE_LEFT, "disk.txt: no space is left"),
+        ("broken build", ErrorCode.UNHANDLED_EXCEPTION, "KeyError"),
+    ],
+)
+async def test_every_exception_becomes_a_result(end: str, code: ErrorCode, words: str) -> None:
+    async with session() as s:
+        result = await s.call("look", {"end": end})
+    assert result.error is not None
+    assert result.error.code == code
+    assert words in result.error.message
+    assert isinstance(s.history[0], ErroredCall)
+
+
+class BrokenConfirmer:
+    async def ask(self, confirmation: Confirmation) -> Answer:
+        raise RuntimeError("the widget is gone")
+
+
+async def test_a_broken_confirmer_runs_nothing_and_leaves_no_live_call() -> None:
+    async with session(confirmer=BrokenConfirmer()) as s:
+        result = await s.call("change", {})
+        assert s.active == ()
+    assert not result.ok
+
+
+class Waiting:
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.taken_back = False
+
+    async def ask(self, confirmation: Confirmation) -> Answer:
+        self.asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.taken_back = True
+            raise
+        return ONCE
+
+
+async def test_cancel_takes_a_question_back() -> None:
+    person = Waiting()
+    async with session(confirmer=person) as s:
+        task = asyncio.create_task(s.call("change", {}, id="a"))
+        await person.asked.wait()
+        assert s.cancel("a")
+        result = await task
+        assert not s.cancel("a")
+    assert person.taken_back
+    assert result.error is not None
+    assert result.error.code == ErrorCode.CANCELLED
+
+
+async def test_cancel_ends_a_running_and_a_queued_call_and_lets_the_others_in() -> None:
+    seen = RecordingObserver()
+    async with session(Policy(mode="yolo"), observer=seen) as s:
+        first = asyncio.create_task(s.call("change", {"forever": True}, id="first"))
+        second = asyncio.create_task(s.call("change", {}, id="second"))
+        third = asyncio.create_task(s.call("change", {}, id="third"))
+        while "executing" not in seen.states("first") or "scheduled" not in seen.states("third"):
+            await asyncio.sleep(0)
+        assert s.cancel("second")
+        assert (await second).error is not None
+        assert s.cancel("first")
+        assert (await first).error is not None
+        assert (await third).ok
+    assert seen.states("second") == ["validating", "scheduled", "cancelled"]
+
+
+async def test_cancelling_the_caller_cancels_the_call_and_propagates() -> None:
+    seen = RecordingObserver()
+    async with session(observer=seen) as s:
+        task = asyncio.create_task(s.call("look", {"forever": True}, id="a"))
+        while "executing" not in seen.states("a"):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert isinstance(s.history[-1], CancelledCall)
+
+
+async def test_a_caller_goes_on_after_its_call_was_cancelled() -> None:
+    async with session() as s:
+
+        async def caller() -> str:
+            result = await s.call("look", {"forever": True}, id="a")
+            await asyncio.sleep(0)
+            return str(result.error and result.error.code)
+
+        task = asyncio.create_task(caller())
+        while not any(isinstance(call, ExecutingCall) for call in s.active):
+            await asyncio.sleep(0)
+        s.cancel("a")
+        assert await task == "cancelled"
+        assert task.cancelling() == 0
+
+
+async def test_closing_ends_what_is_under_way() -> None:
+    s = session()
+    task = asyncio.create_task(s.call("look", {"forever": True}))
+    while not s.active:
+        await asyncio.sleep(0)
+    await s.close()
+    assert (await task).error is not None
+    assert s.active == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    calls=st.lists(
+        st.tuples(
+            st.sampled_from(["look", "change", "nothing"]),
+            st.fixed_dictionaries({"turns": st.integers(0, 4), "end": st.sampled_from(["", "failure", "bug", "broken build"])}),
+            st.sampled_from([ONCE, ALWAYS, CANCEL]),
+            st.integers(-1, 6),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_any_storm_of_calls_keeps_the_law(calls: list[tuple[str, dict[str, Any], Answer, int]]) -> None:
+    asyncio.run(_storm(calls))
+
+
+class ByCall:
+    def __init__(self, answers: dict[str, Answer]) -> None:
+        self._answers = answers
+
+    async def ask(self, confirmation: Confirmation) -> Answer:
+        await asyncio.sleep(0)
+        return self._answers[confirmation.call_id]
+
+
+async def _storm(calls: list[tuple[str, dict[str, Any], Answer, int]]) -> None:
+    seen = RecordingObserver()
+    async with session(confirmer=ByCall({str(n): call[2] for n, call in enumerate(calls)}), observer=seen) as s:
+        tasks = [asyncio.create_task(s.call(name, params, id=str(n))) for n, (name, params, _, _) in enumerate(calls)]
+        for turn in range(8):
+            await asyncio.sleep(0)
+            for n, call in enumerate(calls):
+                if call[3] == turn:
+                    s.cancel(str(n))
+        await asyncio.wait_for(asyncio.gather(*tasks), 10)
+        assert s.active == ()
+        assert len(s.history) == len(calls)
+    for n in range(len(calls)):
+        mine = [call for call in seen.calls if call.request.id == str(n)]
+        assert mine[0].state == "validating"
+        assert all(may_follow(before, after) for before, after in pairwise(mine))
+        assert mine[-1].state in ("success", "error", "cancelled")
+    _never_crowded(seen)
+
+
+def _never_crowded(seen: RecordingObserver) -> None:
+    running: dict[str, str] = {}
+    for call in seen.calls:
+        running.pop(call.request.id, None)
+        if isinstance(call, ExecutingCall):
+            running[call.request.id] = call.request.name
+            assert len(running) <= 5
+            assert "change" not in running.values() or len(running) == 1

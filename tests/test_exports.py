@@ -1,0 +1,43 @@
+"""The façade is a list, and importing it does nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import nbtools
+
+FRAMEWORK = """ToolBuilder ToolInvocation BaseToolInvocation DeclarativeTool BaseDeclarativeTool ToolResult ToolResultDisplay FileDiff DiffStat
+ToolCallConfirmationDetails ToolEditConfirmationDetails ToolExecuteConfirmationDetails ToolMcpConfirmationDetails
+ToolInfoConfirmationDetails ToolConfirmationOutcome ToolConfirmationPayload ToolLocation Kind Icon has_cycle_in_schema is_tool
+AnyToolInvocation AnyDeclarativeTool ModifiableTool Toolset ToolRegistry ToolScheduler convert_to_function_response""".split()
+
+
+def test_every_name_loads_and_the_list_is_sorted() -> None:
+    assert nbtools.__all__ == sorted(nbtools.__all__)
+    for name in nbtools.__all__:
+        assert getattr(nbtools, name) is not None
+    assert set(FRAMEWORK) <= set(nbtools.__all__)
+    assert {"Session", "Policy", "tool"} <= set(nbtools.__all__)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse(Path(nbtools.__file__).read_text())
+    guard = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.asname for node in guard.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == set(nbtools.__all__)
+
+
+def test_importing_does_nothing() -> None:
+    code = "import sys; before = set(sys.modules); import nbtools; print(sorted({n.split('.')[0] for n in set(sys.modules) - before}))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "['nbtools']"
+    assert printed.stderr == ""
+
+
+def test_sessions_do_not_load_ipython() -> None:
+    code = "import sys; from nbtools import Session; Session('.'); print([n for n in ('IPython', 'ipywidgets', 'mcp') if n in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "[]"

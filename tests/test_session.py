@@ -1,0 +1,120 @@
+"""The session as others use it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from nbtools import ErrorCode, Policy, Session, SessionError
+from nbtools.testing import ONCE, RecordingObserver, ScriptedConfirmer, modify, temporary_workspace
+
+FILES = {"src/cart.py": "def total(items):\n    total = 0\n    return total\n", "README.md": "# Cart\n"}
+
+
+async def test_a_first_session() -> None:
+    with temporary_workspace(FILES) as root:
+        async with Session(workspace=root, policy=Policy(allow=["shell(cat:*)"])) as session:  # type: ignore[arg-type]
+            found = await session.call("grep", {"pattern": "total"})
+            assert found.ok
+            assert "cart.py" in str(found.llm_content)
+            assert (await session.call("read", {"path": "src/cart.py"})).ok
+            assert (await session.call("shell", {"command": "cat README.md"})).ok
+            assert session.decide("shell", {"command": "rm -rf ."}).action == "ask"
+            assert session.decide("shell", {"command": "cat x"}).rule == "shell(cat:*)"
+        assert [call.request.name for call in session.history] == ["grep", "read", "shell"]
+
+
+async def test_an_unknown_name_and_bad_arguments_are_results() -> None:
+    with temporary_workspace(FILES) as root:
+        async with Session(root) as session:
+            unknown = await session.call("gerp", {})
+            assert unknown.error is not None
+            assert unknown.error.code == ErrorCode.TOOL_NOT_REGISTERED
+            assert "grep" in unknown.error.message
+            wrong = await session.call("grep", {"patern": "x"})
+            assert wrong.error is not None
+            assert wrong.error.code == ErrorCode.INVALID_TOOL_PARAMS
+            assert "pattern" in wrong.error.message
+            assert "\n" not in wrong.error.message
+
+
+async def test_an_edit_is_shown_modified_and_applied() -> None:
+    with temporary_workspace(FILES) as root:
+        person = ScriptedConfirmer(modify("def total(items):\n    total = Decimal(0)\n    return total\n"), ONCE)
+        async with Session(root, confirmer=person) as session:
+            result = await session.call("edit", {"path": "src/cart.py", "old": "total = 0", "new": "total = 1"})
+        assert result.ok, result.error
+        assert "Decimal(0)" in (root / "src/cart.py").read_text()
+        first, second = (asked.details for asked in person.asked)
+        assert first.type == second.type == "edit"
+        assert "total = 1" in first.new_content
+        assert "Decimal(0)" in second.new_content
+        assert second.is_modifying
+        assert second.diff_stat.user_added_lines == 1
+
+
+async def test_call_many_keeps_order_and_reads_side_by_side() -> None:
+    with temporary_workspace(FILES) as root:
+        seen = RecordingObserver()
+        async with Session(root, policy=Policy(mode="yolo"), observers=[seen]) as session:
+            results = await session.call_many(
+                [
+                    ("read", {"path": "README.md"}),
+                    ("grep", {"pattern": "total"}),
+                    ("write", {"path": "README.md", "content": "new\n"}),
+                    ("read", {"path": "README.md"}),
+                ]
+            )
+        assert all(result.ok for result in results)
+        assert "# Cart" in str(results[0].llm_content)
+        assert "new" in str(results[3].llm_content)
+        names = [call.request.name for call in seen.calls if call.state == "executing"]
+        assert names.index("write") == 2
+
+
+async def test_declarations_for_every_provider() -> None:
+    with temporary_workspace() as root:
+        async with Session(root) as session:
+            assert {one["name"] for one in session.declarations("anthropic")} == set(session.tools.names())
+            assert session.declarations("anthropic")[0]["input_schema"]["type"] == "object"
+            assert "parametersJsonSchema" in session.declarations("gemini")[0]
+            assert session.declarations("openai")[0]["type"] == "function"
+            assert session.declarations("mcp")[0]["annotations"] == {"readOnlyHint": True}
+            with pytest.raises(ValueError, match="one of gemini"):
+                session.declarations("copilot")  # type: ignore[arg-type]
+
+
+async def test_what_is_used_wrongly_says_so() -> None:
+    with pytest.raises(SessionError, match="There is no dialect"):
+        Session(".", dialect="klingon")
+    session = Session(".")
+    await session.close()
+    with pytest.raises(SessionError, match="closed"):
+        await session.call("ls")
+
+
+def test_the_blocking_twin_works_in_any_thread(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello\n")
+    with Session(tmp_path).sync() as session:
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(session.call("read", {"path": "a.txt"}))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [result.ok for result in results] == [True] * 8
+        assert len(session.history) == 8
+        assert session.call_many([("ls", {}), ("ls", {})])[1].ok
+    assert "nbtools" not in {thread.name for thread in threading.enumerate()}
+    with pytest.raises(RuntimeError):
+        session.call("ls")
+
+
+async def test_two_sessions_live_side_by_side(tmp_path: Path) -> None:
+    async with Session(tmp_path) as one, Session(tmp_path) as two:
+        await asyncio.gather(one.call("ls"), two.call("ls"))
+        assert len(one.history) == len(two.history) == 1
+        assert one.new_id() != two.new_id()
