@@ -34,7 +34,12 @@ export const MIME = '{mime}';
 export type Span = readonly [string, string];
 export const isSpan: guard.Guard<Span> = guard.pair;
 """
-PLAIN = {"string": ("string", "guard.text"), "integer": ("number", "guard.number"), "boolean": ("boolean", "guard.flag"), "null": ("null", "guard.nothing")}
+PLAIN = {
+    "string": ("string", "guard.text"),
+    "integer": ("number", "guard.number"),
+    "boolean": ("boolean", "guard.flag"),
+    "null": ("null", "guard.nothing"),
+}
 
 Schema = dict[str, Any]
 
@@ -84,7 +89,8 @@ def interface(name: str, schema: Schema) -> str:
     doc = f"/** {inspect.cleandoc(schema['description'])} */\n" if "description" in schema else ""
     members = "".join(f"  readonly {field}: {kind};\n" for field, (kind, _) in fields.items())
     checks = "".join(f"  {field}: {check},\n" for field, (_, check) in fields.items())
-    return f"{doc}export interface {name} {{\n{members}}}\nexport const is{name}: guard.Guard<{name}> = guard.record<{name}>({{\n{checks}}});\n"
+    guard = f"export const is{name}: guard.Guard<{name}> = guard.record<{name}>({{\n{checks}}});\n"
+    return f"{doc}export interface {name} {{\n{members}}}\n{guard}"
 
 
 def generate() -> str:

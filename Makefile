@@ -1,0 +1,57 @@
+# make lab    JupyterLab on the first notebook, from nothing
+# make test   everything that is tested, from nothing
+# make check  style, types, layers, generated files
+# make bench  the benchmarks, one table each
+# make build  the wheel and the sdist, in dist/
+# make wire   labextension/src/wire.ts from nbtools/notebook/wire.py
+# make clean  takes back all of it, the virtual environment too
+
+# The first Python that is new enough; name another with PYTHON=...
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+DONE := .make
+SCRIPTS := labextension/scripts
+NOTEBOOK := notebooks/01_first_calls.ipynb
+FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/src/*.ts labextension/src/*/*.ts labextension/style/*)
+
+.PHONY: lab test check bench build wire clean
+.DELETE_ON_ERROR:
+
+lab: $(DONE)/front-end
+	@exec $(BIN)/python $(SCRIPTS)/open_lab.py $(NOTEBOOK)
+
+test: $(DONE)/front-end $(DONE)/browser
+	@NBTOOLS_BROWSER="$$(cat $(DONE)/browser)" $(BIN)/python -m pytest --nbval-lax tests notebooks
+
+check: $(DONE)/python
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python $(SCRIPTS)/wire_types.py --check
+
+bench: $(DONE)/python
+	@for script in bench/[a-z]*.py; do $(BIN)/python $$script || exit; done
+
+build: $(DONE)/front-end
+	$(BIN)/python -m build
+
+wire: $(DONE)/python
+	$(BIN)/python $(SCRIPTS)/wire_types.py
+
+clean:
+	rm -rf $(DONE) $(VENV) dist nbtools/labextension labextension/lib labextension/node_modules
+
+$(DONE)/python: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "nbtools needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) $(SCRIPTS)/environment.py $(VENV)
+	@mkdir -p $(DONE) && touch $@
+
+$(DONE)/front-end: $(DONE)/python $(FRONT_END) $(SCRIPTS)/front_end.py
+	@$(BIN)/python $(SCRIPTS)/front_end.py
+	@touch $@
+
+$(DONE)/browser: $(DONE)/python
+	@$(BIN)/python $(SCRIPTS)/find_browser.py > $@
