@@ -71,13 +71,13 @@ def _create(path: Path, data: bytes, subject: str) -> None:
             # A file system without hard links: a small gap between look and leap, instead of none.
             if os.path.lexists(path):
                 raise conflict(subject, "was created by someone else") from None
-            os.replace(new.path, path)
+            new.path.replace(path)
     _sync_folder(path.parent)
 
 
 def _overwrite(path: Path, data: bytes, expected: bytes, subject: str) -> None:
     try:
-        info = os.stat(path, follow_symlinks=False)
+        info = path.stat(follow_symlinks=False)
     except FileNotFoundError:
         raise conflict(subject, "was deleted") from None
     check_regular(info, subject)
@@ -99,7 +99,7 @@ def _swap(path: Path, data: bytes, expected: bytes, info: os.stat_result, subjec
         new.fill(data)
         new.resemble(path, info)
         _demand(path, expected, subject)
-        os.replace(new.path, path)
+        new.path.replace(path)
     _sync_folder(path.parent)
 
 
@@ -143,15 +143,14 @@ class _Temporary:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
+        self.path.unlink(missing_ok=True)
 
     def fill(self, data: bytes) -> None:
         _write_all(self._descriptor, data)
         os.fsync(self._descriptor)
 
     def resemble(self, path: Path, info: os.stat_result) -> None:
-        """Takes on owner, extended attributes (access lists among them) and mode.  Raises ``PermissionError`` for an owner that it may not."""
+        """Takes on owner, extended attributes (access lists among them) and mode.  ``PermissionError``: it may not have that owner."""
         mine = os.fstat(self._descriptor)
         if (mine.st_uid, mine.st_gid) != (info.st_uid, info.st_gid):
             os.fchown(self._descriptor, info.st_uid, info.st_gid)

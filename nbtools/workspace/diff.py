@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbtools.core.result import DiffStat, FileDiff
@@ -74,7 +73,7 @@ def unified(path: str, old: str | None, new: str, context: int = 3) -> str:
 def file_diff(path: str, old: str | None, new: str, proposal: str | None = None) -> FileDiff:
     """What a person sees of a change: bytes that are no UTF-8 are replaced by U+FFFD, so it is no patch for such a file."""
     before, after = (None if old is None else displayable(old)), displayable(new)
-    return FileDiff(unified(path, before, after), PurePosixPath(path).name, before, after, diff_stat(old or "", new, proposal))
+    return FileDiff(unified(path, before, after), path, before, after, diff_stat(before or "", after, proposal))
 
 
 def diff_stat(old: str, new: str, proposal: str | None = None) -> DiffStat:

@@ -64,8 +64,9 @@ def carried_over(original: str, proposed: str, ending: str) -> str:
 
 
 def _replaced(old: list[str], new: list[str], op: Op, ending: str) -> list[str]:
-    ends = [_end(line) for line in old[max(op.i1 - 1, 0) : op.i2 + 1] if line.endswith("\n")] or [ending]
-    ends = [_end(line) for line in old[op.i1 : op.i2] if line.endswith("\n")] or ends
+    around = [*old[max(op.i1 - 1, 0) : op.i1], *old[op.i2 : op.i2 + 1]]
+    beside = next((_end(line) for line in around if line.endswith("\n")), ending)
+    ends = [_end(line) for line in old[op.i1 : op.i2] if line.endswith("\n")] or [beside]
     lines = [f"{line[:-1]}{ends[min(k, len(ends) - 1)]}" if line.endswith("\n") else line for k, line in enumerate(new[op.j1 : op.j2])]
     before = "".join(old[op.i1 : op.i2])
     return lines if is_exact(before) else [_inserted(before, "".join(lines))]

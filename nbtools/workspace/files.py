@@ -11,12 +11,13 @@ from itertools import islice
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.workspace.text import Encoding, content_type, encoding_of
+from nbtools.workspace.text import Encoding, content_type, decode
 
 MOST_WHOLE = 20_000_000
 """Bytes of a file that is read whole."""
 _CHUNK = 1 << 20
 _HEAD = 1 << 16
+"""Enough to tell what a file holds; a multiple of every character's width."""
 _SPECIAL = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
@@ -72,7 +73,7 @@ def read_if_there(path: Path, subject: str, limit: int = MOST_WHOLE) -> bytes | 
 def size_of(path: Path, subject: str) -> int:
     """The bytes of an ordinary file.  Raises ``ToolFailure``."""
     try:
-        info = os.stat(path, follow_symlinks=False)
+        info = path.stat(follow_symlinks=False)
     except OSError as error:
         raise from_os_error(error, subject) from None
     check_regular(info, subject)
@@ -86,12 +87,17 @@ def read_lines(path: Path, subject: str, start: int, end: int, limit: int = MOST
     """
     with _open(path, subject) as file:
         head = file.read(_HEAD)
-        encoding = encoding_of(head)
-        if encoding is None:
+        seen = decode(head)
+        if seen is None:
             raise not_text(subject, head, os.fstat(file.fileno()).st_size)
-        file.seek(len(encoding.bom))
-        pieces, total = _scan(file, encoding, start, end, limit, subject)
-    return Excerpt(b"".join(pieces), encoding, total)
+        file.seek(len(seen.encoding.bom))
+        wanted = _Wanted(start, end, "\n".encode(seen.encoding.codec))
+        for chunk in iter(lambda: file.read(_CHUNK), b""):
+            if wanted.take(chunk) > limit:
+                raise ToolFailure(
+                    ErrorCode.FILE_TOO_LARGE, f"{subject}: lines {start} to {end} have more than {limit:,} bytes. Ask for fewer."
+                )
+    return Excerpt(b"".join(wanted.pieces), seen.encoding, wanted.lines)
 
 
 def not_text(subject: str, data: bytes, size: int) -> ToolFailure:
@@ -105,7 +111,7 @@ def not_text(subject: str, data: bytes, size: int) -> ToolFailure:
 def _open(path: Path, subject: str) -> io.BufferedReader:
     """Opens without following a link that took the file's place meanwhile, and without waiting for a pipe's other end."""
     try:
-        check_regular(os.stat(path, follow_symlinks=False), subject)
+        check_regular(path.stat(follow_symlinks=False), subject)
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise from_os_error(error, subject) from None
@@ -117,21 +123,30 @@ def _open(path: Path, subject: str) -> io.BufferedReader:
         raise
 
 
-def _scan(file: io.BufferedReader, encoding: Encoding, start: int, end: int, limit: int, subject: str) -> tuple[list[bytes], int]:
-    """The wanted bytes, in pieces, and the number of lines; goes chunk by chunk."""
-    newline = "\n".encode(encoding.codec)
-    pieces: list[bytes] = []
-    taken, line, last = 0, 1, newline
-    while chunk := file.read(_CHUNK):
-        last = chunk[-len(newline) :]
+class _Wanted:
+    """The bytes of some lines, picked from a file that goes by chunk by chunk."""
+
+    def __init__(self, start: int, end: int, newline: bytes) -> None:
+        self.start, self.end, self.newline = start, end, newline
+        self.pieces: list[bytes] = []
+        self._taken = self._ends = 0
+        self._last = newline
+
+    @property
+    def lines(self) -> int:
+        """Lines gone by; the last one counts without an end too."""
+        return self._ends + (self._last != self.newline)
+
+    def take(self, chunk: bytes) -> int:
+        """The number of wanted bytes so far."""
+        newline, line = self.newline, self._ends + 1
         ends = chunk.count(newline) if len(newline) == 1 else sum(1 for _ in _ends(chunk, newline))
-        if line <= end and line + ends >= start:
-            pieces.append(chunk[_after(chunk, newline, start - line) : _after(chunk, newline, end - line + 1)])
-            taken += len(pieces[-1])
-        if taken > limit:
-            raise ToolFailure(ErrorCode.FILE_TOO_LARGE, f"{subject}: lines {start} to {end} have more than {limit:,} bytes. Ask for fewer.")
-        line += ends
-    return pieces, line - 1 if last == newline else line
+        if line <= self.end and line + ends >= self.start:
+            self.pieces.append(chunk[_after(chunk, newline, self.start - line) : _after(chunk, newline, self.end - line + 1)])
+            self._taken += len(self.pieces[-1])
+        self._ends += ends
+        self._last = chunk[-len(newline) :]
+        return self._taken
 
 
 def _after(chunk: bytes, newline: bytes, count: int) -> int:

@@ -13,6 +13,8 @@ from nbtools.workspace.workspace import Workspace
 
 _MOST_FOLDERS = 200
 _MOST_NAMES = 5_000
+_MOST_APART = 6
+"""Characters by which two names that are alike differ at most."""
 _SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
 
 
@@ -74,4 +76,4 @@ def _names(root: str) -> Iterator[str]:
 
 def _may_be_like(wanted: str, other: str) -> bool:
     """A cheap test before the expensive one."""
-    return abs(len(wanted) - len(other)) <= 4 and len(set(wanted) ^ set(other)) <= 6
+    return abs(len(wanted) - len(other)) <= _MOST_APART and len(set(wanted) ^ set(other)) <= _MOST_APART

@@ -54,6 +54,11 @@ def real_path(start: str, path: str) -> str:
     return here
 
 
+def without_tilde(path: str) -> str:
+    """``~`` as the home folder, at the beginning and alone."""
+    return os.path.expanduser(path) if path == "~" or path.startswith("~/") else path
+
+
 def _parts(path: str) -> list[str]:
     """The components that go anywhere, last first."""
     parts = [part for part in path.split(os.sep) if part not in ("", os.curdir)]

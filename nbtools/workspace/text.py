@@ -75,12 +75,6 @@ def decode(data: bytes) -> Text | None:
     return None if _looks_binary(data, text) else Text(text, UTF8)
 
 
-def encoding_of(head: bytes) -> Encoding | None:
-    """The encoding of a file that begins with ``head``, at least 4 bytes of it where there are so many; None for what is no text."""
-    decoded = decode(head[: len(head) // 4 * 4] if len(head) >= 4 else head)
-    return decoded.encoding if decoded else None
-
-
 def encode(text: str, encoding: Encoding) -> bytes:
     """Raises ``ToolFailure`` for a character that no file can hold."""
     try:

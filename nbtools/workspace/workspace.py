@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure, from_os_error
-from nbtools.workspace.paths import is_inside, real_path, shown
+from nbtools.workspace.paths import is_inside, real_path, shown, without_tilde
 
 
 class Workspace:
@@ -16,7 +16,7 @@ class Workspace:
 
     def __init__(self, root: str | os.PathLike[str] = ".") -> None:
         """Raises ``SessionError`` where there is no such folder."""
-        given = os.path.expanduser(os.fspath(root))
+        given = without_tilde(os.fspath(root))
         try:
             self.root = Path(os.path.realpath(given, strict=True))
         except (OSError, ValueError) as error:
@@ -37,7 +37,7 @@ class Workspace:
             what = "the path has a NUL character in it" if path else "the path is empty"
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{shown(path)}{': ' if path else ''}{what}. Name a file or folder.")
         try:
-            real = Path(real_path(str(self.root), _without_tilde(path)))
+            real = Path(real_path(str(self.root), without_tilde(path)))
         except OSError as error:
             raise from_os_error(error, shown(path)) from None
         except UnicodeEncodeError:
@@ -53,7 +53,3 @@ class Workspace:
     def _outside(self, path: str, real: Path) -> str:
         leads = "" if str(real) == path else f" (it leads to {shown(str(real))})"
         return f"{shown(path)} is outside the workspace{leads}. Name a path in {shown(str(self.root))}."
-
-
-def _without_tilde(path: str) -> str:
-    return os.path.expanduser(path) if path == "~" or path.startswith("~/") else path

@@ -1,0 +1,58 @@
+"""A change to one file, worked out and not yet made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbtools.core.errors import ToolFailure
+from nbtools.core.result import DiffStat, FileDiff
+from nbtools.workspace.atomic import make_folders, remove_folders, replace
+from nbtools.workspace.diff import PatchHunk, file_diff, hunks
+from nbtools.workspace.text import displayable
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What was done to a file; ``path`` and ``folders`` (made for it) are relative to the workspace."""
+
+    path: str
+    created: bool
+    stat: DiffStat
+    hunks: tuple[PatchHunk, ...]
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file's content before (None: there is no file) and after, as bytes and as text."""
+
+    path: Path
+    subject: str
+    before: bytes | None
+    after: bytes
+    original: str | None
+    proposed: str
+
+    @property
+    def changes_nothing(self) -> bool:
+        return self.before == self.after
+
+    def diff(self, proposal: str | None = None) -> FileDiff:
+        """``proposal``: what the model had proposed before a person made this of it."""
+        return file_diff(self.subject, self.original, self.proposed, proposal)
+
+    def hunks(self) -> tuple[PatchHunk, ...]:
+        return hunks(displayable(self.original or ""), displayable(self.proposed))
+
+    def apply(self) -> tuple[Path, ...]:
+        """Makes the change, all of it or nothing; the folders made for it.  Raises ``ToolFailure``, ``conflict`` among them."""
+        if self.changes_nothing:
+            return ()
+        made = make_folders(self.path, self.subject) if self.before is None else ()
+        try:
+            replace(self.path, self.after, self.before, self.subject)
+        except ToolFailure:
+            remove_folders(made)
+            raise
+        return made
