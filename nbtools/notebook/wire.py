@@ -159,6 +159,8 @@ class Card(Wire):
     removed: int = 0
     status: str
     """The state in words: ``Needs your answer``, ``Running``, ``3 matches in 2 files``, ``Text not found``."""
+    failed: bool = False
+    """The call did what it promised and the outcome is bad news nevertheless: a command that exits with 1.  Drawn like an error."""
     detail: str = ""
     """What stands quietly beside the status: time, counts."""
     blocks: tuple[Block, ...] = ()

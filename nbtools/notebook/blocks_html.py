@@ -1,0 +1,107 @@
+"""Each kind of block as script-free HTML."""
+
+from __future__ import annotations
+
+from html import escape
+
+from nbtools.notebook.diff_html import View, diff_html
+from nbtools.notebook.markdown import markdown_html
+from nbtools.notebook.markup import element, lines_html, numbered, place_link, spans_html, with_links
+from nbtools.notebook.phrases import counted, size
+from nbtools.notebook.wire import (
+    Block,
+    Card,
+    CodeBlock,
+    CommandBlock,
+    CommandPart,
+    DiffBlock,
+    ListingBlock,
+    ListingEntry,
+    MatchesBlock,
+    MatchGroup,
+    OutputBlock,
+    Place,
+    TextBlock,
+)
+
+OPEN_OUTPUT = 24
+"""Last lines of an output that stand open; those before are one click away."""
+
+
+def block_html(card: Card, block: Block, view: View) -> str:
+    match block:
+        case DiffBlock():
+            return diff_html(block, view)
+        case CommandBlock():
+            return element("div", "parts", "".join(map(_part, block.parts)))
+        case OutputBlock():
+            return _output(card, block)
+        case TextBlock():
+            return _text(block)
+        case MatchesBlock() | ListingBlock() | CodeBlock():
+            return _page(card, block) + _more(block.more)
+
+
+def _page(card: Card, block: MatchesBlock | ListingBlock | CodeBlock) -> str:
+    match block:
+        case MatchesBlock():
+            return "".join(_group(card, group) for group in block.groups)
+        case ListingBlock():
+            return _pre("code", "\n".join(_entry(card, entry) for entry in block.entries))
+        case CodeBlock():
+            return _code(block)
+
+
+def _pre(style: str, inner: str) -> str:
+    return element("pre", style, inner) if inner else ""
+
+
+def _more(text: str) -> str:
+    return element("div", "fold", f"⋯ {with_links(text)}") if text else ""
+
+
+def _part(part: CommandPart) -> str:
+    operator = f"{escape(part.operator)} " if part.operator else ""
+    command = element("code", "command", operator + spans_html(part.spans))
+    if not part.note:
+        return element("div", "part", command)
+    note = element("span", "alarm", f"⚠ {escape(part.note)}") if part.warning else element("em", "note", escape(part.note))
+    return element("div", "part", f"{command} {note}")
+
+
+def _output(card: Card, block: OutputBlock) -> str:
+    folded, shown = block.lines[:-OPEN_OUTPUT], block.lines[-OPEN_OUTPUT:]
+    everything = f" · {place_link(card, Place(path=block.full_output), 'open all')}" if block.full_output else ""
+    gone = element("div", "fold", f"⋯ {counted(block.earlier, 'earlier line')}{everything}") if block.earlier or everything else ""
+    if not folded:
+        return gone + _pre("pre", lines_html(shown))
+    summary = element("summary", "fold", f"⋯ {counted(len(folded), 'line')} before")
+    return f"{gone}<details>{summary}{_pre('pre', lines_html(folded))}</details>{_pre('pre', lines_html(shown))}"
+
+
+def _group(card: Card, group: MatchGroup) -> str:
+    first = next((line.number for line in group.lines if not line.context), 1)
+    path = element("div", "path", place_link(card, Place(path=group.path, line=first), escape(group.path)))
+    width = max((len(str(line.number)) for line in group.lines), default=1)
+    return path + _pre("code", numbered(((line.number, line.spans) for line in group.lines), max(5, width)))
+
+
+def _entry(card: Card, entry: ListingEntry) -> str:
+    name = entry.path.rstrip("/") + "/" if entry.folder else entry.path
+    amount = "" if entry.size is None else size(entry.size)
+    target = escape(name) if entry.folder else place_link(card, Place(path=entry.path), escape(name))
+    return f"{element('span', 'number', f'{amount:>9}')}  {target}"
+
+
+def _code(block: CodeBlock) -> str:
+    last = block.start + len(block.lines) - 1
+    if not block.path:
+        return _pre("pre", lines_html(block.lines))
+    return _pre("code", numbered(enumerate(block.lines, block.start), len(str(last))))
+
+
+def _text(block: TextBlock) -> str:
+    if block.markdown:
+        return element("div", "text", markdown_html(block.text))
+    text = with_links(block.text)
+    return _pre("pre", element("span", "dim", text) if block.tone == "quiet" else text)

@@ -1,0 +1,244 @@
+"""A call in one of its states as a card: what it is, how it stands, what there is to see, who decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path, PurePath
+from typing import Any
+
+from nbtools.core.call import (
+    AwaitingApprovalCall,
+    CancelledCall,
+    ErroredCall,
+    ExecutingCall,
+    FinishedCall,
+    OutputEvent,
+    ScheduledCall,
+    SuccessfulCall,
+    ToolCall,
+    ValidatingCall,
+)
+from nbtools.core.result import CommandOutput, ToolResultDisplay
+from nbtools.core.tool import Icon, ToolLocation
+from nbtools.notebook.displays import blocks_of, text_block
+from nbtools.notebook.phrases import FAILED, counted, elapsed
+from nbtools.notebook.questions import fold_name, question_blocks, question_subject
+from nbtools.notebook.record import asked_by, last_of, note_of, record_of
+from nbtools.notebook.visible import one_line, seen
+from nbtools.notebook.wire import Block, Card, CodeBlock, DiffBlock, ListingBlock, MatchesBlock, Place
+
+OPEN_LINES = {"diff": 40, "code": 12, "listing": 24, "matches": 60}
+"""Lines of a finished call's body up to which it stands open."""
+
+
+def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None = None) -> Card:
+    """The card of a call's state, or of the output that it has so far.
+
+    ``root`` is the workspace as seen from the notebook's folder, ``now`` the time to count a running call's seconds to.
+    """
+    match event:
+        case OutputEvent():
+            return _running(event.call, event.display, root, now)
+        case ExecutingCall():
+            return _running(event, None, root, now)
+        case SuccessfulCall() | ErroredCall() | CancelledCall():
+            return _finished(event, root)
+        case AwaitingApprovalCall():
+            return _asking(event, root)
+        case ScheduledCall() | ValidatingCall():
+            status = "Queued" if isinstance(event, ScheduledCall) else "Checking"
+            return Card(**_head(event, root), status=status, record=record_of(event), note=note_of(event))
+
+
+def _finished(call: FinishedCall, root: str) -> Card:
+    match call:
+        case SuccessfulCall():
+            return _done(call, root)
+        case ErroredCall():
+            return _failed(call, root)
+        case CancelledCall():
+            return _cancelled(call, root)
+
+
+def _head(call: ToolCall, root: str) -> dict[str, Any]:
+    """What every state has: id, tool, object, places."""
+    last = last_of(call)
+    common = {"id": call.request.id, "state": call.state, "tool": one_line(call.request.spoken or call.request.name, 100), "root": root}
+    if isinstance(last, ValidatingCall):
+        return {**common, "icon": Icon.HAMMER.value, "subject": _first_argument(call)}
+    return {
+        **common,
+        "icon": last.plan.tool.icon.value,
+        "subject": one_line(last.plan.invocation.get_description()),
+        "places": _places(last.plan.invocation.tool_locations(), root),
+    }
+
+
+def _first_argument(call: ToolCall) -> str:
+    """The nearest thing to an object while there is no invocation to ask."""
+    return one_line(next((value for value in call.request.arguments.values() if isinstance(value, str)), ""), 200)
+
+
+def _places(locations: Sequence[ToolLocation], root: str) -> tuple[Place, ...]:
+    base = workspace_path(root)
+    return tuple(Place(path=seen(_relative(location.path, base)), line=location.line) for location in locations)
+
+
+@lru_cache(maxsize=32)
+def workspace_path(root: str) -> str:
+    """The absolute path of the workspace that lies at ``root`` from the kernel's folder."""
+    return str(Path(root).resolve())
+
+
+def _relative(path: str, base: str) -> str:
+    """``path`` relative to the workspace, unchanged where it lies outside."""
+    pure = PurePath(path)
+    return pure.relative_to(base).as_posix() if pure.is_relative_to(base) else path
+
+
+def _path(call: ToolCall, root: str) -> str:
+    """The path of the one file that the call is about, else nothing."""
+    last = last_of(call)
+    if isinstance(last, ValidatingCall):
+        return ""
+    locations = last.plan.invocation.tool_locations()
+    return _relative(locations[0].path, workspace_path(root)) if len(locations) == 1 else ""
+
+
+def _running(call: ExecutingCall, display: ToolResultDisplay | None, root: str, now: float | None) -> Card:
+    lines = display.lines if isinstance(display, CommandOutput) else 0
+    parts = [elapsed(now - call.at)] if now is not None else []
+    return Card(
+        **_head(call, root),
+        status="Running",
+        detail=" · ".join([*parts, *([counted(lines, "line")] if lines else [])]),
+        blocks=() if display is None else blocks_of(display, _path(call, root), markdown=call.plan.tool.is_output_markdown),
+        record=record_of(call),
+        note=_ends(call) or note_of(call),
+        cancellable=True,
+    )
+
+
+def _ends(call: ExecutingCall) -> str:
+    """When it ends by itself.  ``timeout`` (seconds) is the one word for that in all our tools' parameters."""
+    timeout = getattr(call.plan.invocation.params, "timeout", None)
+    return f"ends after {timeout:g} s" if isinstance(timeout, int | float) and not isinstance(timeout, bool) else ""
+
+
+def _asking(call: AwaitingApprovalCall, root: str) -> Card:
+    details = call.confirmation.details
+    blocks = question_blocks(details, workspace_path(root), _path(call, root))
+    head = _head(call, root)
+    head["subject"] = question_subject(details, head["subject"])
+    return Card(**head, **_changes(blocks), status="Needs your answer", blocks=blocks, note=asked_by(call.confirmation))
+
+
+def _changes(blocks: Sequence[Block]) -> dict[str, int]:
+    diffs = [block for block in blocks if isinstance(block, DiffBlock)]
+    return {"added": sum(block.added for block in diffs), "removed": sum(block.removed for block in diffs)}
+
+
+def _done(call: SuccessfulCall, root: str) -> Card:
+    display = call.result.return_display
+    status = _success(call)
+    blocks = blocks_of(display, _path(call, root), markdown=call.last.plan.tool.is_output_markdown)
+    if isinstance(display, str) and display.strip() == status:
+        blocks = ()
+    unfold = _unfold(blocks, was_asked=call.last.approval is not None)
+    return Card(
+        **_head(call, root),
+        **_changes(blocks),
+        status=status,
+        detail=_took(call),
+        failed=isinstance(display, CommandOutput) and bool(display.exit_code),
+        blocks=blocks,
+        folded=bool(unfold),
+        unfold=unfold,
+        record=record_of(call),
+        note=note_of(call),
+    )
+
+
+def _success(call: SuccessfulCall) -> str:
+    """``Done``, unless the tool says it better: a change shows itself, a command has its exit code."""
+    display, summary = call.result.return_display, call.result.summary or ""
+    if isinstance(display, CommandOutput):
+        return "Done" if display.exit_code == 0 else "Ended" if display.exit_code is None else f"Exit {display.exit_code}"
+    if call.last.plan.tool.kind.changes_nothing or isinstance(display, str):
+        return one_line(summary, 80) or "Done"
+    return "Done"
+
+
+def _unfold(blocks: Sequence[Block], *, was_asked: bool) -> str:
+    """The link that opens the body, empty where it stands open: a body that is long, or that somebody has seen and approved."""
+    for block in blocks:
+        lines = _length(block)
+        if isinstance(block, DiffBlock) and (was_asked or lines > OPEN_LINES["diff"]):
+            return "show diff"
+        if lines > OPEN_LINES.get(block.type, lines):
+            return f"show {counted(lines, *_NOUNS[block.type])}"
+    return ""
+
+
+_NOUNS = {"code": ("line",), "listing": ("entry", "entries"), "matches": ("line",)}
+
+
+def _length(block: Block) -> int:
+    match block:
+        case DiffBlock():
+            return sum(len(hunk.rows) for hunk in block.hunks if not hunk.folded)
+        case CodeBlock():
+            return len(block.lines)
+        case ListingBlock():
+            return len(block.entries)
+        case MatchesBlock():
+            return sum(len(group.lines) for group in block.groups)
+        case _:
+            return 0
+
+
+def _took(call: FinishedCall) -> str:
+    return elapsed(call.at - call.last.at) if isinstance(call.last, ExecutingCall) else ""
+
+
+def _failed(call: ErroredCall, root: str) -> Card:
+    error = call.result.error
+    shown = _unless_said(call.result.return_display, error.message if error else "")
+    blocks = (*_message(error.message if error else "", "error"), *shown)
+    return Card(
+        **_head(call, root),
+        status=FAILED[error.code] if error else "Failed",
+        detail=_took(call),
+        blocks=blocks,
+        record=record_of(call),
+        note=note_of(call),
+    )
+
+
+def _unless_said(display: ToolResultDisplay, message: str) -> tuple[Block, ...]:
+    """What there is to see besides the message."""
+    return () if isinstance(display, str) and display.strip() in message else blocks_of(display)
+
+
+def _message(text: str, tone: str) -> tuple[Block, ...]:
+    return (text_block(text).model_copy(update={"tone": tone}),) if text.strip() else ()
+
+
+def _cancelled(call: CancelledCall, root: str) -> Card:
+    """Declined: what was asked, folded away.  Stopped: what it had shown, and why."""
+    question = call.last.confirmation.details if isinstance(call.last, AwaitingApprovalCall) else None
+    message = call.result.error.message if call.result.error else ""
+    blocks = question_blocks(question, workspace_path(root), _path(call, root)) if question else ()
+    reason = call.answer.reason if call.answer is not None else message
+    return Card(
+        **_head(call, root),
+        **_changes(blocks),
+        status="Declined" if call.answer is not None else "Cancelled",
+        detail=_took(call),
+        blocks=(*_message(reason, "quiet"), *_unless_said(call.result.return_display, message), *blocks),
+        folded=bool(blocks),
+        unfold=fold_name(question) if question else "",
+        record=record_of(call),
+        note=note_of(call),
+    )

@@ -1,0 +1,51 @@
+"""What a question shows, as blocks: the change, the command's parts, the server and its arguments, the text and its links."""
+
+from __future__ import annotations
+
+import json
+
+from nbtools.core.confirmation import (
+    ToolCallConfirmationDetails,
+    ToolEditConfirmationDetails,
+    ToolExecuteConfirmationDetails,
+    ToolInfoConfirmationDetails,
+    ToolMcpConfirmationDetails,
+)
+from nbtools.notebook.command_view import command_block
+from nbtools.notebook.displays import text_block
+from nbtools.notebook.rows import diff_block
+from nbtools.notebook.spans import line_spans
+from nbtools.notebook.syntax import coloured
+from nbtools.notebook.visible import one_line
+from nbtools.notebook.wire import Block, CodeBlock
+
+
+def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str = "") -> tuple[Block, ...]:
+    """The blocks that show what would happen; ``root`` is the workspace's absolute path, ``path`` the changed file's in it."""
+    match details:
+        case ToolEditConfirmationDetails():
+            return (diff_block(path or details.file_name, details.original_content, details.new_content),)
+        case ToolExecuteConfirmationDetails():
+            return (command_block(details.command, details.directory, root),)
+        case ToolMcpConfirmationDetails():
+            name = details.tool_display_name or details.tool_name
+            return (text_block(f"{name} on the server {details.server_name}"), _arguments(details))
+        case ToolInfoConfirmationDetails():
+            return (text_block("\n".join([details.prompt, *details.urls])),)
+
+
+def _arguments(details: ToolMcpConfirmationDetails) -> CodeBlock:
+    lines = json.dumps(dict(details.tool_args), indent=2, ensure_ascii=False, default=repr).split("\n")
+    return CodeBlock(path="", start=1, lines=tuple(line_spans(spans) for spans in coloured("arguments.json", lines)))
+
+
+def question_subject(details: ToolCallConfirmationDetails, description: str) -> str:
+    """The head's object while the body shows the thing itself."""
+    if isinstance(details, ToolExecuteConfirmationDetails):
+        return "in the workspace" if details.directory in (".", "") else one_line(f"in {details.directory.rstrip('/')}/")
+    return one_line(description)
+
+
+def fold_name(details: ToolCallConfirmationDetails) -> str:
+    """The link that opens what was asked."""
+    return {"edit": "show diff", "exec": "show command", "mcp": "show arguments", "info": "show question"}[details.type]

@@ -1,0 +1,92 @@
+"""Who decided what, when, by which rule: the line that stays in the notebook."""
+
+from __future__ import annotations
+
+from nbtools.core.call import (
+    Approval,
+    AwaitingApprovalCall,
+    CancelledCall,
+    ExecutingCall,
+    FinishedCall,
+    LiveCall,
+    ScheduledCall,
+    ToolCall,
+    ValidatingCall,
+)
+from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolEditConfirmationDetails
+from nbtools.core.decision import Action, Decision
+from nbtools.notebook.phrases import clock
+from nbtools.notebook.visible import one_line
+
+_APPROVED = {
+    ToolConfirmationOutcome.PROCEED_ONCE: "Approved once",
+    ToolConfirmationOutcome.PROCEED_ALWAYS: "Approved always",
+    ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL: "Approved always for this tool",
+    ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER: "Approved always for this server",
+    ToolConfirmationOutcome.MODIFY_WITH_EDITOR: "Modified",
+    ToolConfirmationOutcome.CANCEL: "Declined",
+}
+
+
+def asked_by(confirmation: Confirmation) -> str:
+    """Why it asks, for the question's foot: ``asked because edits ask (mode default)``."""
+    return one_line(f"asked because {confirmation.decision.reason}")
+
+
+def last_of(call: ToolCall) -> LiveCall:
+    """The state that a finished call ended from; a live call itself."""
+    return call.last if isinstance(call, FinishedCall) else call
+
+
+def record_of(call: ToolCall) -> str:
+    """The record of a call, empty while nobody decided anything and where a decision only stands in the note."""
+    if isinstance(call, CancelledCall) and call.answer is not None:
+        return _declined(call, call.answer)
+    last = last_of(call)
+    if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
+        return _approved(last.approval)
+    return "" if isinstance(last, ValidatingCall) else _decided(last.plan.decision, harmless=last.plan.tool.kind.changes_nothing)
+
+
+def note_of(call: ToolCall) -> str:
+    """Why nobody was asked, where that is of little weight: reading changes nothing."""
+    last = last_of(call)
+    if isinstance(last, ValidatingCall) or record_of(call) or last.plan.decision.action is not Action.ALLOW:
+        return ""
+    return one_line(f"allowed: {last.plan.decision.rule or last.plan.decision.reason}")
+
+
+def _approved(approval: Approval) -> str:
+    question, answer = approval.confirmation, approval.answer
+    changed = isinstance(question.details, ToolEditConfirmationDetails) and question.details.is_modifying
+    parts = [f"✓ {_APPROVED[answer.outcome]} by {answer.by}, {clock(approval.at)}", f"asked by {_why(question.decision)}"]
+    if changed:
+        parts.insert(1, "as changed by hand")
+    if answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS and question.offers:
+        parts.append(f"from now on: {', '.join(question.offers)}")
+    return one_line(" · ".join(parts))
+
+
+def _declined(call: CancelledCall, answer: Answer) -> str:
+    asked = f" · asked by {_why(call.last.confirmation.decision)}" if isinstance(call.last, AwaitingApprovalCall) else ""
+    return one_line(f"✕ Declined by {answer.by}, {clock(call.at)}{asked}")
+
+
+def _decided(decision: Decision, *, harmless: bool) -> str:
+    by_rule = is_rule(decision.rule)
+    match decision.action:
+        case Action.ALLOW if by_rule or not harmless:
+            return one_line(f"Allowed by {_why(decision)}" if by_rule else f"Allowed: {_why(decision)}")
+        case Action.DENY:
+            return one_line(f"✕ Denied by {_why(decision)}" if by_rule else f"✕ Denied: {decision.reason}")
+        case _:
+            return ""
+
+
+def _why(decision: Decision) -> str:
+    return f"rule {decision.rule}" if is_rule(decision.rule) else decision.rule or decision.reason
+
+
+def is_rule(text: str) -> bool:
+    """Whether ``text`` is a rule that somebody wrote, ``shell(git *)``, and no sentence that stands for a default, ``edits ask``."""
+    return bool(text) and " " not in text.split("(", 1)[0]

@@ -1,0 +1,125 @@
+"""The one table of inline styles, for HTML that no stylesheet reaches.
+
+Three kinds of reader: those who keep every style (ipywidgets, VS Code, nbconvert, trusted notebooks), JupyterLab's sanitizer (keeps plain
+declarations, drops ``color-mix``, ``inherit``, ``user-select`` and most ``var()``), and those who keep none (GitHub).  So a colour is
+written twice: a middle tone that can be read on white and on black, then one mixed with the ink around it, which fits any theme.  Paper and
+ink are never set: they are the host's.  Rules and grounds are translucent.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+AMBER, BLUE, GREEN, RED, GREY = "#b06c00", "#2f7bdc", "#1f8a56", "#d64550", "#7a7f87"
+ACCENTS = {"awaiting_approval": AMBER, "executing": BLUE, "success": GREEN, "error": RED}
+"""By state; what is not here is grey."""
+
+RULE = "rgba(128,128,128,.28)"
+GROUND = "rgba(128,128,128,.07)"
+_MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
+_UI = "system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif"
+MONO = f"font-family:{_MONO};font-family:var(--jp-code-font-family,{_MONO})"
+_PRE = f"margin:0;border:0;background:none;font-size:12.5px;line-height:1.5;{MONO}"
+
+
+def tint(colour: str, share: int = 72) -> str:
+    """``colour`` for text, ``share`` percent of it in the ink around it where the host can mix."""
+    return f"color:{colour};color:color-mix(in srgb,{colour} {share}%,currentColor)"
+
+
+_SMALL = "font-size:12px"
+_CELL = "padding:0 6px;vertical-align:top;line-height:1.5"
+STYLES = {
+    "card": f"border:1px solid {RULE};border-left:3px solid {GREY};border-radius:4px;overflow:hidden;margin:2px 0;font-size:13px;"
+    f"line-height:1.45;text-align:left;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})",
+    "head": "display:flex;align-items:center;gap:8px;padding:7px 10px;min-height:20px;white-space:nowrap",
+    "tool": f"font-weight:600;font-size:12.5px;{MONO}",
+    "subject": "overflow:hidden;text-overflow:ellipsis;min-width:3em;opacity:.72",
+    "plus": tint(GREEN),
+    "minus": tint(RED),
+    "space": "flex:1",
+    "status": _SMALL,
+    "quiet": f"{_SMALL};opacity:.68",
+    "block": f"border-top:1px solid {RULE}",
+    "foot": f"display:flex;flex-wrap:wrap;align-items:center;gap:4px 10px;padding:7px 10px;border-top:1px solid {RULE};"
+    f"background-color:{GROUND};{_SMALL};list-style:none",
+    "record": "opacity:.78",
+    "link": f"text-decoration:none;{tint(BLUE, 80)}",
+    "fold": f"padding:2px 10px;background-color:{GROUND};font-size:11.5px;cursor:pointer;list-style:none",
+    "dim": "opacity:.68",
+    "pre": f"padding:8px 12px;white-space:pre-wrap;overflow-wrap:break-word;{_PRE}",
+    "code": f"padding:6px 12px;white-space:pre;overflow-x:auto;{_PRE}",
+    "path": f"padding:5px 12px 0;font-weight:600;font-size:12.5px;{MONO}",
+    "number": "opacity:.6;user-select:none",
+    "parts": f"padding:8px 12px;display:flex;flex-direction:column;gap:3px;font-size:12.5px;{MONO}",
+    "part": "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 10px",
+    "command": f"background:none;padding:0;white-space:pre-wrap;overflow-wrap:break-word;min-width:0;{MONO}",
+    "note": f"font-size:11.5px;opacity:.68;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})",
+    "alarm": f"font-size:11.5px;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI});{tint(AMBER)}",
+    "text": "padding:8px 12px",
+    "table": f"width:100%;table-layout:fixed;border-collapse:collapse;border:0;margin:0;font-size:12.5px;overflow-wrap:break-word;{MONO}",
+    "row": "background:none",
+    "gutter": f"{_CELL};padding:0 2px 0 0;text-align:right;white-space:pre;user-select:none",
+    "line": f"{_CELL};text-align:left;white-space:pre-wrap",
+    "added": "background-color:rgba(46,160,67,.15)",
+    "removed": "background-color:rgba(248,81,73,.15)",
+    "absent": f"background-color:{GROUND}",
+    "middle": f"border-left:1px solid {RULE}",
+}
+"""Part of a card → its style.  Elements carry the name as a class too, with ``nbt-`` before it."""
+
+_MIX_OF_HITS = "color:inherit;background-color:color-mix(in srgb,#ffc400 38%,transparent)"
+SPANS = {
+    "k": f"{tint('#1f8a56', 80)};font-weight:600",
+    "s": tint("#d64550", 80),
+    "c": f"{tint('#4f8a8a', 80)};font-style:italic",
+    "n": tint("#1f8a56", 80),
+    "d": tint("#2f7bdc", 80),
+    "b": tint("#9457d6", 80),
+    "hit": f"border-radius:2px;color:#1c2024;background-color:#ffe9a8;{_MIX_OF_HITS}",
+    "mark": "border-radius:2px;text-decoration:none",
+    "hidden": f"border:1px solid {RED};border-radius:2px;padding:0 1px;{tint(RED)}",
+    "warn": tint(AMBER),
+    "bold": "font-weight:bold",
+    "dim": "opacity:.7",
+    "italic": "font-style:italic",
+    "underline": "text-decoration:underline",
+    "strike": "text-decoration:line-through",
+}
+
+_TERMINAL = (
+    *("#6a707a", RED, GREEN, AMBER, BLUE, "#b94fb0", "#1d8791", "#7a7f87"),
+    *("#7a7f87", "#dc4a50", "#1f8a56", "#b06c00", "#2f7bdc", "#b94fb0", "#1d8791", "#7a7f87"),
+)
+_GROUNDS = (
+    *("#24292f", "#b92b27", "#0b6e3a", "#8a5a00", "#1a5fc4", "#9b2d92", "#0a6c74", "#d0d5da"),
+    *("#57606a", "#e4605a", "#37b36f", "#e0b040", "#5c9cf0", "#cf7cc6", "#55bcc4", "#f4f6f8"),
+)
+
+MARKS = {"added": "background-color:rgba(46,160,67,.38)", "removed": "background-color:rgba(248,81,73,.38)"}
+"""What differs inside a line, by side."""
+
+
+@lru_cache(maxsize=4096)
+def span_style(words: str) -> str:
+    """The style of a span with these style words."""
+    listed = words.split()
+    foreground = next((word[2:] for word in listed if word.startswith("fg")), "")
+    ground = next((word[2:] for word in listed if word.startswith("bg")), "")
+    inks = [_on_ground(foreground, ground)] if ground else [_foreground(foreground)] if foreground else []
+    return ";".join([*(SPANS[word] for word in listed if word in SPANS), *inks])
+
+
+def _foreground(colour: str) -> str:
+    return tint(_TERMINAL[int(colour) % 16] if colour.isdigit() else colour, 70)
+
+
+def _on_ground(foreground: str, ground: str) -> str:
+    paper = _GROUNDS[int(ground) % 16] if ground.isdigit() else ground
+    ink = _GROUNDS[int(foreground) % 16] if foreground.isdigit() else foreground
+    return f"background-color:{paper};color:{ink or _ink_on(paper)}"
+
+
+def _ink_on(paper: str) -> str:
+    red, green, blue = (int(paper[i : i + 2], 16) for i in (1, 3, 5))
+    return "#101418" if 0.3 * red + 0.59 * green + 0.11 * blue > 128 else "#ffffff"

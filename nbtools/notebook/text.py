@@ -1,0 +1,181 @@
+"""A card in plain text, for terminals and for whoever reads a notebook's file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nbtools.notebook.phrases import counted, size
+from nbtools.notebook.spans import cut, text_of
+from nbtools.notebook.wire import (
+    Block,
+    Card,
+    CodeBlock,
+    CommandBlock,
+    CommandPart,
+    DiffBlock,
+    Line,
+    ListingBlock,
+    ListingEntry,
+    MatchesBlock,
+    OutputBlock,
+    Row,
+    Span,
+    TextBlock,
+)
+
+_SGR = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "underline": "4",
+    "strike": "9",
+    "k": "35",
+    "s": "32",
+    "c": "2",
+    "n": "36",
+    "d": "34",
+    "b": "36",
+    "hit": "1;33",
+    "mark": "7",
+    "hidden": "7;31",
+    "warn": "33",
+    **{f"fg{number}": str(30 + number if number < 8 else 82 + number) for number in range(16)},
+    **{f"bg{number}": str(40 + number if number < 8 else 92 + number) for number in range(16)},
+}
+_STATES = {"awaiting_approval": "33", "executing": "34", "success": "32", "error": "31"}
+
+
+def card_text(card: Card, *, colour: bool = False, width: int = 100) -> str:
+    """The card in lines of about ``width`` columns; with ``colour`` in the terminal's own colours."""
+    pen = Pen(width, colour=colour)
+    return "\n".join([pen.head(card), *pen.body(card), *pen.foot(card)])
+
+
+class Pen:
+    """How to write: the width, and whether in colour."""
+
+    def __init__(self, width: int, *, colour: bool) -> None:
+        self.width = width
+        self.colour = colour
+
+    def ink(self, text: str, codes: str) -> str:
+        return f"\x1b[{codes}m{text}\x1b[0m" if self.colour and codes and text else text
+
+    def spans(self, spans: Sequence[Span]) -> str:
+        if not self.colour:
+            return text_of(spans)
+        return "".join(self.ink(text, ";".join(_SGR[word] for word in words.split() if word in _SGR)) for text, words in spans)
+
+    def fitted(self, spans: Sequence[Span], used: int) -> str:
+        """A line of code that keeps to the width, ``used`` columns of which are taken."""
+        room = max(20, self.width - used)
+        if sum(len(text) for text, _ in spans) <= room:
+            return self.spans(spans)
+        return self.spans(cut(spans, 0, room - 1)) + "…"
+
+    def head(self, card: Card) -> str:
+        changes = " ".join(part for part in (f"+{card.added:,}" * bool(card.added), f"−{card.removed:,}" * bool(card.removed)) if part)
+        status = "  ".join(part for part in (card.status, card.detail) if part)
+        room = max(10, self.width - len(card.tool) - len(changes) - len(status) - 6)
+        subject = card.subject if len(card.subject) <= room else card.subject[: room - 1] + "…"
+        left = " ".join(part for part in (card.tool, subject, changes) if part)
+        gap = " " * max(2, self.width - len(left) - len(status) - 2)
+        accent = "31" if card.failed else _STATES.get(card.state, "2")
+        coloured = left.replace(card.tool, self.ink(card.tool, "1"), 1) if card.tool else left
+        return f"{self.ink('▌', accent)} {coloured}{gap}{self.ink(card.status, accent)}{self.ink(status[len(card.status) :], '2')}"
+
+    def body(self, card: Card) -> Iterator[str]:
+        for block in card.blocks:
+            if not (card.folded and isinstance(block, DiffBlock | CommandBlock)):
+                yield from self.block(block)
+
+    def foot(self, card: Card) -> Iterator[str]:
+        live = card.state in ("awaiting_approval", "executing")
+        said = [part for part in (card.record, card.note if live else "") if part]
+        if said:
+            yield self.ink(f"  {' · '.join(said)}", "2")
+
+    def block(self, block: Block) -> Iterator[str]:
+        match block:
+            case DiffBlock():
+                yield from self.diff(block)
+            case CommandBlock():
+                yield from map(self.part, block.parts)
+            case OutputBlock():
+                yield from self.gap(block.earlier, "earlier line", f", all in {block.full_output}" if block.full_output else "")
+                yield from (f"  {self.spans(line)}" for line in block.lines)
+            case MatchesBlock():
+                yield from self.matches(block)
+            case ListingBlock():
+                yield from map(self.entry, block.entries)
+                yield from self.more(block.more)
+            case CodeBlock():
+                yield from self.code(block)
+            case TextBlock():
+                yield from (self.ink(f"  {line}", "2" if block.tone == "quiet" else "") for line in block.text.split("\n"))
+
+    def gap(self, count: int, noun: str, rest: str = "") -> Iterator[str]:
+        if count or rest:
+            yield self.ink(f"  ⋯ {counted(count, noun)}{rest}", "2")
+
+    def more(self, text: str) -> Iterator[str]:
+        if text:
+            yield self.ink(f"  ⋯ {text}", "2")
+
+    def diff(self, block: DiffBlock) -> Iterator[str]:
+        numbers = [line.number for hunk in block.hunks for row in hunk.rows for line in (row.old, row.new) if line]
+        wide = len(str(max(numbers, default=0)))
+        for hunk in block.hunks:
+            if hunk.folded:
+                yield from self.gap(len(hunk.rows) + hunk.hidden, "unchanged line")
+            else:
+                yield from self.rows(hunk.rows, wide)
+                yield from self.gap(hunk.hidden, "more line")
+
+    def rows(self, rows: Sequence[Row], wide: int) -> Iterator[str]:
+        run: list[Row] = []
+        for row in rows:
+            if row.changed:
+                run.append(row)
+                continue
+            yield from self.run(run, wide)
+            run = []
+            yield self.line(row.old, row.new, " ", wide)
+        yield from self.run(run, wide)
+
+    def run(self, rows: Sequence[Row], wide: int) -> Iterator[str]:
+        yield from (self.line(row.old, None, "-", wide) for row in rows if row.old)
+        yield from (self.line(None, row.new, "+", wide) for row in rows if row.new)
+
+    def line(self, old: Line | None, new: Line | None, sign: str, wide: int) -> str:
+        left, right = (str(line.number) if line else "" for line in (old, new))
+        shown = new or old
+        numbers = self.ink(f"  {left:>{wide}} {right:>{wide}}", "2")
+        code = self.fitted(shown.spans if shown else (), 2 * wide + 6)
+        return f"{numbers} {self.ink(sign, {'-': '31', '+': '32'}.get(sign, ''))} {code}".rstrip()
+
+    def part(self, part: CommandPart) -> str:
+        operator = f"{part.operator} " if part.operator else ""
+        note = f"⚠ {part.note}" if part.warning else part.note
+        text = self.spans(part.spans).replace("\n", "\n  ")
+        return f"  {operator}{text}{'   ' + self.ink(note, '33' if part.warning else '2') if note else ''}"
+
+    def matches(self, block: MatchesBlock) -> Iterator[str]:
+        wide = len(str(max((line.number for group in block.groups for line in group.lines), default=0)))
+        for group in block.groups:
+            yield self.ink(f"  {group.path}", "1")
+            yield from (
+                f"  {self.ink(f'{line.number:>{wide + 2}}', '2')}  {self.fitted(line.spans, wide + 6)}".rstrip() for line in group.lines
+            )
+        yield from self.more(block.more)
+
+    def entry(self, entry: ListingEntry) -> str:
+        name = entry.path.rstrip("/") + "/" if entry.folder else entry.path
+        amount = "" if entry.size is None else size(entry.size)
+        return f"  {self.ink(f'{amount:>9}', '2')}  {self.ink(name, '34') if entry.folder else name}"
+
+    def code(self, block: CodeBlock) -> Iterator[str]:
+        wide = len(str(block.start + len(block.lines)))
+        for number, spans in enumerate(block.lines, block.start):
+            yield f"  {self.ink(f'{number:>{wide}}', '2')}  {self.fitted(spans, wide + 4)}".rstrip()
+        yield from self.more(block.more)

@@ -1,0 +1,69 @@
+"""What cannot be seen is shown: control, bidirectional, zero-width and look-alike blank characters become ``‹U+202E›``.
+
+A card that asks must not read otherwise than what will happen, so every text goes through here before it is drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from unicodedata import category
+
+from nbtools.notebook.wire import Span
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
+_BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+_SELECTORS = "\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_PRINTABLE_BUT_UNSEEN = re.compile(f"[{_BLANK_LETTERS}{_SELECTORS}]")
+_PICTURES = frozenset({"So", "Sk"})
+
+
+def seen(text: str, keep: str = "\t") -> str:
+    """``text`` with every hidden character spelled out, except those in ``keep``."""
+    if _all_seen(text, keep):
+        return text
+    return "".join(part for part, _ in reveal(text, keep=keep))
+
+
+def one_line(text: str, limit: int = 500) -> str:
+    """``text`` in one line of at most ``limit`` characters, hidden characters spelled out, line breaks as ⏎."""
+    short = text[: limit + 1].strip("\n")
+    shown = seen(re.sub(r"\s*\r?\n\s*", " ⏎ ", short))
+    return shown if len(text) <= limit else shown[:limit] + "…"
+
+
+def reveal(text: str, style: str = "", keep: str = "\t") -> list[Span]:
+    """``text`` in spans: what can be seen in ``style``, what cannot as ``‹U+…›`` with the word ``hidden`` added."""
+    if _all_seen(text, keep):
+        return [(text, style)] if text else []
+    spans: list[Span] = []
+    start = 0
+    for index, character in enumerate(text):
+        if _is_unseen(character, text[index - 1 : index], keep):
+            if start < index:
+                spans.append((text[start:index], style))
+            spans.append((f"‹U+{ord(character):04X}›", f"{style} hidden".strip()))
+            start = index + 1
+    if start < len(text):
+        spans.append((text[start:], style))
+    return spans
+
+
+def _all_seen(text: str, keep: str) -> bool:
+    if text.isascii():
+        return text.isprintable() or text.translate(dict.fromkeys(map(ord, keep))).isprintable()
+    return text.isprintable() and not _PRINTABLE_BUT_UNSEEN.search(text)
+
+
+def _is_unseen(character: str, before: str, keep: str) -> bool:
+    if character == " " or character in keep:
+        return False
+    if category(character) in _UNSEEN or _PRINTABLE_BUT_UNSEEN.match(character):
+        return not _joins_picture(character, before)
+    return False
+
+
+def _joins_picture(character: str, before: str) -> bool:
+    """Whether it only shapes the emoji before it (``⚠`` in colour, a family of three), as hardly any emoji can do without."""
+    if character not in "\ufe0e\ufe0f\u200d" or not before:
+        return False
+    return category(before) in _PICTURES or (character == "\u200d" and before == "\ufe0f")
