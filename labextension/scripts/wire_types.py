@@ -1,6 +1,6 @@
 """Write ``src/wire.ts`` from the wire format of ``nbtools/notebook/wire.py``; ``--check`` only compares.
 
-Each model becomes an interface and a guard that proves unknown JSON to be one.  Exits 1 with one line when the file on disk is not
+Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when the file on disk is not
 what would be written.  Needs pydantic, no Node.
 """
 
@@ -26,20 +26,19 @@ TARGET = ROOT / "labextension" / "src" / "wire.ts"
 HEADER = """\
 // Generated from nbtools/notebook/wire.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
-import * as guard from './guard.js';
+import * as parse from './parse.js';
 
 export const MIME = '{mime}';
 
 /** Text and its space-separated style words. */
 export type Span = readonly [string, string];
-export const isSpan: guard.Guard<Span> = guard.pair;
 """
 PLAIN = {
-    "string": ("string", "guard.text"),
-    "integer": ("number", "guard.number"),
-    "boolean": ("boolean", "guard.flag"),
-    "null": ("null", "guard.nothing"),
+    "string": ("string", "parse.text"),
+    "integer": ("number", "parse.number"),
+    "boolean": ("boolean", "parse.flag"),
 }
+NULL = {"type": "null"}
 
 Schema = dict[str, Any]
 
@@ -55,42 +54,63 @@ def load_wire() -> ModuleType:
     return module
 
 
+def literal(value: object) -> str:
+    """A JSON value as TypeScript."""
+    return json.dumps(value).replace('"', "'")
+
+
+def name_of(reference: str) -> str:
+    return reference.rsplit("/", 1)[1]
+
+
 def translate(schema: Schema) -> tuple[str, str]:
-    """A schema's TypeScript type and the expression of its guard."""
+    """A schema's TypeScript type and the expression of its parser."""
+    if "default" in schema:
+        kind, parser = translate({key: value for key, value in schema.items() if key != "default"})
+        return kind, parser if "const" in schema else f"parse.otherwise({parser}, {literal(schema['default'])})"
     if "$ref" in schema:
-        name = schema["$ref"].rsplit("/", 1)[1]
-        return name, f"is{name}"
+        name = name_of(schema["$ref"])
+        return name, f"parse{name}"
     if "const" in schema or "enum" in schema:
-        values = [json.dumps(v).replace('"', "'") for v in schema.get("enum", [schema.get("const")])]
-        return " | ".join(values), f"guard.oneOf({', '.join(values)})"
+        values = [literal(value) for value in schema.get("enum", [schema.get("const")])]
+        return " | ".join(values), f"parse.oneOf({', '.join(values)})"
+    return translate_container(schema)
+
+
+def translate_container(schema: Schema) -> tuple[str, str]:
+    """The same for lists, unions and plain values."""
     if "prefixItems" in schema:
-        return "Span", "isSpan"
+        return "Span", "parse.pair"
     if "items" in schema:
-        kind, check = translate(schema["items"])
-        return f"readonly ({kind})[]" if " " in kind else f"readonly {kind}[]", f"guard.list({check})"
-    for union in ("anyOf", "oneOf"):
-        if union in schema:
-            parts = [translate(part) for part in schema[union]]
-            return " | ".join(kind for kind, _ in parts), f"guard.either({', '.join(check for _, check in parts)})"
+        kind, parser = translate(schema["items"])
+        return f"readonly ({kind})[]" if " " in kind else f"readonly {kind}[]", f"parse.list({parser})"
+    if "discriminator" in schema:
+        names = {tag: name_of(reference) for tag, reference in schema["discriminator"]["mapping"].items()}
+        kind = " | ".join(names.values())
+        return kind, f"parse.tagged<{kind}>({{ {', '.join(f'{tag}: parse{name}' for tag, name in names.items())} }})"
+    if "anyOf" in schema:
+        (some,) = [part for part in schema["anyOf"] if part != NULL]
+        kind, parser = translate(some)
+        return f"{kind} | null", f"parse.nullable({parser})"
     return PLAIN[schema["type"]]
 
 
 def references(schema: Any) -> set[str]:
     """The names of the models that a schema mentions."""
     if isinstance(schema, dict):
-        own = {schema["$ref"].rsplit("/", 1)[1]} if "$ref" in schema else set()
+        own = {name_of(schema["$ref"])} if "$ref" in schema else set()
         return own.union(*(references(value) for value in schema.values()))
     return set().union(*(references(value) for value in schema)) if isinstance(schema, list) else set()
 
 
 def interface(name: str, schema: Schema) -> str:
-    """The interface of one model and its guard."""
+    """The interface of one model and its parser."""
     fields = {field: translate(part) for field, part in schema["properties"].items()}
     doc = f"/** {inspect.cleandoc(schema['description'])} */\n" if "description" in schema else ""
     members = "".join(f"  readonly {field}: {kind};\n" for field, (kind, _) in fields.items())
     checks = "".join(f"  {field}: {check},\n" for field, (_, check) in fields.items())
-    guard = f"export const is{name}: guard.Guard<{name}> = guard.record<{name}>({{\n{checks}}});\n"
-    return f"{doc}export interface {name} {{\n{members}}}\n{guard}"
+    parser = f"export const parse{name}: parse.Parser<{name}> = parse.record<{name}>({{\n{checks}}});\n"
+    return f"{doc}export interface {name} {{\n{members}}}\n{parser}"
 
 
 def generate() -> str:

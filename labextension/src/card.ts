@@ -38,7 +38,7 @@ export class CardView {
 
   update(card: Card): void {
     this.card = card;
-    this.node.dataset['state'] = card.state;
+    this.node.dataset['state'] = card.state === 'success' && card.failed ? 'error' : card.state;
     this.node.setAttribute('aria-label', `${card.tool} ${card.subject}`);
     this.head.update(card);
     this.body.hidden = !this.isOpen(card);

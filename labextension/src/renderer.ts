@@ -4,9 +4,10 @@ import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation'
 import { Widget } from '@lumino/widgets';
 import { CardView } from './card.js';
 import { element } from './element.js';
+import { attempt } from './parse.js';
 import { locate } from './path.js';
 import type { ICallCanceller, IFileOpener, Surroundings } from './tokens.js';
-import { isCard, MIME, type Card } from './wire.js';
+import { MIME, parseCard, type Card } from './wire.js';
 
 /** Before text/html (50), so that a bundle that has both is drawn as a card. */
 const RANK = 40;
@@ -35,8 +36,8 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    const card: unknown = model.data[MIME];
-    if (!isCard(card)) {
+    const card = attempt(parseCard, model.data[MIME]);
+    if (card === null) {
       this.fallBack(model);
       return;
     }

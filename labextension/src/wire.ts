@@ -1,12 +1,11 @@
 // Generated from nbtools/notebook/wire.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
-import * as guard from './guard.js';
+import * as parse from './parse.js';
 
 export const MIME = 'application/vnd.nbtools.call.v1+json';
 
 /** Text and its space-separated style words. */
 export type Span = readonly [string, string];
-export const isSpan: guard.Guard<Span> = guard.pair;
 
 /** Part of a file, syntax-coloured; ``start`` is the number of its first line. */
 export interface CodeBlock {
@@ -16,12 +15,12 @@ export interface CodeBlock {
   readonly lines: readonly (readonly Span[])[];
   readonly more: string;
 }
-export const isCodeBlock: guard.Guard<CodeBlock> = guard.record<CodeBlock>({
-  type: guard.oneOf('code'),
-  path: guard.text,
-  start: guard.number,
-  lines: guard.list(guard.list(isSpan)),
-  more: guard.text,
+export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
+  type: parse.oneOf('code'),
+  path: parse.text,
+  start: parse.number,
+  lines: parse.list(parse.list(parse.pair)),
+  more: parse.otherwise(parse.text, ''),
 });
 
 /** The tail of a terminal's output, rendered: carriage returns and colours are done. */
@@ -31,11 +30,11 @@ export interface OutputBlock {
   readonly earlier: number;
   readonly full_output: string;
 }
-export const isOutputBlock: guard.Guard<OutputBlock> = guard.record<OutputBlock>({
-  type: guard.oneOf('output'),
-  lines: guard.list(guard.list(isSpan)),
-  earlier: guard.number,
-  full_output: guard.text,
+export const parseOutputBlock: parse.Parser<OutputBlock> = parse.record<OutputBlock>({
+  type: parse.oneOf('output'),
+  lines: parse.list(parse.list(parse.pair)),
+  earlier: parse.otherwise(parse.number, 0),
+  full_output: parse.otherwise(parse.text, ''),
 });
 
 /** A file, and a line in it, that a click opens. */
@@ -43,9 +42,9 @@ export interface Place {
   readonly path: string;
   readonly line: number | null;
 }
-export const isPlace: guard.Guard<Place> = guard.record<Place>({
-  path: guard.text,
-  line: guard.either(guard.number, guard.nothing),
+export const parsePlace: parse.Parser<Place> = parse.record<Place>({
+  path: parse.text,
+  line: parse.otherwise(parse.nullable(parse.number), null),
 });
 
 export interface TextBlock {
@@ -54,11 +53,11 @@ export interface TextBlock {
   readonly tone: 'plain' | 'quiet' | 'error';
   readonly markdown: boolean;
 }
-export const isTextBlock: guard.Guard<TextBlock> = guard.record<TextBlock>({
-  type: guard.oneOf('text'),
-  text: guard.text,
-  tone: guard.oneOf('plain', 'quiet', 'error'),
-  markdown: guard.flag,
+export const parseTextBlock: parse.Parser<TextBlock> = parse.record<TextBlock>({
+  type: parse.oneOf('text'),
+  text: parse.text,
+  tone: parse.otherwise(parse.oneOf('plain', 'quiet', 'error'), 'plain'),
+  markdown: parse.otherwise(parse.flag, false),
 });
 
 /** One simple command of a command line: the operator that joins it to the one before, its text, what is worth knowing of it. */
@@ -68,11 +67,11 @@ export interface CommandPart {
   readonly note: string;
   readonly warning: boolean;
 }
-export const isCommandPart: guard.Guard<CommandPart> = guard.record<CommandPart>({
-  operator: guard.text,
-  spans: guard.list(isSpan),
-  note: guard.text,
-  warning: guard.flag,
+export const parseCommandPart: parse.Parser<CommandPart> = parse.record<CommandPart>({
+  operator: parse.text,
+  spans: parse.list(parse.pair),
+  note: parse.otherwise(parse.text, ''),
+  warning: parse.otherwise(parse.flag, false),
 });
 
 /** One line of one side of a diff. */
@@ -80,9 +79,9 @@ export interface Line {
   readonly number: number;
   readonly spans: readonly Span[];
 }
-export const isLine: guard.Guard<Line> = guard.record<Line>({
-  number: guard.number,
-  spans: guard.list(isSpan),
+export const parseLine: parse.Parser<Line> = parse.record<Line>({
+  number: parse.number,
+  spans: parse.list(parse.pair),
 });
 
 export interface ListingEntry {
@@ -90,10 +89,10 @@ export interface ListingEntry {
   readonly folder: boolean;
   readonly size: number | null;
 }
-export const isListingEntry: guard.Guard<ListingEntry> = guard.record<ListingEntry>({
-  path: guard.text,
-  folder: guard.flag,
-  size: guard.either(guard.number, guard.nothing),
+export const parseListingEntry: parse.Parser<ListingEntry> = parse.record<ListingEntry>({
+  path: parse.text,
+  folder: parse.otherwise(parse.flag, false),
+  size: parse.otherwise(parse.nullable(parse.number), null),
 });
 
 export interface MatchLine {
@@ -101,19 +100,19 @@ export interface MatchLine {
   readonly spans: readonly Span[];
   readonly context: boolean;
 }
-export const isMatchLine: guard.Guard<MatchLine> = guard.record<MatchLine>({
-  number: guard.number,
-  spans: guard.list(isSpan),
-  context: guard.flag,
+export const parseMatchLine: parse.Parser<MatchLine> = parse.record<MatchLine>({
+  number: parse.number,
+  spans: parse.list(parse.pair),
+  context: parse.otherwise(parse.flag, false),
 });
 
 export interface CommandBlock {
   readonly type: 'command';
   readonly parts: readonly CommandPart[];
 }
-export const isCommandBlock: guard.Guard<CommandBlock> = guard.record<CommandBlock>({
-  type: guard.oneOf('command'),
-  parts: guard.list(isCommandPart),
+export const parseCommandBlock: parse.Parser<CommandBlock> = parse.record<CommandBlock>({
+  type: parse.oneOf('command'),
+  parts: parse.list(parseCommandPart),
 });
 
 /** One row of a side-by-side diff.  Both sides and not changed: context.  One side only: added or removed. */
@@ -122,10 +121,10 @@ export interface Row {
   readonly new: Line | null;
   readonly changed: boolean;
 }
-export const isRow: guard.Guard<Row> = guard.record<Row>({
-  old: guard.either(isLine, guard.nothing),
-  new: guard.either(isLine, guard.nothing),
-  changed: guard.flag,
+export const parseRow: parse.Parser<Row> = parse.record<Row>({
+  old: parse.nullable(parseLine),
+  new: parse.nullable(parseLine),
+  changed: parse.flag,
 });
 
 export interface ListingBlock {
@@ -133,19 +132,19 @@ export interface ListingBlock {
   readonly entries: readonly ListingEntry[];
   readonly more: string;
 }
-export const isListingBlock: guard.Guard<ListingBlock> = guard.record<ListingBlock>({
-  type: guard.oneOf('listing'),
-  entries: guard.list(isListingEntry),
-  more: guard.text,
+export const parseListingBlock: parse.Parser<ListingBlock> = parse.record<ListingBlock>({
+  type: parse.oneOf('listing'),
+  entries: parse.list(parseListingEntry),
+  more: parse.otherwise(parse.text, ''),
 });
 
 export interface MatchGroup {
   readonly path: string;
   readonly lines: readonly MatchLine[];
 }
-export const isMatchGroup: guard.Guard<MatchGroup> = guard.record<MatchGroup>({
-  path: guard.text,
-  lines: guard.list(isMatchLine),
+export const parseMatchGroup: parse.Parser<MatchGroup> = parse.record<MatchGroup>({
+  path: parse.text,
+  lines: parse.list(parseMatchLine),
 });
 
 /** A stretch of rows.  ``folded`` hunks are unchanged and stand behind one quiet line; ``hidden`` counts lines that are not sent. */
@@ -154,10 +153,10 @@ export interface Hunk {
   readonly folded: boolean;
   readonly hidden: number;
 }
-export const isHunk: guard.Guard<Hunk> = guard.record<Hunk>({
-  rows: guard.list(isRow),
-  folded: guard.flag,
-  hidden: guard.number,
+export const parseHunk: parse.Parser<Hunk> = parse.record<Hunk>({
+  rows: parse.list(parseRow),
+  folded: parse.otherwise(parse.flag, false),
+  hidden: parse.otherwise(parse.number, 0),
 });
 
 export interface MatchesBlock {
@@ -165,10 +164,10 @@ export interface MatchesBlock {
   readonly groups: readonly MatchGroup[];
   readonly more: string;
 }
-export const isMatchesBlock: guard.Guard<MatchesBlock> = guard.record<MatchesBlock>({
-  type: guard.oneOf('matches'),
-  groups: guard.list(isMatchGroup),
-  more: guard.text,
+export const parseMatchesBlock: parse.Parser<MatchesBlock> = parse.record<MatchesBlock>({
+  type: parse.oneOf('matches'),
+  groups: parse.list(parseMatchGroup),
+  more: parse.otherwise(parse.text, ''),
 });
 
 export interface DiffBlock {
@@ -179,13 +178,13 @@ export interface DiffBlock {
   readonly hunks: readonly Hunk[];
   readonly created: boolean;
 }
-export const isDiffBlock: guard.Guard<DiffBlock> = guard.record<DiffBlock>({
-  type: guard.oneOf('diff'),
-  path: guard.text,
-  added: guard.number,
-  removed: guard.number,
-  hunks: guard.list(isHunk),
-  created: guard.flag,
+export const parseDiffBlock: parse.Parser<DiffBlock> = parse.record<DiffBlock>({
+  type: parse.oneOf('diff'),
+  path: parse.text,
+  added: parse.number,
+  removed: parse.number,
+  hunks: parse.list(parseHunk),
+  created: parse.otherwise(parse.flag, false),
 });
 
 /** A call in one of its states, ready to be drawn: a head, a body of blocks, a foot. */
@@ -198,8 +197,9 @@ export interface Card {
   readonly added: number;
   readonly removed: number;
   readonly status: string;
+  readonly failed: boolean;
   readonly detail: string;
-  readonly blocks: readonly (DiffBlock | CommandBlock | OutputBlock | MatchesBlock | ListingBlock | CodeBlock | TextBlock)[];
+  readonly blocks: readonly (CodeBlock | CommandBlock | DiffBlock | ListingBlock | MatchesBlock | OutputBlock | TextBlock)[];
   readonly folded: boolean;
   readonly unfold: string;
   readonly record: string;
@@ -208,22 +208,23 @@ export interface Card {
   readonly root: string;
   readonly cancellable: boolean;
 }
-export const isCard: guard.Guard<Card> = guard.record<Card>({
-  id: guard.text,
-  state: guard.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
-  tool: guard.text,
-  icon: guard.text,
-  subject: guard.text,
-  added: guard.number,
-  removed: guard.number,
-  status: guard.text,
-  detail: guard.text,
-  blocks: guard.list(guard.either(isDiffBlock, isCommandBlock, isOutputBlock, isMatchesBlock, isListingBlock, isCodeBlock, isTextBlock)),
-  folded: guard.flag,
-  unfold: guard.text,
-  record: guard.text,
-  note: guard.text,
-  places: guard.list(isPlace),
-  root: guard.text,
-  cancellable: guard.flag,
+export const parseCard: parse.Parser<Card> = parse.record<Card>({
+  id: parse.text,
+  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
+  tool: parse.text,
+  icon: parse.text,
+  subject: parse.text,
+  added: parse.otherwise(parse.number, 0),
+  removed: parse.otherwise(parse.number, 0),
+  status: parse.text,
+  failed: parse.otherwise(parse.flag, false),
+  detail: parse.otherwise(parse.text, ''),
+  blocks: parse.otherwise(parse.list(parse.tagged<CodeBlock | CommandBlock | DiffBlock | ListingBlock | MatchesBlock | OutputBlock | TextBlock>({ code: parseCodeBlock, command: parseCommandBlock, diff: parseDiffBlock, listing: parseListingBlock, matches: parseMatchesBlock, output: parseOutputBlock, text: parseTextBlock })), []),
+  folded: parse.otherwise(parse.flag, false),
+  unfold: parse.otherwise(parse.text, ''),
+  record: parse.otherwise(parse.text, ''),
+  note: parse.otherwise(parse.text, ''),
+  places: parse.otherwise(parse.list(parsePlace), []),
+  root: parse.otherwise(parse.text, '.'),
+  cancellable: parse.otherwise(parse.flag, false),
 });
