@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from nbtools.core.errors import ToolFailure
@@ -18,6 +19,7 @@ class Changed:
 
     path: str
     created: bool
+    places: int
     stat: DiffStat
     hunks: tuple[PatchHunk, ...]
     folders: tuple[str, ...] = ()
@@ -25,7 +27,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file's content before (None: there is no file) and after, as bytes and as text."""
+    """A file's content before (None: there is no file) and after, as bytes and as text; ``places`` counts the texts replaced in it."""
 
     path: Path
     subject: str
@@ -33,6 +35,7 @@ class FileChange:
     after: bytes
     original: str | None
     proposed: str
+    places: int = 1
 
     @property
     def changes_nothing(self) -> bool:
@@ -44,6 +47,11 @@ class FileChange:
 
     def hunks(self) -> tuple[PatchHunk, ...]:
         return hunks(displayable(self.original or ""), displayable(self.proposed))
+
+    def first_line(self) -> int:
+        """The first line that changes, 1-based."""
+        pairs = zip_longest((self.original or "").split("\n"), self.proposed.split("\n"))
+        return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), 1)
 
     def apply(self) -> tuple[Path, ...]:
         """Makes the change, all of it or nothing; the folders made for it.  Raises ``ToolFailure``, ``conflict`` among them."""

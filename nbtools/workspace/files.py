@@ -44,26 +44,29 @@ def check_regular(info: os.stat_result, subject: str) -> None:
         raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is {what}, not a file; only ordinary files are read and written.")
 
 
-def read_bytes(path: Path, subject: str, limit: int = MOST_WHOLE) -> bytes:
-    """All of a file; ``path`` comes from ``Workspace.resolve``, ``subject`` names it in messages.
+def read_bytes(path: Path, subject: str, limit: int = MOST_WHOLE, advice: str = "Read a range of its lines (start, end).") -> bytes:
+    """All of a file; ``path`` comes from ``Workspace.resolve``, ``subject`` names it in messages, ``advice`` ends the one about its size.
 
     Raises ``ToolFailure``: ``file_not_found``, ``file_too_large`` past ``limit`` bytes, ``target_is_directory``, ``permission_denied``.
     """
     with _open(path, subject) as file:
         size = os.fstat(file.fileno()).st_size
-        data = file.read(limit + 1) if size <= limit else b""
+        data = file.read(size + 1) if size <= limit else b""
+        # It grows just now, or knows no size, as the files in /proc.
+        while size < len(data) <= limit and (more := file.read(_CHUNK)):
+            data += more
     if size > limit or len(data) > limit:
         raise ToolFailure(
             ErrorCode.FILE_TOO_LARGE,
-            f"{subject} has {max(size, len(data)):,} bytes; at most {limit:,} are taken whole. Read a range of its lines (start, end).",
+            f"{subject} has {max(size, len(data)):,} bytes; at most {limit:,} are taken whole. {advice}",
         )
     return data
 
 
-def read_if_there(path: Path, subject: str, limit: int = MOST_WHOLE) -> bytes | None:
+def read_if_there(path: Path, subject: str, limit: int = MOST_WHOLE, advice: str = "") -> bytes | None:
     """As ``read_bytes``, with None for a file that does not exist."""
     try:
-        return read_bytes(path, subject, limit)
+        return read_bytes(path, subject, limit, advice)
     except ToolFailure as failure:
         if failure.code is ErrorCode.FILE_NOT_FOUND:
             return None
@@ -117,7 +120,7 @@ def _open(path: Path, subject: str) -> io.BufferedReader:
         raise from_os_error(error, subject) from None
     try:
         check_regular(os.fstat(descriptor), subject)
-        return io.BufferedReader(io.FileIO(descriptor), _CHUNK)
+        return io.BufferedReader(io.FileIO(descriptor))
     except BaseException:
         os.close(descriptor)
         raise

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.endings import LfView, carried_over, ending_at, with_lf
 from nbtools.workspace.likeness import nearest_text
+from nbtools.workspace.text import split_lines
 
 _MOST_LINES_NAMED = 20
 
@@ -31,6 +32,8 @@ class Hits:
 
 def find(text: str, wanted: str) -> Hits:
     """Occurrences that do not overlap: exact ones; only where there are none, those that differ in CRLF for LF (or the reverse)."""
+    if not wanted:
+        return Hits((), literal=True)
     exact = tuple((place, place + len(wanted)) for place in _places(text, wanted))
     if exact:
         return Hits(exact, literal=True)
@@ -100,3 +103,22 @@ def _mismatch(text: str, hits: Hits, expected: int, subject: str) -> str:
 
 def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
+
+
+def smallest(original: str, proposed: str) -> Replacement:
+    """The replacement that makes ``proposed`` of ``original`` (both with LF): whole lines, as few as occur only once."""
+    old, new = split_lines(original), split_lines(proposed)
+    most = min(len(old), len(new))
+    head = next((k for k in range(most) if old[k] != new[k]), most)
+    tail = next((k for k in range(most - head) if old[-1 - k] != new[-1 - k]), most - head)
+    while head or tail:
+        text = "".join(old[head : len(old) - tail])
+        if text and _occurs_once(original, text):
+            break
+        head, tail = max(head - 1, 0), max(tail - 1, 0)
+    return Replacement("".join(old[head : len(old) - tail]), "".join(new[head : len(new) - tail]))
+
+
+def _occurs_once(text: str, wanted: str) -> bool:
+    first = text.find(wanted)
+    return first >= 0 and text.find(wanted, first + 1) < 0

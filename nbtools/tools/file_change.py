@@ -1,0 +1,138 @@
+"""What calls that change one file have in common: the question with the diff, and the result."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from nbtools.core.confirmation import ToolEditConfirmationDetails
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.result import DiffStat, ToolResult
+from nbtools.core.tool import BaseToolInvocation, PathTarget, ToolLocation, UpdateOutput
+from nbtools.workspace.change import Changed, FileChange
+from nbtools.workspace.paths import shown
+from nbtools.workspace.text import displayable
+from nbtools.workspace.workspace import Workspace
+
+P = TypeVar("P")
+
+_MOST_DIFF = 8_000
+"""Characters of the diff that go into the answer for a model."""
+
+
+class FileChangeInvocation(BaseToolInvocation[P]):
+    """``plan`` works the change out; what a person has seen of it is what is made, or nothing."""
+
+    __slots__ = ("given", "path", "proposal", "seen", "workspace")
+
+    verb = "Change"
+    past = "Changed"
+
+    def __init__(self, workspace: Workspace, params: P, given: str) -> None:
+        super().__init__(params)
+        self.workspace = workspace
+        self.given = given
+        self.path = workspace.resolve(given)
+        self.seen: FileChange | None = None
+        self.proposal: str | None = None
+
+    @abstractmethod
+    def plan(self, path: Path) -> FileChange:
+        """The change as it would be made just now.  Raises ``ToolFailure`` when it cannot be."""
+
+    @abstractmethod
+    def renewed(self, seen: FileChange) -> FileChange:
+        """What to make of a change that a person has seen, now that time has passed.  Raises ``ToolFailure``."""
+
+    def with_proposal(self, proposal: str) -> Self:
+        """The same call, of which ``proposal`` was the model's part."""
+        same = copy.copy(self)
+        same.seen, same.proposal = None, proposal
+        return same
+
+    def get_description(self) -> str:
+        return shown(self._relative())
+
+    def tool_locations(self) -> tuple[ToolLocation, ...]:
+        return (ToolLocation(str(self.path), self.seen.first_line() if self.seen else None),)
+
+    def target(self) -> PathTarget:
+        return PathTarget((self._relative(),))
+
+    async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
+        """Raises ``ToolFailure`` when the change cannot be made: nobody is asked in vain."""
+        self.seen = change = self.plan(self._resolved())
+        diff = change.diff(self.proposal)
+        return ToolEditConfirmationDetails(
+            title=f"{'Create' if change.before is None else self.verb} {change.subject}?",
+            file_name=diff.file_name,
+            file_path=str(self.path),
+            file_diff=diff.file_diff,
+            original_content=diff.original_content,
+            new_content=diff.new_content,
+            diff_stat=diff.diff_stat,
+            is_modifying=self.proposal is not None,
+        )
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:  # noqa: ARG002 - the framework's signature
+        path = self._resolved()
+        change = self.plan(path) if self.seen is None else self.renewed(self.seen)
+        folders = change.apply()
+        return self._result(change, tuple(map(self.workspace.relative, folders)))
+
+    def _resolved(self) -> Path:
+        """Where the path leads now.  It must be where it led when policy judged the call: a link may have been turned since."""
+        path = self.workspace.resolve(self.given)
+        if path != self.path:
+            raise ToolFailure(ErrorCode.CONFLICT, f"{shown(self.given)} leads somewhere else by now. Nothing was changed. Call again.")
+        return path
+
+    def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
+        diff = change.diff(self.proposal)
+        created = change.before is None
+        data = Changed(self._relative(), created, change.places, diff.diff_stat, change.hunks(), folders)
+        told = " ".join(self._told(change, folders))
+        answer = f"{told}\n{_cut(diff.file_diff)}" if diff.file_diff and not created else told
+        return ToolResult(answer, diff, summary=_summary(diff.diff_stat, change), data=data)
+
+    def _told(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
+        if change.changes_nothing:
+            yield f"{change.subject} holds this already; nothing was changed."
+            return
+        places = f" in {change.places} places" if change.places > 1 else ""
+        yield f"{'Created' if change.before is None else self.past} {change.subject}{places}."
+        if folders:
+            yield f"Made the folder{'s' if len(folders) > 1 else ''} {', '.join(map(shown, folders))}."
+        if self.seen is not None and self.seen.before != change.before:
+            yield "The file had been changed since the diff was shown; those changes are still in it."
+        if self.proposal is not None and self.proposal != displayable(change.proposed):
+            yield "The person changed the proposed text before it was written."
+
+    def _relative(self) -> str:
+        return self.workspace.relative(self.path)
+
+
+def replanned_or_conflict(invocation: FileChangeInvocation[Any], seen: FileChange) -> FileChange:
+    """The change worked out anew on the file's current content.  Raises ``ToolFailure`` (``conflict``) when it no longer can be."""
+    try:
+        return invocation.plan(seen.path)
+    except ToolFailure as failure:
+        why = f"{seen.subject} was changed since the diff was shown, and the edit does not fit any more: {failure.message}"
+        raise ToolFailure(ErrorCode.CONFLICT, why) from None
+
+
+def _summary(stat: DiffStat, change: FileChange) -> str:
+    added, removed = stat.model_added_lines + stat.user_added_lines, stat.model_removed_lines + stat.user_removed_lines
+    return "nothing changed" if change.changes_nothing else f"+{added} −{removed}"
+
+
+def _cut(diff: str) -> str:
+    """The diff without its header; of a long one the beginning, to the end of a line."""
+    body = diff.split("\n", 2)[2]
+    if len(body) <= _MOST_DIFF:
+        return body
+    head = body[: body.rfind("\n", 0, _MOST_DIFF) + 1] or body[:_MOST_DIFF]
+    return f"{head}[{len(body) - len(head):,} more characters of the diff are left out; read shows the file]"
