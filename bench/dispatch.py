@@ -1,6 +1,6 @@
 """What a call costs: a no-op tool with three validated parameters, against validating and calling in plain pydantic.
 
-    python bench/dispatch.py
+python bench/dispatch.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What starting costs: ``import nbtools`` above pydantic, and ``%load_ext nbtools`` above a kernel that has imported pydantic.
 
-    python bench/startup.py
+python bench/startup.py
 """
 
 from __future__ import annotations

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import nbtools
 
-FRAMEWORK = """ToolBuilder ToolInvocation BaseToolInvocation DeclarativeTool BaseDeclarativeTool ToolResult ToolResultDisplay FileDiff DiffStat
-ToolCallConfirmationDetails ToolEditConfirmationDetails ToolExecuteConfirmationDetails ToolMcpConfirmationDetails
+FRAMEWORK = """ToolBuilder ToolInvocation BaseToolInvocation DeclarativeTool BaseDeclarativeTool ToolResult ToolResultDisplay FileDiff
+DiffStat ToolCallConfirmationDetails ToolEditConfirmationDetails ToolExecuteConfirmationDetails ToolMcpConfirmationDetails
 ToolInfoConfirmationDetails ToolConfirmationOutcome ToolConfirmationPayload ToolLocation Kind Icon has_cycle_in_schema is_tool
-AnyToolInvocation AnyDeclarativeTool ModifiableTool Toolset ToolRegistry ToolScheduler convert_to_function_response""".split()
+AnyToolInvocation AnyDeclarativeTool ModifiableTool Toolset ToolRegistry ToolScheduler convert_to_function_response"""
 
 
 def test_every_name_loads_and_the_list_is_sorted() -> None:
     assert nbtools.__all__ == sorted(nbtools.__all__)
     for name in nbtools.__all__:
         assert getattr(nbtools, name) is not None
-    assert set(FRAMEWORK) <= set(nbtools.__all__)
+    assert set(FRAMEWORK.split()) <= set(nbtools.__all__)
     assert {"Session", "Policy", "tool"} <= set(nbtools.__all__)
 
 

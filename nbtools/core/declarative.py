@@ -104,10 +104,10 @@ class BaseDeclarativeTool(DeclarativeTool[P]):
         model = self.parameters
         if isinstance(model, type):
             try:
-                return cast(P, model.__pydantic_validator__.validate_python(params))
+                return cast("P", model.__pydantic_validator__.validate_python(params))
             except ValidationError as error:
                 raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, parameters.explain(self.name, model, error)) from None
-        return cast(P, parameters.check_against_schema(self.name, model, params))
+        return cast("P", parameters.check_against_schema(self.name, model, params))
 
     def validate_tool_param_values(self, params: P) -> str | None:
         """What is wrong with parameters of the right types, or None."""

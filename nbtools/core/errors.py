@@ -80,7 +80,7 @@ class NbtoolsError(Exception):
     """The root of everything that nbtools raises on purpose."""
 
 
-class ToolFailure(NbtoolsError):
+class ToolFailure(NbtoolsError):  # noqa: N818 - the name that the public API gives it
     """A call did not work and the caller can mend it.  ``tools.…`` raises it; a magic shows it; ``Session.call`` returns it as a result."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:

@@ -41,7 +41,7 @@ class _Identity:
 
 @lru_cache(maxsize=256)
 def _validator(key: _Identity) -> Any:
-    from jsonschema.validators import Draft202012Validator, validator_for  # 90 ms: only tools with a bare schema pay for it
+    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - 90 ms: only tools with a bare schema pay for it
 
     return validator_for(key.schema, default=Draft202012Validator)(key.schema)
 
@@ -55,7 +55,7 @@ def _message(error: Any) -> str:
 
 
 def has_cycle_in_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether following local ``$ref``\\ s comes back to where it was.
+    """Whether following a local ``$ref`` comes back to where it was.
 
     As in Gemini CLI: ``#`` always counts, a reference used twice does not, and what cannot be resolved here is ignored.
     """
@@ -89,7 +89,7 @@ def _resolve(root: Mapping[str, Any], ref: str) -> object | None:
 
 
 def without_titles(schema: Mapping[str, Any]) -> Json:
-    """The schema without the ``title``\\ s that only repeat a name; properties called *title* stay."""
+    """The schema without every ``title`` that only repeats a name; properties called *title* stay."""
     return _schema(schema, lambda node: {key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))})
 
 

@@ -63,7 +63,7 @@ class Toolset(Mapping[str, AnyToolBuilder]):
         return Toolset(tool for tool in self.values() if keep(tool))
 
     def prefixed(self, prefix: str) -> Toolset:
-        return Toolset(cast(AnyToolBuilder, RenamedTool(tool, prefix + tool.name)) for tool in self.values())
+        return Toolset(cast("AnyToolBuilder", RenamedTool(tool, prefix + tool.name)) for tool in self.values())
 
 
 class ToolRegistry:

@@ -9,13 +9,11 @@ from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, CommandTarget
 from nbtools.policy.rules import obstacle, pieces
 
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+")
-_LITERALLY = frozenset(
-    # run whatever they are given
-    "sudo doas env xargs sh bash zsh dash eval exec nohup time timeout find ssh awk "
-    # destroy whatever they are given
-    "rm rmdir dd mkfs chmod chown mv kill pkill tee".split()
-)
-_HAS_VERBS = frozenset("git npm pnpm yarn pip uv cargo go docker make poetry hatch jupyter gh kubectl apt".split())
+_RUN_ANYTHING = "sudo doas env xargs sh bash zsh dash eval exec nohup time timeout find ssh awk"
+_DESTROY = "rm rmdir dd mkfs chmod chown mv kill pkill tee"
+_LITERALLY = frozenset(f"{_RUN_ANYTHING} {_DESTROY}".split())
+_VERBS = "git npm pnpm yarn pip uv cargo go docker make poetry hatch jupyter gh kubectl apt"
+_HAS_VERBS = frozenset(_VERBS.split())
 
 
 def offers(tool: AnyToolBuilder, invocation: AnyToolInvocation) -> tuple[str, ...]:

@@ -110,6 +110,6 @@ def _name_pattern(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def _gitignore(pattern: str) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec as Spec  # 45 ms: only rules about paths pay for it
+    from pathspec import GitIgnoreSpec as Spec  # noqa: PLC0415 - 45 ms: only rules about paths pay for it
 
     return Spec.from_lines([pattern.removeprefix("./")])

@@ -115,7 +115,7 @@ def test_a_function_that_cannot_be_checked_is_refused() -> None:
     with pytest.raises(TypeError, match="give the parameter x a type"):
 
         @tool
-        def untyped(x) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        def untyped(x) -> None:  # type: ignore[no-untyped-def]
             """Untyped."""
 
     with pytest.raises(TypeError, match="passed by name"):
