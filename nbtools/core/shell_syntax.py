@@ -1,0 +1,231 @@
+"""Which commands a shell command line would start, found with a real grammar.
+
+Rules, confirmation cards and summaries go by the simple commands found here, never by the text.  Every simple command counts, wherever
+it hides: in lists, pipes, groups, subshells, functions, loops, branches, here-documents, substitutions inside words.
+
+The grammar is not bash.  Where the two are known to part ways, and wherever the grammar itself gives up, ``parse_error`` says so and
+nothing may be concluded from what was found.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtools.core import shell_doubts as doubts
+from nbtools.core import shell_nodes as nodes
+from nbtools.core.shell_words import source_of, word_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """``> target``, ``2>> target``, ``<<< word``, ``<< delimiter``.  ``target`` is unquoted where that is possible, empty for ``<&-``."""
+
+    operator: str
+    target: str
+
+    @property
+    def writes(self) -> bool:
+        """Whether a file is opened for writing (a descriptor and ``/dev/null`` are none)."""
+        if self.operator in _WRITING:
+            return not _NO_FILE.match(self.target)
+        return self.operator == ">&" and not re.fullmatch(r"\d*-?", self.target) and not _NO_FILE.match(self.target)
+
+
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
+_NO_FILE = re.compile(r"/dev/(?:null|stdout|stderr|fd/\d+)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """One program, builtin or function with its arguments.
+
+    ``operator`` joins it to what stands before it: ``""`` ``&&`` ``||`` ``;`` ``|`` ``|&`` ``&``.  ``argv`` is unquoted where the words
+    are fixed; a word in which the shell expands something keeps its source text and its position is in ``dynamic``.  ``assignments`` are
+    source text.  ``argv`` is empty for assignments alone, and for the redirects of a group or loop, which stand as a command of their
+    own.  ``nested``: inside a substitution, a subshell, a group, a function, a loop or a branch.
+    """
+
+    text: str
+    operator: str
+    argv: tuple[str, ...]
+    assignments: tuple[str, ...]
+    redirects: tuple[Redirect, ...]
+    nested: bool
+    dynamic: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """A command line taken apart, its commands in the order written.  ``parse_error`` is empty when all of it was understood."""
+
+    text: str
+    commands: tuple[SimpleCommand, ...]
+    has_substitution: bool
+    has_redirection: bool
+    parse_error: str
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The programs it starts, each once, in order."""
+        return tuple(dict.fromkeys(command.argv[0] for command in self.commands if command.argv))
+
+
+def parse_shell(command: str) -> ShellCommand:
+    """Takes a bash command line apart.  Never raises: what cannot be understood is told by ``parse_error``."""
+    problem = doubts.unreadable(command)
+    if problem:
+        return ShellCommand(command, (), False, False, problem)
+    source = command.encode()
+    return _Walk(source, command).result()
+
+
+@functools.cache
+def _language() -> Language:
+    import tree_sitter  # noqa: PLC0415 - loaded once a command is judged, not before
+    import tree_sitter_bash  # noqa: PLC0415
+
+    return tree_sitter.Language(tree_sitter_bash.language())
+
+
+def _tree(source: bytes) -> Node:
+    from tree_sitter import Parser  # noqa: PLC0415 - see _language
+
+    return Parser(_language()).parse(source).root_node
+
+
+_DEEPEST = 300
+"""How often a part may be looked at as a part of something larger: texts of nested commands are copies, and depth squared is too much."""
+
+
+class _Visit(NamedTuple):
+    """A node still to look at: the operator that leads to its first command, and whether that is nested."""
+
+    node: Node
+    operator: str
+    nested: bool
+
+
+class _Walk:
+    """One walk over one tree, with a stack of its own: the depth of a command line is the caller's to choose."""
+
+    def __init__(self, source: bytes, text: str) -> None:
+        self.source = source
+        self.text = text
+        self.commands: list[SimpleCommand] = []
+        self.outer: dict[int, list[Node]] = {}
+        self.substitutes = False
+        self.redirects = False
+        self.problem = ""
+
+    def result(self) -> ShellCommand:
+        root = _tree(doubts.respelled(self.source))
+        stack = [_Visit(root, "", nested=False)]
+        effort = _DEEPEST * len(self.source)
+        while stack and effort >= 0:
+            effort -= stack[-1].node.end_byte - stack[-1].node.start_byte
+            stack.extend(reversed(list(self._visit(stack.pop()))))
+        if stack:
+            self.problem = "it is nested too deep"
+        problem = doubts.whole_tree(root, self.source) or self.problem
+        return ShellCommand(self.text, tuple(self.commands), self.substitutes, self.redirects, problem)
+
+    def _visit(self, visit: _Visit) -> Iterator[_Visit]:
+        kind = visit.node.type
+        self.problem = self.problem or doubts.doubt(visit.node, self.source)
+        if nodes.is_simple(visit.node):
+            return self._simple(visit)
+        if kind == "redirected_statement":
+            return self._redirected(visit)
+        if kind in nodes.LISTS or kind in nodes.COMPOUND:
+            return self._statements(visit, visit.operator, visit.nested or kind in nodes.COMPOUND)
+        if kind in nodes.SUBSTITUTIONS:
+            self.substitutes = True
+            return self._statements(visit, "", True)
+        return self._inside(visit)
+
+    def _statements(self, visit: _Visit, operator: str, nested: bool) -> Iterator[_Visit]:
+        """The statements of a list, compound command or substitution, each with the operator that stands before it."""
+        for child in visit.node.children:
+            if child.type in nodes.OPERATORS:
+                operator = child.type
+            elif child.type in nodes.STARTERS:
+                operator = ""
+            elif child.type in nodes.REDIRECTS:
+                self._add(_Visit(visit.node, operator, nested), "", [], [child])
+                yield from self._inside_redirect(child, nested)
+            elif child.is_named:
+                yield _Visit(child, operator, nested)
+                operator = ";" if nodes.is_statement(child) else operator
+
+    def _inside(self, visit: _Visit) -> Iterator[_Visit]:
+        """Words, expansions, here-documents: only the substitutions in them matter."""
+        return (_Visit(child, "", visit.nested) for child in visit.node.named_children)
+
+    def _redirected(self, visit: _Visit) -> Iterator[_Visit]:
+        """Redirects belong to the last simple command before them; those of a group or loop stand alone, so that none is lost."""
+        body = visit.node.child_by_field_name("body")
+        redirects = nodes.redirects_of(visit.node)
+        owner = nodes.last_simple(body)
+        if owner is None:
+            self._add(visit, "", [], redirects)
+        else:
+            self.outer[owner.id] = [*self.outer.get(owner.id, []), *redirects]
+        if body is not None:
+            yield _Visit(body, visit.operator if owner else "", visit.nested)
+        for redirect in redirects:
+            yield from self._inside_redirect(redirect, visit.nested)
+
+    def _inside_redirect(self, redirect: Node, nested: bool) -> Iterator[_Visit]:
+        """What follows ``<<EOF`` on its line is a child of the redirect in this grammar, operators included."""
+        operator = ""
+        self.problem = self.problem or doubts.doubt(redirect, self.source)
+        for child in redirect.children:
+            if child.type in nodes.OPERATORS:
+                operator = child.type
+            elif child.type in nodes.REDIRECTS:
+                yield from self._inside_redirect(child, nested)
+            elif child.is_named:
+                yield _Visit(child, operator, nested)
+
+    def _simple(self, visit: _Visit) -> Iterator[_Visit]:
+        node = visit.node
+        own = nodes.redirects_of(node)
+        words = nodes.words_of(node)
+        if words:
+            self.problem = self.problem or doubts.reserved(words[0])
+        self._add(visit, source_of(node), words, own, self.outer.pop(node.id, []))
+        for child in node.named_children:
+            if child not in own:
+                yield _Visit(child, "", visit.nested)
+        for redirect in own:
+            yield from self._inside_redirect(redirect, visit.nested)
+
+    def _add(self, visit: _Visit, text: str, parts: list[Node], own: list[Node], outer: Sequence[Node] = ()) -> None:
+        """``own`` redirects are part of ``text`` (unless that is empty), ``outer`` ones are not."""
+        redirects = list(nodes.flat_redirects([*own, *outer]))
+        parts = [*parts, *(word for redirect in redirects for word in nodes.redirect_words(redirect)[1])]
+        words = [word_of(group, self.source) for group in nodes.touching(parts)]
+        shown = [text, *map(nodes.redirect_text, outer)] if text else map(nodes.redirect_text, own)
+        self.redirects = self.redirects or bool(redirects)
+        self.commands.append(
+            SimpleCommand(
+                text=" ".join(shown),
+                operator=visit.operator,
+                argv=tuple(word.text for word in words),
+                assignments=tuple(map(source_of, nodes.assignments_of(visit.node))),
+                redirects=tuple(map(self._redirect, redirects)),
+                nested=visit.nested,
+                dynamic=tuple(position for position, word in enumerate(words) if word.dynamic),
+            )
+        )
+
+    def _redirect(self, node: Node) -> Redirect:
+        target, _ = nodes.redirect_words(node)
+        return Redirect(nodes.redirect_operator(node), word_of(target, self.source).text if target else "")
