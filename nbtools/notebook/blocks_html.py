@@ -95,8 +95,6 @@ def _entry(card: Card, entry: ListingEntry) -> str:
 
 def _code(block: CodeBlock) -> str:
     last = block.start + len(block.lines) - 1
-    if not block.path:
-        return _pre("pre", lines_html(block.lines))
     return _pre("code", numbered(enumerate(block.lines, block.start), len(str(last))))
 
 

@@ -8,5 +8,8 @@ from nbtools.notebook.wire import MIME, Card
 
 
 def bundle(card: Card) -> dict[str, object]:
-    """A MIME bundle: the card itself for our renderer, HTML for other frontends and saved notebooks, text for the rest."""
-    return {MIME: card.model_dump(mode="json"), "text/html": card_html(card), "text/plain": card_text(card)}
+    """A MIME bundle: the card itself for our renderer, HTML for other frontends and saved notebooks, text for the rest.
+
+    The diff in it is unified: that reads on a page that keeps no styles, and in a narrow column.
+    """
+    return {MIME: card.model_dump(mode="json"), "text/html": card_html(card, view="unified"), "text/plain": card_text(card)}

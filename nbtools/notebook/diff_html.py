@@ -1,9 +1,11 @@
-"""A diff as tables: side by side or unified, unchanged stretches behind a line that opens."""
+"""A diff side by side (a table) or unified (preformatted text), unchanged stretches behind a line that opens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeAlias
 
 from nbtools.notebook.markup import element, spans_html, styled_element
 from nbtools.notebook.phrases import counted
@@ -12,16 +14,14 @@ from nbtools.notebook.wire import DiffBlock, Hunk, Line, Row
 
 View: TypeAlias = Literal["split", "unified"]
 
-_COLUMNS = {
-    "split": '<col style="width:4.2em"><col><col style="width:4.2em"><col>',
-    "unified": '<col style="width:3.4em"><col style="width:4.2em"><col>',
-}
+_COLUMNS = '<colgroup><col style="width:3.9em"><col><col style="width:3.9em"><col></colgroup>'
+_SIGNS = {"added": "+", "removed": "−"}
 
 
 def diff_html(block: DiffBlock, view: View) -> str:
-    """One side alone needs no second column: a new or emptied file is drawn unified."""
-    shown = "unified" if _one_sided(block) else view
-    return element("div", "block", "".join(_hunk(hunk, shown) for hunk in block.hunks))
+    """Unified it is preformatted text that reads the same without any style.  One side alone, as of a new file, is drawn so too."""
+    draw = partial(_pre, wide=number_width(block)) if view == "unified" or _one_sided(block) else _table
+    return "".join(_hunk(hunk, draw) for hunk in block.hunks)
 
 
 def _one_sided(block: DiffBlock) -> bool:
@@ -29,14 +29,14 @@ def _one_sided(block: DiffBlock) -> bool:
     return block.created or all(row.old is None for row in rows) or all(row.new is None for row in rows)
 
 
-def _hunk(hunk: Hunk, view: str) -> str:
+def _hunk(hunk: Hunk, draw: Callable[[Sequence[Row]], str]) -> str:
     if not hunk.folded:
-        return _table(hunk.rows, view) + (_gap(counted(hunk.hidden, "more line")) if hunk.hidden else "")
+        return draw(hunk.rows) + (_gap(counted(hunk.hidden, "more line")) if hunk.hidden else "")
     label = counted(len(hunk.rows) + hunk.hidden, "unchanged line")
     if not hunk.rows:
         return _gap(label)
-    summary = element("summary", "fold", f"{_quiet(f'⋯ {label}')}")
-    return f"<details>{summary}{_table(hunk.rows, view)}</details>"
+    summary = element("summary", "fold", _quiet(f"⋯ {label}"))
+    return f"<details>{summary}{draw(hunk.rows)}</details>"
 
 
 def _gap(label: str) -> str:
@@ -47,10 +47,9 @@ def _quiet(text: str) -> str:
     return f'<span style="{STYLES["dim"]}">{text}</span>'
 
 
-def _table(rows: Iterable[Row], view: str) -> str:
-    lines = map(_split_row, rows) if view == "split" else _unified_rows(rows)
-    body = "".join(f'<tr style="{STYLES["row"]}">{cells}</tr>' for cells in lines)
-    return element("table", "table", f"<colgroup>{_COLUMNS[view]}</colgroup><tbody>{body}</tbody>") if body else ""
+def _table(rows: Sequence[Row]) -> str:
+    body = "".join(f'<tr style="{STYLES["row"]}">{_split_row(row)}</tr>' for row in rows)
+    return element("table", "table", f"{_COLUMNS}<tbody>{body}</tbody>") if body else ""
 
 
 def _split_row(row: Row) -> str:
@@ -64,8 +63,8 @@ def _sides(row: Row) -> tuple[str, str]:
 
 def _gutter(line: Line | None, side: str, *, middle: bool = False) -> str:
     ground = _ground(line, side) + (f";{STYLES['middle']}" if middle else "")
-    sign = {"added": "+", "removed": "−"}.get(side, "\u00a0")
-    return styled_element("td", "gutter", ground, "" if line is None else f"{_quiet(str(line.number))} {sign} ")
+    sign = _SIGNS.get(side, "\u00a0")
+    return styled_element("td", "gutter", ground, "" if line is None else f"{_quiet(str(line.number))} {sign}")
 
 
 def _text(line: Line | None, side: str) -> str:
@@ -76,28 +75,38 @@ def _ground(line: Line | None, side: str) -> str:
     return STYLES["absent"] if line is None else STYLES[side] if side else "background:none"
 
 
-def _unified_rows(rows: Iterable[Row]) -> Iterator[str]:
-    """Of a run of changed rows first all that goes, then all that comes."""
-    run: list[Row] = []
-    for row in rows:
-        if row.changed:
-            run.append(row)
+def number_width(block: DiffBlock) -> int:
+    """Columns that the longest line number takes."""
+    numbers = [line.number for hunk in block.hunks for row in hunk.rows for line in (row.old, row.new) if line is not None]
+    return len(str(max(numbers, default=0)))
+
+
+def _pre(rows: Sequence[Row], wide: int) -> str:
+    lines = [_unified_line(line, wide) for line in unified_lines(rows)]
+    return element("pre", "lines", "\n".join(lines)) if lines else ""
+
+
+class UnifiedLine(NamedTuple):
+    """One line of a unified diff: its numbers on both sides, its side (empty for context), its text."""
+
+    old: int | None
+    new: int | None
+    side: str
+    line: Line
+
+
+def unified_lines(rows: Iterable[Row]) -> Iterator[UnifiedLine]:
+    """Rows one side after the other: of a run of changed ones first all that goes, then all that comes."""
+    for changed, run in groupby(rows, key=lambda row: row.changed):
+        stretch = list(run)
+        if not changed:
+            yield from (UnifiedLine(row.old.number, row.new.number, "", row.new) for row in stretch if row.old and row.new)
             continue
-        yield from _run(run)
-        run = []
-        yield _unified(row.old, row.new, "")
-    yield from _run(run)
+        yield from (UnifiedLine(row.old.number, None, "removed", row.old) for row in stretch if row.old)
+        yield from (UnifiedLine(None, row.new.number, "added", row.new) for row in stretch if row.new)
 
 
-def _run(rows: list[Row]) -> Iterator[str]:
-    yield from (_unified(row.old, None, "removed") for row in rows if row.old is not None)
-    yield from (_unified(None, row.new, "added") for row in rows if row.new is not None)
-
-
-def _unified(old: Line | None, new: Line | None, side: str) -> str:
-    line = new or old
-    ground = STYLES[side] if side else "background:none"
-    sign = {"added": "+", "removed": "−"}.get(side, "\u00a0")
-    first = styled_element("td", "gutter", ground, _quiet(str(old.number)) if old else "")
-    second = styled_element("td", "gutter", ground, f"{_quiet(str(new.number) if new else '')} {sign} ")
-    return first + second + _text(line, side)
+def _unified_line(line: UnifiedLine, wide: int) -> str:
+    numbers = f"  {'' if line.old is None else line.old:>{wide}} {'' if line.new is None else line.new:>{wide}}"
+    text = f"{element('span', 'number', numbers)} {_SIGNS.get(line.side, ' ')} {spans_html(line.line.spans, line.side)}"
+    return styled_element("span", "ground", STYLES[line.side], text) if line.side else text

@@ -54,7 +54,9 @@ def head_html(card: Card) -> str:
 
 
 def _subject(card: Card) -> str:
-    return f"<bdi>{escape(card.subject)}</bdi>"
+    """The object; where that is one file, the way to it."""
+    text = f"<bdi>{escape(card.subject)}</bdi>"
+    return place_link(card, card.places[0], text, "plain") if len(card.places) == 1 else text
 
 
 def body_html(card: Card, *, view: View = "split") -> str:
@@ -67,12 +69,13 @@ def foot_html(card: Card, name: str = "div") -> str:
     opens = element("span", "link", escape(card.unfold or "show")) if name == "summary" else ""
     links = [link for link in (_file_link(card), opens) if link]
     live = card.state in ("awaiting_approval", "executing", "scheduled")
-    note = element("span", "record", escape(card.note)) if card.note and (live or links) else ""
-    if not (card.record or note or links):
+    note = element("span", "record", escape(card.note)) if card.note and live else ""
+    if not (card.record or note or opens):
         return ""
     record = element("span", "record", escape(card.record)) if card.record else ""
     separated = ' <span class="nbt-dim" style="opacity:.5">·</span> '.join(links)
-    return element(name, "foot", " ".join(filter(None, [record, element("span", "space", ""), note, f"<span>{separated}</span>"])))
+    right = f"<span>{separated}</span>" if links else ""
+    return element(name, "foot", " ".join(filter(None, [record, element("span", "space", ""), note, right])))
 
 
 def _file_link(card: Card) -> str:

@@ -64,13 +64,13 @@ def with_links(text: str) -> str:
     return "".join([*pieces, escape(text[end:])])
 
 
-def link(target: str, inner: str) -> str:
-    return element("a", "link", inner, f' href="{escape(target)}"')
+def link(target: str, inner: str, style: str = "link") -> str:
+    return element("a", style, inner, f' href="{escape(target)}"')
 
 
-def place_link(card: Card, place: Place, inner: str) -> str:
+def place_link(card: Card, place: Place, inner: str, style: str = "link") -> str:
     """``inner`` as a link to a file of the workspace, as plain markup where the file lies outside: relative links cannot say it."""
     if place.path.startswith(("/", "~")) or "‹" in place.path or not place.path:
         return inner
     line = f"#line={place.line - 1}" if place.line else ""
-    return link(quote(normpath(join(card.root, place.path))) + line, inner)
+    return link(quote(normpath(join(card.root, place.path))) + line, inner, style)

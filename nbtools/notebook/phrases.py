@@ -58,7 +58,7 @@ def elapsed(seconds: float) -> str:
     """``0.03 s``, ``12.4 s``, ``2 min 5 s``, ``1 h 10 min``."""
     seconds = max(0.0, seconds)
     if seconds < 1:
-        return f"{seconds:.2f} s" if seconds >= 0.005 else "0 s"
+        return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

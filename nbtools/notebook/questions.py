@@ -14,10 +14,8 @@ from nbtools.core.confirmation import (
 from nbtools.notebook.command_view import command_block
 from nbtools.notebook.displays import text_block
 from nbtools.notebook.rows import diff_block
-from nbtools.notebook.spans import line_spans
-from nbtools.notebook.syntax import coloured
 from nbtools.notebook.visible import one_line
-from nbtools.notebook.wire import Block, CodeBlock
+from nbtools.notebook.wire import Block
 
 
 def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str = "") -> tuple[Block, ...]:
@@ -29,14 +27,13 @@ def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str =
             return (command_block(details.command, details.directory, root),)
         case ToolMcpConfirmationDetails():
             name = details.tool_display_name or details.tool_name
-            return (text_block(f"{name} on the server {details.server_name}"), _arguments(details))
+            return (text_block(f"{name} on the server {details.server_name}"), text_block(_arguments(details)))
         case ToolInfoConfirmationDetails():
             return (text_block("\n".join([details.prompt, *details.urls])),)
 
 
-def _arguments(details: ToolMcpConfirmationDetails) -> CodeBlock:
-    lines = json.dumps(dict(details.tool_args), indent=2, ensure_ascii=False, default=repr).split("\n")
-    return CodeBlock(path="", start=1, lines=tuple(line_spans(spans) for spans in coloured("arguments.json", lines)))
+def _arguments(details: ToolMcpConfirmationDetails) -> str:
+    return json.dumps(dict(details.tool_args), indent=2, ensure_ascii=False, default=repr) if details.tool_args else "no arguments"
 
 
 def question_subject(details: ToolCallConfirmationDetails, description: str) -> str:

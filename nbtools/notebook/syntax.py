@@ -109,7 +109,7 @@ def _lexer(name: str) -> Any:
     language = _LANGUAGES.get(name.rsplit(".", 1)[-1].lower())
     if language is None:
         return None
-    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415 - heavy, and most sessions colour nothing
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # noqa: PLC0415 - heavy, and many sessions colour nothing
 
     return get_lexer_by_name(language)
 

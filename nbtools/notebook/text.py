@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nbtools.notebook.diff_html import UnifiedLine, number_width, unified_lines
 from nbtools.notebook.phrases import counted, size
 from nbtools.notebook.spans import cut, text_of
 from nbtools.notebook.wire import (
@@ -13,12 +14,10 @@ from nbtools.notebook.wire import (
     CommandBlock,
     CommandPart,
     DiffBlock,
-    Line,
     ListingBlock,
     ListingEntry,
     MatchesBlock,
     OutputBlock,
-    Row,
     Span,
     TextBlock,
 )
@@ -123,35 +122,18 @@ class Pen:
             yield self.ink(f"  ⋯ {text}", "2")
 
     def diff(self, block: DiffBlock) -> Iterator[str]:
-        numbers = [line.number for hunk in block.hunks for row in hunk.rows for line in (row.old, row.new) if line]
-        wide = len(str(max(numbers, default=0)))
+        wide = number_width(block)
         for hunk in block.hunks:
             if hunk.folded:
                 yield from self.gap(len(hunk.rows) + hunk.hidden, "unchanged line")
             else:
-                yield from self.rows(hunk.rows, wide)
+                yield from (self.line(line, wide) for line in unified_lines(hunk.rows))
                 yield from self.gap(hunk.hidden, "more line")
 
-    def rows(self, rows: Sequence[Row], wide: int) -> Iterator[str]:
-        run: list[Row] = []
-        for row in rows:
-            if row.changed:
-                run.append(row)
-                continue
-            yield from self.run(run, wide)
-            run = []
-            yield self.line(row.old, row.new, " ", wide)
-        yield from self.run(run, wide)
-
-    def run(self, rows: Sequence[Row], wide: int) -> Iterator[str]:
-        yield from (self.line(row.old, None, "-", wide) for row in rows if row.old)
-        yield from (self.line(None, row.new, "+", wide) for row in rows if row.new)
-
-    def line(self, old: Line | None, new: Line | None, sign: str, wide: int) -> str:
-        left, right = (str(line.number) if line else "" for line in (old, new))
-        shown = new or old
-        numbers = self.ink(f"  {left:>{wide}} {right:>{wide}}", "2")
-        code = self.fitted(shown.spans if shown else (), 2 * wide + 6)
+    def line(self, line: UnifiedLine, wide: int) -> str:
+        sign = {"removed": "-", "added": "+"}.get(line.side, " ")
+        numbers = self.ink(f"  {line.old or '':>{wide}} {line.new or '':>{wide}}", "2")
+        code = self.fitted(line.line.spans, 2 * wide + 6)
         return f"{numbers} {self.ink(sign, {'-': '31', '+': '32'}.get(sign, ''))} {code}".rstrip()
 
     def part(self, part: CommandPart) -> str:
