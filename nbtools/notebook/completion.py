@@ -1,0 +1,133 @@
+"""Completion of the lines of our magics: tools, flags, values, paths of the workspace, sub-commands."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+
+from nbtools.core.errors import ToolFailure
+from nbtools.notebook.command_line import words
+from nbtools.notebook.flags import Grammar, Parameter, grammar_of
+from nbtools.policy.modes import Mode
+
+if TYPE_CHECKING:
+    from nbtools.notebook.workbench import Workbench
+
+_LINE = re.compile(r"(?:^|=)\s*%%?(tools?)\s(.*)$", re.DOTALL)
+_MAX_PATHS = 200
+
+
+def matcher_of(bench: Workbench, commands: Sequence[str]) -> Callable[[CompletionContext], SimpleMatcherResult]:
+    """A matcher for IPython's completer (API version 2)."""
+
+    @context_matcher()  # type: ignore[untyped-decorator]
+    def nbtools_matcher(context: CompletionContext) -> SimpleMatcherResult:
+        found = _LINE.search(context.text_until_cursor)
+        if found is None:
+            return {"completions": []}
+        given, fragment = _split(found[2])
+        candidates = _of_tool(bench, given, fragment) if found[1] == "tool" else _of_tools(bench, given, commands)
+        matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment)]
+        return {"completions": matching, "suppress": True, "matched_fragment": fragment, "ordered": True}
+
+    matcher: Callable[[CompletionContext], SimpleMatcherResult] = nbtools_matcher
+    return matcher
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    """The words before the one at the cursor, and what there is of that one."""
+    fragment = text[re.search(r"\S*$", text).start() :]  # type: ignore[union-attr]
+    before = text[: len(text) - len(fragment)]
+    try:
+        return [word.text for word in words(before)], fragment
+    except ToolFailure:  # an open quote: the words are cut at spaces
+        return before.split(), fragment
+
+
+Candidates = Iterable[tuple[str, str]]
+
+
+def _of_tool(bench: Workbench, given: list[str], fragment: str) -> Candidates:
+    tools = bench.session.tools
+    if not given:
+        return [(tool.name, "function") for tool in tools]
+    tool = tools.find(given[0])
+    if tool is None:
+        return []
+    grammar, last = grammar_of(tool), given[-1]
+    named, equals, value = fragment.partition("=")
+    if fragment.startswith("--") and equals:
+        parameter = grammar.long.get(named[2:])
+        return [(f"{named}={text}", kind) for text, kind in _values(bench, parameter, value)] if parameter else []
+    if fragment.startswith("-"):
+        return _flags(grammar)
+    if len(given) > 1 and (parameter := _flag(grammar, last)) is not None and not parameter.is_switch:
+        return list(_values(bench, parameter, fragment))
+    return [*_positional_values(grammar), *_paths(bench, fragment)]
+
+
+def _flags(grammar: Grammar) -> Candidates:
+    for flag, parameter in grammar.long.items():
+        yield f"--{flag}", "param"
+        if parameter.is_switch and parameter.default is True:
+            yield f"--no-{flag}", "param"
+    yield from ((f"-{letter}", "param") for letter in grammar.short)
+
+
+def _flag(grammar: Grammar, word: str) -> Parameter | None:
+    if word.startswith("--"):
+        return grammar.long.get(word[2:])
+    return grammar.short.get(word[1:]) if word.startswith("-") else None
+
+
+def _values(bench: Workbench, parameter: Parameter, fragment: str) -> Candidates:
+    if parameter.choices:
+        return [(str(choice), "enum") for choice in parameter.choices]
+    return _paths(bench, fragment) if "string" in (*parameter.types, *parameter.item_types) else []
+
+
+def _positional_values(grammar: Grammar) -> Candidates:
+    return [(str(choice), "enum") for parameter in grammar.positional if parameter.required for choice in parameter.choices]
+
+
+def _of_tools(bench: Workbench, given: list[str], commands: Sequence[str]) -> Candidates:
+    session = bench.session
+    if not given:
+        return [(name, "keyword") for name in commands]
+    rules = [tool.name for tool in session.tools]
+    values: dict[str, list[str]] = {
+        "use": [session.dialect.name],
+        "mode": [mode.value for mode in Mode],
+        "confirm": ["auto", "widget", "prompt", "deny"],
+        "allow": rules,
+        "ask": rules,
+        "deny": rules,
+        "revoke": [*session.grants, *session.policy.allow, *session.policy.ask, *session.policy.deny],
+        "cancel": [call.request.id for call in session.active],
+    }
+    return [(value, "enum") for value in values.get(given[0], ())]
+
+
+def _paths(bench: Workbench, fragment: str) -> Candidates:
+    """Files and folders of the workspace that continue ``fragment``; hidden ones only when a dot asks for them."""
+    folder, _, start = fragment.rpartition("/")
+    if fragment.startswith(("/", "~")):
+        return
+    base = Path(bench.session.workspace.root, folder)
+    prefix = f"{folder}/" if folder or fragment.startswith("/") else ""
+    for name, is_folder in _entries(base, start)[:_MAX_PATHS]:
+        yield f"{prefix}{name}{'/' if is_folder else ''}", "path"
+
+
+def _entries(base: Path, start: str) -> list[tuple[str, Any]]:
+    try:
+        with os.scandir(base) as entries:
+            found = [(entry.name, entry.is_dir()) for entry in entries if entry.name.startswith(start)]
+    except OSError:
+        return []
+    return sorted(entry for entry in found if start.startswith(".") or not entry[0].startswith("."))

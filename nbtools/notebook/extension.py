@@ -1,0 +1,155 @@
+"""``%load_ext nbtools`` and ``%unload_ext nbtools``: everything that is put into IPython, put in and taken out in one place."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.metadata
+import sys
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from nbtools.notebook.callables import Tools
+from nbtools.notebook.completion import matcher_of
+from nbtools.notebook.frontend import CLICKS_SINCE, Kernel, clicks_arrive
+from nbtools.notebook.lines import ToolLine
+from nbtools.notebook.magics import ToolMagics
+from nbtools.notebook.portal import Portal
+from nbtools.notebook.shown import Shown
+from nbtools.notebook.workbench import Workbench
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+DISTRIBUTION = "nbtools-agent"
+COMM_TARGET = "nbtools"
+_NAME = "tools"
+
+
+class Extension:
+    """One shell's nbtools.  ``close`` leaves no trace."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell: Any = shell
+        self.bench = Workbench(shell)
+        self._shown = Shown(shell, lambda: self.bench.session.history, lambda: self.bench.root)
+        self._portal = Portal(shell)
+        self._magics = ToolMagics(shell, self.bench, self._shown)
+        self._tools = Tools(self.bench, self._shown.remember)
+        self._matcher = matcher_of(self.bench, self._magics.management.names)
+        self._before: dict[tuple[str, str], Any] = {}
+
+    def open(self) -> None:
+        self._portal.open()
+        self._shown.open()
+        self._register_magics()
+        self._shell.Completer.custom_matchers.append(self._matcher)
+        self._shell.input_transformer_manager.token_transformers.insert(0, ToolLine)
+        self._give_name()
+        self._register_target()
+        atexit.register(self.bench.close)
+
+    def close(self) -> None:
+        atexit.unregister(self.bench.close)
+        self._unregister_target()
+        self._shell.drop_by_id({_NAME: self._tools})
+        _discard(self._shell.input_transformer_manager.token_transformers, ToolLine)
+        _discard(self._shell.Completer.custom_matchers, self._matcher)
+        self._unregister_magics()
+        self._shown.close()
+        self._portal.close()
+        self.bench.close()
+
+    def _give_name(self) -> None:
+        """``tools``, unless the person has a ``tools`` of their own."""
+        if _NAME in self._shell.user_ns:
+            _say(f"The name {_NAME!r} is yours already and stays so; %tool works all the same.")
+        else:
+            self._shell.push({_NAME: self._tools}, interactive=False)
+
+    def _register_magics(self) -> None:
+        known = self._shell.magics_manager.magics
+        ours = [(kind, name) for kind, names in self._magics.magics.items() for name in names]
+        self._before = {(kind, name): known[kind][name] for kind, name in ours if name in known[kind]}
+        self._shell.register_magics(self._magics)
+
+    def _unregister_magics(self) -> None:
+        manager = self._shell.magics_manager
+        for kind, names in self._magics.magics.items():
+            for name, magic in names.items():
+                if manager.magics[kind].get(name) == magic:
+                    del manager.magics[kind][name]
+        for (kind, name), magic in self._before.items():
+            manager.magics[kind].setdefault(name, magic)
+        manager.registry.pop(type(self._magics).__name__, None)
+
+    def _register_target(self) -> None:
+        if isinstance(self.bench.frontend, Kernel):
+            _comms().register_target(COMM_TARGET, self._on_open)
+
+    def _unregister_target(self) -> None:
+        if isinstance(self.bench.frontend, Kernel):
+            _comms().unregister_target(COMM_TARGET, self._on_open)
+
+    def _on_open(self, comm: Any, message: Any) -> None:
+        """A card's Cancel button; its comm may arrive in any of the kernel's threads."""
+        comm.on_msg(self._on_message)
+        self._on_message(message)
+
+    def _on_message(self, message: Any) -> None:
+        call_id = message["content"].get("data", {}).get("cancel")
+        if isinstance(call_id, str):
+            self.bench.bridge.cancel(call_id)
+
+
+_extensions: dict[int, Extension] = {}
+"""By the identity of their shell."""
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by ``%load_ext nbtools``."""
+    if id(shell) in _extensions:
+        return
+    _refuse_if_shadowed()
+    extension = Extension(shell)
+    extension.open()
+    _extensions[id(shell)] = extension
+    if isinstance(extension.bench.frontend, Kernel) and not clicks_arrive():
+        wanted = ".".join(map(str, CLICKS_SINCE))
+        _say(
+            f"This kernel's ipykernel is older than {wanted}, where buttons work: questions come as text. pip install -U 'ipykernel>={wanted}'"
+        )
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by ``%unload_ext nbtools``."""
+    extension = _extensions.pop(id(shell), None)
+    if extension is not None:
+        extension.close()
+
+
+def _refuse_if_shadowed() -> None:
+    """Another project on PyPI installs into the same folder, and whichever came last has overwritten files of the other."""
+    try:
+        other = importlib.metadata.distribution("nbtools")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    raise UsageError(
+        f"Another package owns the name: nbtools {other.version} (GenePattern). Have one of them: pip uninstall nbtools, "
+        f"then pip install --force-reinstall {DISTRIBUTION}"
+    )
+
+
+def _discard(items: list[Any], item: Any) -> None:
+    if item in items:
+        items.remove(item)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _comms() -> Any:
+    import comm  # noqa: PLC0415 - part of a kernel; a terminal has no use for it
+
+    return comm.get_comm_manager()

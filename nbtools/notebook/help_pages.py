@@ -1,0 +1,81 @@
+"""What ``%tool``, ``%tool grep?`` and ``tools.grep?`` say of the tools, taken from their schemas and the policy in force."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nbtools.core.tool import AnyToolBuilder
+from nbtools.notebook.command_line import format_line
+from nbtools.notebook.flags import Grammar, Parameter, grammar_of
+from nbtools.notebook.sheets import Sheet
+from nbtools.policy.modes import Mode, default_decision
+from nbtools.policy.rules import read_rule
+from nbtools.session import Session
+
+
+def overview(session: Session) -> Sheet:
+    """All tools, what they do, and what policy says of them."""
+    rows = tuple((usage(grammar_of(tool)), _first_sentence(tool.description), default_answer(tool, session)) for tool in session.tools)
+    return Sheet("", rows, ("%tool NAME? shows one of them; %tools shows the session.",), ("tool", "what it does", "policy"))
+
+
+def help_sheet(tool: AnyToolBuilder, session: Session) -> Sheet:
+    """One tool's page."""
+    grammar = grammar_of(tool)
+    rows = tuple((_spelled(parameter), _kind_of(parameter), parameter.description) for parameter in grammar.parameters)
+    lines = (*_examples(tool, grammar), f"kind: {tool.kind.value}", f"policy: {policy_says(tool, session)}")
+    return Sheet(f"%tool {usage(grammar)}\n{tool.description.strip()}", rows, lines)
+
+
+def help_text(tool: AnyToolBuilder, session: Session) -> str:
+    """The same page as a docstring."""
+    return help_sheet(tool, session).text()
+
+
+def usage(grammar: Grammar) -> str:
+    """``grep PATTERN [PATH]``, ``shell COMMAND …``: the words, not the flags."""
+    if grammar.literal is not None:
+        return f"{grammar.tool} {grammar.literal.name.upper()} …"
+    required = [parameter.name.upper() for parameter in grammar.positional if parameter.required]
+    path = ["[PATH]" for parameter in grammar.positional if parameter.name == "path" and not parameter.required]
+    return " ".join([grammar.tool, *required, *path])
+
+
+def default_answer(tool: AnyToolBuilder, session: Session) -> str:
+    """``runs``, ``asks`` or ``off``, before any rule about a path or command."""
+    whole = [rule for rule in _rules_on(tool, session) if "(" not in rule]
+    decided = default_decision(Mode(session.policy.mode), tool).action.value
+    word = {"allow": "runs", "ask": "asks", "deny": "off"}[decided]
+    return f"{word}, rules apply" if whole or _rules_on(tool, session) else word
+
+
+def policy_says(tool: AnyToolBuilder, session: Session) -> str:
+    """The default with its reason, and the rules that speak of the tool."""
+    rules = _rules_on(tool, session)
+    return default_decision(Mode(session.policy.mode), tool).reason + (f"; rules: {', '.join(rules)}" if rules else "")
+
+
+def _rules_on(tool: AnyToolBuilder, session: Session) -> list[str]:
+    policy = session.policy
+    lists = (("allow", (*policy.allow, *session.grants)), ("ask", policy.ask), ("deny", policy.deny))
+    return [f"{verb} {rule}" for verb, rules in lists for rule in rules if read_rule(rule).concerns(tool.name)]
+
+
+def _spelled(parameter: Parameter) -> str:
+    short = f" -{parameter.short}" if parameter.short else ""
+    return f"{parameter.name}{short}" if parameter.required else f"--{parameter.flag}{short}"
+
+
+def _kind_of(parameter: Parameter) -> str:
+    kind = " or ".join(json.dumps(choice) for choice in parameter.choices) or " or ".join(parameter.types)
+    return kind if parameter.required or parameter.default is None else f"{kind} = {json.dumps(parameter.default)}"
+
+
+def _examples(tool: AnyToolBuilder, grammar: Grammar) -> tuple[str, ...]:
+    examples: list[Any] = (tool.schema.get("parameters") or {}).get("examples", [])
+    return tuple(f"%tool {tool.name} {format_line(grammar, example)}" for example in examples if isinstance(example, dict))
+
+
+def _first_sentence(text: str) -> str:
+    return text.strip().split("\n", 1)[0].split(". ", 1)[0].rstrip(".")

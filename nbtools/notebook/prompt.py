@@ -1,0 +1,97 @@
+"""A question as a line of text, for a terminal and for frontends that draw no widgets."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from nbtools.core.call import AwaitingApprovalCall
+from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome
+from nbtools.core.errors import ToolFailure
+from nbtools.notebook.frontend import Kernel, Terminal
+from nbtools.notebook.proposal import Proposal, proposal_of
+from nbtools.notebook.wording import always_for
+
+_OUTCOMES = {
+    "y": ToolConfirmationOutcome.PROCEED_ONCE,
+    "a": ToolConfirmationOutcome.PROCEED_ALWAYS,
+    "s": ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER,
+    "n": ToolConfirmationOutcome.CANCEL,
+}
+_TRIES = 5
+
+
+class Prompt:
+    """Asks in the thread that waits for the call, after the card has been shown.  A closed input and five unreadable answers mean no."""
+
+    def __init__(self, frontend: Kernel | Terminal, say: Callable[[str], None] = print) -> None:
+        self._frontend = frontend
+        self._say = say
+
+    def ask(self, call: AwaitingApprovalCall) -> Answer:
+        """The answer.  Raises ``KeyboardInterrupt``."""
+        with _interruptible():
+            try:
+                return self._ask(call)
+            except EOFError:
+                return Answer(ToolConfirmationOutcome.CANCEL, reason="the input was closed")
+
+    def _ask(self, call: AwaitingApprovalCall) -> Answer:
+        choices = _choices(call.confirmation)
+        for _ in range(_TRIES):
+            letter = self._frontend.read_line(f"{_line(choices)}: ").strip().casefold()[:1]
+            if letter == "m" and (answer := self._modified(call)) is not None:
+                return answer
+            if letter in choices and letter != "m":
+                return Answer(_OUTCOMES[letter])
+        return Answer(ToolConfirmationOutcome.CANCEL, reason="no answer could be read")
+
+    def _modified(self, call: AwaitingApprovalCall) -> Answer | None:
+        """The changed call, or None to ask once more."""
+        proposal = proposal_of(call)
+        text = self._edited(proposal)
+        if text is None or text == proposal.text:
+            return None
+        try:
+            return proposal.answer(text)
+        except ToolFailure as failure:
+            self._say(failure.message)
+            return None
+
+    def _edited(self, proposal: Proposal) -> str | None:
+        if proposal.one_line and "\n" not in proposal.text:
+            return self._frontend.read_line(f"{proposal.label}: ", proposal.text).strip() or None
+        text = self._frontend.edit(proposal.text)
+        if text is None:
+            self._say("Modifying this needs an editor: set EDITOR in a terminal, or make the call again with what you want.")
+        return text
+
+
+def _choices(confirmation: Confirmation) -> dict[str, str]:
+    always = always_for(confirmation)
+    return {
+        "y": "[y]es once",
+        **({"a": f"[a]lways for {always}"} if always else {}),
+        **({"s": "always for this [s]erver"} if confirmation.type == "mcp" else {}),
+        "m": "[m]odify",
+        "n": "[n]o",
+    }
+
+
+def _line(choices: dict[str, str]) -> str:
+    return " / ".join(choices.values())
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """While input is read, an interrupt is raised here, whatever handler a wait has set."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,112 @@
+"""The question as a widget: the card, and the buttons that answer it.  All of it runs in the kernel's main loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from nbtools.core.call import AwaitingApprovalCall
+from nbtools.core.confirmation import Answer, ToolConfirmationOutcome
+from nbtools.core.errors import ToolFailure
+from nbtools.notebook.diff_html import View
+from nbtools.notebook.html import body_html, head_html
+from nbtools.notebook.proposal import proposal_of
+from nbtools.notebook.wire import Card
+from nbtools.notebook.wording import always_for, why_html
+
+WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
+_VIEWS = ("Side by side", "Unified")
+
+
+class QuestionWidget:
+    """Answers once, through ``give``; closed, its clicks mean nothing."""
+
+    def __init__(self, call: AwaitingApprovalCall, card: Card, give: Callable[[Answer], None]) -> None:
+        self._call = call
+        self._card = card
+        self._give = give
+        self._made: list[Any] = []
+        self._open = True
+
+    def build(self) -> str:
+        """Makes the widget and returns the id of its model."""
+        self._body = self._make("HTML", "body", value=self._body_html("split"))
+        self._foot = self._make("HBox", "foot", children=self._answers())
+        self._root = self._make("VBox", "asking", children=self._asking())
+        return str(self._root.model_id)
+
+    def close(self) -> None:
+        self._open = False
+        while self._made:
+            self._made.pop().close()
+
+    def _asking(self) -> list[Any]:
+        has_diff = any(block.type == "diff" for block in self._card.blocks)
+        return [self._body, *([self._view()] if has_diff else []), self._foot]
+
+    def _answers(self) -> list[Any]:
+        confirmation = self._call.confirmation
+        always = always_for(confirmation)
+        outcome = ToolConfirmationOutcome
+        buttons = [self._button("Approve once", "approve", lambda: self._answer(Answer(outcome.PROCEED_ONCE)), button_style="primary")]
+        if always:
+            tip = f"Does not ask again in this session for {', '.join(confirmation.offers)}"
+            buttons.append(
+                self._button(f"Always for {always}", "always", lambda: self._answer(Answer(outcome.PROCEED_ALWAYS)), tooltip=tip)
+            )
+        if confirmation.type == "mcp":
+            server = Answer(outcome.PROCEED_ALWAYS_SERVER)
+            buttons.append(self._button("Always for this server", "server", lambda: self._answer(server)))
+        buttons.append(self._button("Modify…", "modify", self._modify))
+        buttons.append(self._button("Cancel", "cancel", lambda: self._answer(Answer(outcome.CANCEL))))
+        return [*buttons, self._make("HTML", "note", value=why_html(confirmation.decision))]
+
+    def _modify(self) -> None:
+        proposal = proposal_of(self._call)
+        editor = self._make("Textarea", "editor", value=proposal.text, description=proposal.label, continuous_update=True)
+        editor.rows = min(30, max(3, proposal.text.count("\n") + 2))
+        problem = self._make("HTML", "problem", value="")
+
+        def apply() -> None:
+            try:
+                self._answer(proposal.answer(editor.value))
+            except ToolFailure as failure:
+                problem.value = f'<span role="alert">{escape(failure.message)}</span>'
+
+        def back() -> None:
+            self._root.children = self._asking_again
+
+        self._asking_again = self._root.children
+        buttons = [self._button("Apply", "apply", apply, button_style="primary"), self._button("Back", "back", back), problem]
+        self._root.children = [self._body, editor, self._make("HBox", "foot", children=buttons)]
+
+    def _answer(self, answer: Answer) -> None:
+        if self._open:
+            self._open = False
+            self._give(answer)
+
+    def _view(self) -> Any:
+        toggle = self._make("ToggleButtons", "view", options=list(_VIEWS), value=_VIEWS[0])
+
+        def turn(change: Any) -> None:
+            self._body.value = self._body_html("unified" if change["new"] == _VIEWS[1] else "split")
+
+        toggle.observe(turn, names="value")
+        return toggle
+
+    def _body_html(self, view: View) -> str:
+        return head_html(self._card) + body_html(self._card, view=view)
+
+    def _button(self, label: str, role: str, act: Callable[[], None], **options: Any) -> Any:
+        button = self._make("Button", role, description=label, **options)
+        button.on_click(lambda _: act() if self._open else None)
+        return button
+
+    def _make(self, kind: str, role: str, **traits: Any) -> Any:
+        import ipywidgets  # noqa: PLC0415 - 100 ms: only the first question pays for it
+
+        widget = getattr(ipywidgets, kind)(**traits)
+        widget.add_class(f"nbtools-{role}")
+        self._made.append(widget)
+        return widget

@@ -1,0 +1,51 @@
+"""Quiet tables and lines for what is no call: lists of tools, help, the session's rules and history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+_RULE = "1px solid rgba(128,128,128,.25)"
+_CELL = "text-align:left;vertical-align:top;padding:3px 14px 3px 0;white-space:pre-wrap"
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A title, rows of cells, and lines below.  ``code`` columns are shown as code."""
+
+    title: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+    lines: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    code: frozenset[int] = frozenset({0})
+
+    def bundle(self) -> dict[str, str]:
+        return {"text/plain": self.text(), "text/html": self.html()}
+
+    def text(self) -> str:
+        table = [self.head, *self.rows] if self.head else list(self.rows)
+        parts = [self.title, *_aligned(table), *(("",) if table and self.lines else ()), *self.lines]
+        return "\n".join(part for at, part in enumerate(parts) if part or at)
+
+    def html(self) -> str:
+        title = f'<div style="font-weight:600;margin-bottom:4px">{escape(self.title)}</div>' if self.title else ""
+        lines = "".join(f'<div style="margin-top:6px;white-space:pre-wrap;opacity:.8">{escape(line)}</div>' for line in self.lines)
+        return f'<div class="nbtools-sheet" style="font-size:13px;line-height:1.45">{title}{self._table()}{lines}</div>'
+
+    def _table(self) -> str:
+        if not self.rows:
+            return ""
+        head = "".join(f'<th style="{_CELL};opacity:.65;font-weight:normal">{escape(cell)}</th>' for cell in self.head)
+        rows = "".join(f"<tr>{''.join(self._cell(at, cell) for at, cell in enumerate(row))}</tr>" for row in self.rows)
+        return f'<table style="border-collapse:collapse;margin:0">{f"<tr>{head}</tr>" if head else ""}{rows}</table>'
+
+    def _cell(self, at: int, cell: str) -> str:
+        shown = f"<code>{escape(cell)}</code>" if at in self.code and cell else escape(cell)
+        return f'<td style="{_CELL};border-top:{_RULE}">{shown}</td>'
+
+
+def _aligned(table: Iterable[Sequence[str]]) -> list[str]:
+    rows = [[cell.replace("\n", " ") for cell in row] for row in table]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)] if rows else []
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
