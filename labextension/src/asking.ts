@@ -1,4 +1,4 @@
-import { NotebookActions, type INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { keyAction } from './keys.js';
 
 const QUESTION = '.nbtools-asking';
@@ -14,8 +14,8 @@ const PATIENCE = 5000;
 /** Brings the focus to a question and its keys to its buttons; ipywidgets draws it. */
 export class QuestionKeys {
   private readonly seen = new WeakSet<Element>();
-  private typed = 0;
-  private ran = 0;
+  /** Whether the person has turned to writing since they last ran something. */
+  private writing = false;
   private focused = -GRACE;
 
   constructor(private readonly notebooks: INotebookTracker) {}
@@ -23,15 +23,15 @@ export class QuestionKeys {
   /** Listens before Jupyter's own shortcuts, which would take the keys for the notebook. */
   listen(): void {
     window.addEventListener('keydown', event => this.onKey(event), true);
+    window.addEventListener('pointerdown', event => (this.writing = inField(event.target)), true);
     document.addEventListener('animationstart', event => this.onAppear(event));
     document.addEventListener('click', event => this.onClick(event));
-    NotebookActions.executionScheduled.connect(() => (this.ran = performance.now()));
   }
 
   private onKey(event: KeyboardEvent): void {
     const target = event.target as Element;
-    if (target.closest?.(FIELD)) {
-      this.noteTyping(event);
+    this.noteWriting(event);
+    if (inField(target)) {
       return;
     }
     const question = target.closest?.<HTMLElement>(QUESTION);
@@ -42,10 +42,11 @@ export class QuestionKeys {
     }
   }
 
-  private noteTyping(event: KeyboardEvent): void {
-    const runs = event.key === 'Enter' && (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey);
-    if (!runs && (event.key.length === 1 || event.key === 'Enter' || event.key === 'Backspace')) {
-      this.typed = performance.now();
+  private noteWriting(event: KeyboardEvent): void {
+    if (event.key === 'Enter' && (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey)) {
+      this.writing = false;
+    } else if (inField(event.target) && (event.key.length === 1 || event.key === 'Enter' || event.key === 'Backspace')) {
+      this.writing = true;
     }
   }
 
@@ -75,12 +76,12 @@ export class QuestionKeys {
     }
   }
 
-  /** Whether the person looks at this notebook, waits for it, and has typed nothing since the last cell was run. */
+  /** Whether the person looks at this notebook and is neither writing nor answering another question. */
   private mayTakeFocus(safe: HTMLElement): boolean {
     const panel = this.notebooks.currentWidget;
     const active = document.activeElement;
     const elsewhere = active !== null && active !== document.body && !panel?.node.contains(active);
-    return panel?.node.contains(safe) === true && !elsewhere && !active?.closest(QUESTION) && this.typed <= this.ran;
+    return panel?.node.contains(safe) === true && !elsewhere && !active?.closest(QUESTION) && !this.writing;
   }
 
   private focus(button: HTMLElement): void {
@@ -112,4 +113,8 @@ export class QuestionKeys {
     const next = panel.node.querySelector<HTMLElement>(`${QUESTION} ${SAFE}`);
     next ? this.focus(next) : panel.content.node.focus();
   }
+}
+
+function inField(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest(FIELD) !== null;
 }
