@@ -69,12 +69,8 @@ class Interrupts:
         return key
 
     def end(self, key: object) -> None:
-        self._listeners.pop(key, None)
-        if (
-            not self._listeners
-            and threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) == self._on_interrupt
-        ):
+        heard = self._listeners.pop(key, None) is not None
+        if heard and not self._listeners and signal.getsignal(signal.SIGINT) == self._on_interrupt:
             signal.signal(signal.SIGINT, self._before)
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:

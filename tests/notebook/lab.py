@@ -1,0 +1,194 @@
+"""A frontend for tests: drives a real kernel with the messages that JupyterLab sends, and keeps what it would show."""
+
+from __future__ import annotations
+
+import queue
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+
+LIMIT = 20.0
+"""Seconds to wait for what must happen."""
+
+
+@dataclass
+class Cell:
+    """One executed cell: what came for it, and its reply once it is there."""
+
+    msg_id: str
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    reply: dict[str, Any] | None = None
+    idle: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.reply is not None and self.idle
+
+    def count(self, msg_type: str) -> int:
+        return sum(message["header"]["msg_type"] == msg_type for message in self.messages)
+
+    @property
+    def text(self) -> str:
+        """All that the cell shows, in plain text."""
+        return "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in self.outputs)
+
+    @property
+    def error(self) -> str:
+        return "" if self.reply is None else str(self.reply.get("ename", ""))
+
+
+class Lab:
+    """A notebook tab.  ``widgets`` holds the state of every open widget by its model's id."""
+
+    def __init__(self, manager: KernelManager) -> None:
+        self.manager = manager
+        self.client = manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+        self.cells: dict[str, Cell] = {}
+        self.widgets: dict[str, dict[str, Any]] = {}
+        self.closed: set[str] = set()
+        self.displays: dict[str, dict[str, Any]] = {}
+        self.prompts: list[str] = []
+
+    def start(self, code: str, *, stdin: bool = True, cell_id: str | None = "") -> Cell:
+        """Sends a cell, as a notebook does; with ``cell_id`` None as a console does."""
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": stdin, "stop_on_error": True}
+        metadata = {} if cell_id is None else {"cellId": cell_id or uuid.uuid4().hex}
+        message = self.client.session.msg("execute_request", content, metadata=metadata)
+        cell = self.cells[message["header"]["msg_id"]] = Cell(message["header"]["msg_id"])
+        self.client.shell_channel.send(message)
+        return cell
+
+    def run(self, code: str, **options: Any) -> Cell:
+        cell = self.start(code, **options)
+        self.until(lambda: cell.done)
+        return cell
+
+    def until(self, condition: Callable[[], Any], limit: float = LIMIT) -> Any:
+        """Handles messages until the condition holds; fails after ``limit`` seconds with what is shown."""
+        deadline = time.monotonic() + limit
+        while not (found := condition()):
+            if time.monotonic() > deadline:
+                shown = "\n---\n".join(cell.text for cell in self.cells.values())
+                raise AssertionError(f"This did not happen in {limit} s. Shown:\n{shown}\n{[c.reply for c in self.cells.values()][-1]}")
+            self._pump()
+        return found
+
+    def for_a_while(self, seconds: float) -> None:
+        """Handles whatever comes in that time."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self._pump()
+
+    def button(self, role: str) -> str | None:
+        """The model of the open button with that role, the newest one."""
+        return next((model for model, state in reversed(self.widgets.items()) if f"nbtools-{role}" in state.get("_dom_classes", ())), None)
+
+    def click(self, role: str) -> str:
+        model = str(self.until(lambda: self.button(role)))
+        self.click_model(model)
+        return model
+
+    def click_model(self, model: str) -> None:
+        self.send_comm(model, {"method": "custom", "content": {"event": "click"}})
+
+    def set(self, role: str, **state: Any) -> None:
+        model = str(self.until(lambda: self.button(role)))
+        self.widgets[model].update(state)
+        self.send_comm(model, {"method": "update", "state": state, "buffer_paths": []})
+
+    def send_comm(self, comm_id: str, data: dict[str, Any]) -> None:
+        self.client.shell_channel.send(self.client.session.msg("comm_msg", {"comm_id": comm_id, "data": data}))
+
+    def open_comm(self, target: str, data: dict[str, Any]) -> str:
+        comm_id = uuid.uuid4().hex
+        content = {"comm_id": comm_id, "target_name": target, "data": data}
+        self.client.shell_channel.send(self.client.session.msg("comm_open", content))
+        return comm_id
+
+    def answer(self, text: str) -> str:
+        """Types a line when the kernel asks for one; returns what it asked."""
+        self.until(lambda: self.prompts)
+        self.client.input(text)
+        return self.prompts.pop(0)
+
+    def interrupt(self) -> None:
+        self.manager.interrupt_kernel()
+
+    def value(self, expression: str) -> Any:
+        """What an expression is in the kernel, as Python reads its repr."""
+        cell = self.run(f"print(repr({expression}))")
+        assert cell.reply is not None
+        assert cell.reply["status"] == "ok", cell.reply
+        return eval(cell.text.strip(), {})  # noqa: S307 - a repr from our own kernel
+
+    def close(self) -> None:
+        self.client.stop_channels()
+
+    def _pump(self) -> None:
+        for channel in (self.client.shell_channel, self.client.stdin_channel):
+            while channel.msg_ready():
+                self._from_shell(channel.get_msg(timeout=0))
+        try:
+            self._from_iopub(self.client.get_iopub_msg(timeout=0.02))
+        except queue.Empty:
+            return
+
+    def _from_shell(self, message: dict[str, Any]) -> None:
+        if message["header"]["msg_type"] == "input_request":
+            self.prompts.append(message["content"]["prompt"])
+        cell = self.cells.get(message["parent_header"].get("msg_id", ""))
+        if cell is not None and message["header"]["msg_type"] == "execute_reply":
+            cell.reply = message["content"]
+
+    def _from_iopub(self, message: dict[str, Any]) -> None:
+        kind, content = message["header"]["msg_type"], message["content"]
+        cell = self.cells.get(message["parent_header"].get("msg_id", ""))
+        if cell is not None:
+            cell.messages.append(message)
+        match kind:
+            case "comm_open":
+                self.widgets[content["comm_id"]] = dict(content["data"].get("state", {}))
+            case "comm_msg" if content["data"].get("method") == "update":
+                self.widgets.setdefault(content["comm_id"], {}).update(content["data"]["state"])
+            case "comm_close":
+                self.closed.add(content["comm_id"])
+                self.widgets.pop(content["comm_id"], None)
+            case "update_display_data":
+                self._update(content)
+            case "status" if cell is not None and content["execution_state"] == "idle":
+                cell.idle = True
+            case "display_data" | "execute_result" | "stream" | "error" if cell is not None:
+                self._add(cell, content)
+
+    def _add(self, cell: Cell, content: dict[str, Any]) -> None:
+        output = dict(content)
+        if "traceback" in output:
+            output["text"] = "\n".join(output["traceback"])
+        cell.outputs.append(output)
+        display_id = content.get("transient", {}).get("display_id")
+        if display_id is not None:
+            self.displays[display_id] = output
+
+    def _update(self, content: dict[str, Any]) -> None:
+        shown = self.displays.get(content["transient"]["display_id"])
+        if shown is not None:
+            shown["data"] = content["data"]
+
+
+@contextmanager
+def a_kernel(folder: str) -> Iterator[KernelManager]:
+    """A real kernel that starts in ``folder``."""
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=folder)
+    try:
+        yield manager
+    finally:
+        manager.shutdown_kernel(now=True)
