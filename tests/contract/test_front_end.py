@@ -1,0 +1,30 @@
+"""The front end keeps to the wire format, and its logic to its tests."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "labextension" / "scripts"
+BUILT = ROOT / "labextension" / "lib"
+
+
+def said_by(*command):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_wire_types_are_those_of_the_models():
+    checked = said_by(sys.executable, SCRIPTS / "wire_types.py", "--check")
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_logic_passes_its_own_tests():
+    assert (BUILT / "built").is_file(), "the front end is not built: run `make test`, which builds it first"
+    find_node = f"import sys; sys.path.insert(0, {str(SCRIPTS)!r}); import front_end; print(front_end.node_folder())"
+    node = Path(said_by(sys.executable, "-c", find_node).stdout.strip()) / "node"
+    ran = said_by(node, "--test", *sorted((BUILT / "test").glob("*.test.js")))
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_the_lock_file_names_no_registry():
+    assert "http" not in (ROOT / "labextension" / "yarn.lock").read_text(encoding="utf-8")
