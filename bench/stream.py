@@ -1,0 +1,100 @@
+"""What streaming costs: a command that prints 1,000,000 lines, through the shell tool, against reading the same pipe in plain Python.
+
+    python bench/stream.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import subprocess
+import sys
+import time
+
+from jupyter_client.manager import KernelManager
+from report import Figure, alternate, table
+
+from nbtools import Policy, Session
+
+ROUNDS = 7
+COMMANDS = {
+    "a log (45 MB)": """awk 'BEGIN { for (i = 1; i <= 1000000; i++) print "step", i, "of a build that says what it does" }'""",
+    "seq (6.9 MB)": "seq 1000000",
+}
+SLOW = "for i in $(seq 300); do seq 100; sleep 0.01; done"
+
+
+def plain(command: str) -> float:
+    """Seconds to read the command's output chunk by chunk, counting lines and keeping nothing."""
+    start, lines = time.perf_counter(), 0
+    with subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        while chunk := os.read(process.stdout.fileno(), 1 << 16):
+            lines += chunk.count(b"\n")
+    if lines != 1_000_000:
+        raise RuntimeError(f"read {lines} lines")
+    return time.perf_counter() - start
+
+
+def ours(command: str) -> float:
+    async def run() -> float:
+        async with Session(".", policy=Policy(mode="yolo")) as session:
+            start = time.perf_counter()
+            result = await session.call("shell", {"command": command})
+            taken = time.perf_counter() - start
+        if not result.ok or result.data.lines != 1_000_000:
+            raise RuntimeError(str(result.llm_content)[-500:])
+        return taken
+
+    return asyncio.run(run())
+
+
+def peak(mode: str, command: str) -> float:
+    """Peak memory, in MB, of a process that has loaded nbtools and then reads the command in one way or the other."""
+    done = subprocess.run([sys.executable, __file__, mode, command], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def updates_a_second() -> float:
+    """Display updates a second that a kernel sends while a command prints for some seconds."""
+    manager = KernelManager()
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=60)
+        for code in ("%load_ext nbtools", '%tools allow "shell"'):
+            client.execute_interactive(code, output_hook=lambda _: None, timeout=60)
+        times: list[float] = []
+        client.execute_interactive(
+            f"%tool shell {SLOW}", output_hook=lambda _: times.append(time.monotonic()), timeout=60, allow_stdin=True
+        )
+        return (len(times) - 1) / (times[-1] - times[0])
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def main() -> None:
+    for name, command in COMMANDS.items():
+        taken = alternate(ROUNDS, plain=lambda command=command: plain(command), ours=lambda command=command: ours(command))
+        table(
+            f"stream, 1,000,000 lines, {name}: s, {ROUNDS} rounds",
+            [Figure("plain os.read loop", taken["plain"], "s"), Figure("session.call('shell')", taken["ours"], "s", "≤ 1.5 x")],
+        )
+        memory = alternate(3, plain=lambda command=command: peak("plain", command), ours=lambda command=command: peak("ours", command))
+        extra = [more - less for more, less in zip(memory["ours"], memory["plain"], strict=True)]
+        table(
+            f"peak memory, {name}: MB",
+            [Figure("plain", memory["plain"], "MB"), Figure("tool", memory["ours"], "MB"), Figure("extra", extra, "MB", "≤ 64 MB")],
+        )
+    table("display updates in a kernel", [Figure("updates", [updates_a_second() for _ in range(3)], "a second", "≤ 15")])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        {"plain": plain, "ours": ours}[sys.argv[1]](sys.argv[2])
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024))
+    else:
+        main()
