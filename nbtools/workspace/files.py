@@ -83,8 +83,10 @@ def size_of(path: Path, subject: str) -> int:
     return info.st_size
 
 
-def read_lines(path: Path, subject: str, start: int, end: int, limit: int = MOST_WHOLE) -> Excerpt:
+def read_lines(path: Path, subject: str, start: int, end: int, limit: int = MOST_WHOLE, chunk_size: int = _CHUNK) -> Excerpt:
     """Lines ``start`` to ``end`` (1-based, inclusive) of a file of any size, in memory for those lines alone.
+
+    ``chunk_size``, a multiple of 4, is how many bytes are looked at at once.
 
     Raises ``ToolFailure`` as ``read_bytes`` does; ``file_too_large`` when the lines themselves are.
     """
@@ -95,7 +97,7 @@ def read_lines(path: Path, subject: str, start: int, end: int, limit: int = MOST
             raise not_text(subject, head, os.fstat(file.fileno()).st_size)
         file.seek(len(seen.encoding.bom))
         wanted = _Wanted(start, end, "\n".encode(seen.encoding.codec))
-        for chunk in iter(lambda: file.read(_CHUNK), b""):
+        for chunk in iter(lambda: file.read(chunk_size), b""):
             if wanted.take(chunk) > limit:
                 raise ToolFailure(
                     ErrorCode.FILE_TOO_LARGE, f"{subject}: lines {start} to {end} have more than {limit:,} bytes. Ask for fewer."

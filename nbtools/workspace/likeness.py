@@ -30,20 +30,16 @@ def nearest_text(text: str, wanted: str) -> str:
     for what, view in _VIEWS:
         place = _find([view(line) for line in lines], [view(line) for line in block])
         if place >= 0:
-            return f"line {place + 1} differs only in {what}: {_first_difference(lines, block, place)}"
+            return f"it differs only in {what}: {_first_difference(lines, block, place)}"
     place = _most_alike(lines, block)
-    return "nothing in it is much like it" if place < 0 else f"the nearest is {_first_difference(lines, block, place)}"
+    return "nothing in it is much like it" if place < 0 else f"the nearest text differs: {_first_difference(lines, block, place)}"
 
 
 def _find(lines: Sequence[str], block: Sequence[str]) -> int:
-    """The first place of ``block`` in ``lines``; what is blank in the end is nowhere."""
-    if not any(block):
-        return -1
-    first = block[0]
-    for place in range(len(lines) - len(block) + 1):
-        if lines[place] == first and lines[place : place + len(block)] == block:
-            return place
-    return -1
+    """The first line of ``lines`` where ``block`` begins, parts of lines included; what is blank in the end is nowhere."""
+    text, wanted = "\n".join(lines), "\n".join(block)
+    place = text.find(wanted) if wanted.strip() else -1
+    return place if place < 0 else text.count("\n", 0, place)
 
 
 def _first_difference(lines: Sequence[str], block: Sequence[str], place: int) -> str:
@@ -51,7 +47,7 @@ def _first_difference(lines: Sequence[str], block: Sequence[str], place: int) ->
         there = lines[place + k] if place + k < len(lines) else ""
         if given != there:
             return f"line {place + k + 1} is {_quoted(there)}, given was {_quoted(given)}"
-    return f"line {place + 1}, {_quoted(lines[place])}"
+    return f"line {place + 1} is {_quoted(lines[place])}"
 
 
 def _most_alike(lines: Sequence[str], block: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 _MOST_LINKS = 40
 """As in Linux: a path that takes more links than this goes round in a circle."""
 _LONGEST_NAME = 255
+_LONGEST_PATH = 4095
 _LONGEST_SHOWN = 200
 
 
@@ -51,6 +52,8 @@ def real_path(start: str, path: str) -> str:
         target = os.readlink(step)
         pending += _parts(target)
         here, mode = (os.sep if target.startswith(os.sep) else here), stat.S_IFDIR
+    if len(os.fsencode(here)) > _LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
     return here
 
 

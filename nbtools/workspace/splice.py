@@ -34,7 +34,7 @@ def find(text: str, wanted: str) -> Hits:
     """Occurrences that do not overlap: exact ones; only where there are none, those that differ in CRLF for LF (or the reverse)."""
     if not wanted:
         return Hits((), literal=True)
-    exact = tuple((place, place + len(wanted)) for place in _places(text, wanted))
+    exact = tuple((place, place + len(wanted)) for place in _places(text, wanted) if not _cuts_crlf(text, place))
     if exact:
         return Hits(exact, literal=True)
     view = LfView(text)
@@ -80,6 +80,10 @@ def _places(text: str, wanted: str) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(wanted, place + len(wanted))
+
+
+def _cuts_crlf(text: str, place: int) -> bool:
+    return text[place] == "\n" and text[place - 1 : place] == "\r"
 
 
 def _not_found(text: str, change: Replacement, subject: str) -> str:

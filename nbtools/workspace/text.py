@@ -69,7 +69,7 @@ def decode(data: bytes) -> Text | None:
             text = _try(data, encoding)
             if text is not None and "\0" not in text:
                 return Text(text, encoding)
-    if b"\0" in data:
+    if b"\0" in data or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return None
     text = data.decode("utf-8", "surrogateescape")
     return None if _looks_binary(data, text) else Text(text, UTF8)
