@@ -6,7 +6,7 @@ from html import escape
 
 from nbtools.notebook.diff_html import View, diff_html
 from nbtools.notebook.markdown import markdown_html
-from nbtools.notebook.markup import element, lines_html, numbered, place_link, spans_html, with_links
+from nbtools.notebook.markup import element, lines_html, numbered, place_link, spans_html, styled_element, with_links
 from nbtools.notebook.phrases import counted, size
 from nbtools.notebook.wire import (
     Block,
@@ -57,7 +57,7 @@ def _pre(style: str, inner: str) -> str:
 
 
 def _more(text: str) -> str:
-    return element("div", "fold", f"⋯ {with_links(text)}") if text else ""
+    return styled_element("div", "fold", "cursor:default", element("span", "dim", f"⋯ {with_links(text)}")) if text else ""
 
 
 def _part(part: CommandPart) -> str:
@@ -72,10 +72,11 @@ def _part(part: CommandPart) -> str:
 def _output(card: Card, block: OutputBlock) -> str:
     folded, shown = block.lines[:-OPEN_OUTPUT], block.lines[-OPEN_OUTPUT:]
     everything = f" · {place_link(card, Place(path=block.full_output), 'open all')}" if block.full_output else ""
-    gone = element("div", "fold", f"⋯ {counted(block.earlier, 'earlier line')}{everything}") if block.earlier or everything else ""
+    earlier = element("span", "dim", f"⋯ {counted(block.earlier, 'earlier line')}") if block.earlier else "⋯"
+    gone = styled_element("div", "fold", "cursor:default", earlier + everything) if block.earlier or everything else ""
     if not folded:
         return gone + _pre("pre", lines_html(shown))
-    summary = element("summary", "fold", f"⋯ {counted(len(folded), 'line')} before")
+    summary = element("summary", "fold", element("span", "dim", f"⋯ {counted(len(folded), 'line')} before"))
     return f"{gone}<details>{summary}{_pre('pre', lines_html(folded))}</details>{_pre('pre', lines_html(shown))}"
 
 

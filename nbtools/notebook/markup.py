@@ -39,7 +39,7 @@ def _element_of(words: str, side: str) -> tuple[str, str]:
     style = span_style(words)
     if "mark" in listed:
         return "u", f"{style};{MARKS.get(side, '')}"
-    return ("mark" if "hit" in listed else "b" if "bold" in listed else "span"), escape(style)
+    return ("b" if "hit" in listed or "bold" in listed else "span"), escape(style)
 
 
 def lines_html(lines: Iterable[Sequence[Span]]) -> str:

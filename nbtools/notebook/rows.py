@@ -92,7 +92,7 @@ class Sides:
     @cached_property
     def _crlf(self) -> bool:
         r"""Whether every line of both ends in ``\r\n``: then that is not worth a word."""
-        return all(line.endswith("\r\n") for line in (*self.old[:-1], *self.new[:-1]))
+        return all(line.endswith("\r\n") for line in (*self.old, *self.new) if line.endswith("\n"))
 
     def paired(self, op: Op) -> list[Place]:
         """The rows of a change: like beside like, the others in order."""

@@ -71,7 +71,6 @@ STYLES = {
 }
 """Part of a card → its style.  Elements carry the name as a class too, with ``nbt-`` before it."""
 
-_MIX_OF_HITS = "color:inherit;background-color:color-mix(in srgb,#ffc400 38%,transparent)"
 SPANS = {
     "k": f"{tint('#1f8a56', 80)};font-weight:600",
     "s": tint("#d64550", 80),
@@ -79,7 +78,7 @@ SPANS = {
     "n": tint("#1f8a56", 80),
     "d": tint("#2f7bdc", 80),
     "b": tint("#9457d6", 80),
-    "hit": f"border-radius:2px;color:#1c2024;background-color:#ffe9a8;{_MIX_OF_HITS}",
+    "hit": "border-radius:2px;font-weight:normal;background-color:rgba(255,196,0,.38)",
     "mark": "border-radius:2px;text-decoration:none",
     "hidden": f"border:1px solid {RED};border-radius:2px;padding:0 1px;{tint(RED)}",
     "warn": tint(AMBER),

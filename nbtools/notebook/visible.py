@@ -26,7 +26,7 @@ def seen(text: str, keep: str = "\t") -> str:
 
 def one_line(text: str, limit: int = 500) -> str:
     """``text`` in one line of at most ``limit`` characters, hidden characters spelled out, line breaks as ⏎."""
-    short = text[: limit + 1].strip("\n")
+    short = text[: limit + 1].strip("\r\n")
     shown = seen(re.sub(r"\s*\r?\n\s*", " ⏎ ", short))
     return shown if len(text) <= limit else shown[:limit] + "…"
 
@@ -38,7 +38,7 @@ def reveal(text: str, style: str = "", keep: str = "\t") -> list[Span]:
     spans: list[Span] = []
     start = 0
     for index, character in enumerate(text):
-        if _is_unseen(character, text[index - 1 : index], keep):
+        if _is_unseen(character, text[max(0, index - 2) : index], keep):
             if start < index:
                 spans.append((text[start:index], style))
             spans.append((f"‹U+{ord(character):04X}›", f"{style} hidden".strip()))
@@ -64,6 +64,6 @@ def _is_unseen(character: str, before: str, keep: str) -> bool:
 
 def _joins_picture(character: str, before: str) -> bool:
     """Whether it only shapes the emoji before it (``⚠`` in colour, a family of three), as hardly any emoji can do without."""
-    if character not in "\ufe0e\ufe0f\u200d" or not before:
-        return False
-    return category(before) in _PICTURES or (character == "\u200d" and before == "\ufe0f")
+    if character == "\u200d":
+        before = before.removesuffix("\ufe0f")
+    return character in "\ufe0e\ufe0f\u200d" and before != "" and category(before[-1]) in _PICTURES
