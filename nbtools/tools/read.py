@@ -79,7 +79,8 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
 
     def get_description(self) -> str:
         start, end = self.params.start, self.params.end
-        return shown(self._relative()) + ("" if start is end is None else f", lines {start or 1}–{end or ''}".rstrip("–"))
+        to_the_end = f", from line {start}" if start else ""
+        return shown(self._relative()) + (f", lines {start or 1}–{end}" if end else to_the_end)
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.path), self.params.start),)

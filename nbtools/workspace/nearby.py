@@ -13,6 +13,8 @@ from nbtools.workspace.workspace import Workspace
 
 _MOST_FOLDERS = 200
 _MOST_NAMES = 5_000
+_SHORT = 8
+"""In a name of so few characters one slip weighs more."""
 _MOST_APART = 6
 """Characters by which two names that are alike differ at most."""
 _SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
@@ -34,7 +36,9 @@ def nearest_paths(workspace: Workspace, path: str) -> list[str]:
     name = os.path.basename(wanted)
     known = list(dict.fromkeys([*_siblings(workspace, wanted), *_names(str(workspace.root))]))
     same = [other for other in known if os.path.basename(other).casefold() == name.casefold()]
-    alike = difflib.get_close_matches(wanted, [other for other in known if _may_be_like(wanted, other)], n=3, cutoff=0.75)
+    alike = difflib.get_close_matches(
+        wanted, [other for other in known if _may_be_like(wanted, other)], n=3, cutoff=0.6 if len(wanted) <= _SHORT else 0.75
+    )
     return list(dict.fromkeys([*same, *alike]))[:3]
 
 

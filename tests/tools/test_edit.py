@@ -1,0 +1,151 @@
+"""Editing files through the tool."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.result import DiffStat, FileDiff
+from nbtools.core.tool import ModifiableTool, PathTarget
+from nbtools.tools.edit import EditTool
+from nbtools.workspace.diff import PatchHunk
+from nbtools.workspace.workspace import Workspace
+
+
+@pytest.fixture
+def tool(tmp_path):
+    return EditTool(Workspace(tmp_path))
+
+
+async def edit(tool, old, new, path="f", **more):
+    return await tool.validate_build_and_execute({"path": path, "old": old, "new": new, **more})
+
+
+async def test_an_edit(tool, tmp_path):
+    (tmp_path / "f").write_text("a\nb\nc\n")
+    result = await edit(tool, "b", "x\ny")
+    assert (tmp_path / "f").read_text() == "a\nx\ny\nc\n"
+    assert result.llm_content == "Edited f.\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n"
+    assert result.summary == "+2 −1"
+    assert isinstance(result.return_display, FileDiff)
+    assert result.data.stat == DiffStat(2, 1, 2, 1)
+    assert result.data.hunks == (PatchHunk(1, 3, 1, 4, (" a", "-b", "+x", "+y", " c")),)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    before=st.text(alphabet="ab\u00e4\n\r ", max_size=20),
+    after=st.text(alphabet="ab\u00e4\n\r ", max_size=20),
+    codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_every_other_byte_stays(before, after, codec, end, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("edit")
+    (folder / "f").write_bytes(f"{before}Q{end}Q{after}".encode(codec))
+    change = EditTool(Workspace(folder)).build({"path": "f", "old": "Q\nQ", "new": "P\nR\nS"}).plan(folder.resolve() / "f")
+    assert change.after == f"{before}P{end}R{end}S{after}".encode(codec)
+
+
+async def test_all_occurrences(tool, tmp_path):
+    (tmp_path / "f").write_text("x x\nx")
+    result = await edit(tool, "x", "y", count="all")
+    assert (tmp_path / "f").read_text() == "y y\ny"
+    assert result.llm_content.startswith("Edited f in 3 places.")
+    assert result.data.places == 3
+    await edit(tool, "y", "z", count="3")
+    assert (tmp_path / "f").read_text() == "z z\nz"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ({"old": "c"}, ErrorCode.EDIT_NO_OCCURRENCE_FOUND, "Nothing was changed."),
+        ({"old": "    a = 1"}, ErrorCode.EDIT_NO_OCCURRENCE_FOUND, 'indentation: line 1 is "\\ta = 1"'),
+        ({"old": "1"}, ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH, "lines 1, 2"),
+        ({"old": "1", "count": 3}, ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH, "not 3"),
+        ({"old": "a", "new": "a"}, ErrorCode.EDIT_NO_CHANGE, "Nothing was changed."),
+        ({"old": ""}, ErrorCode.INVALID_TOOL_PARAMS, "use write"),
+        ({"old": "a", "count": 0}, ErrorCode.INVALID_TOOL_PARAMS, "count"),
+        ({"old": "a", "count": "some"}, ErrorCode.INVALID_TOOL_PARAMS, "count"),
+        ({"old": "a", "path": "g"}, ErrorCode.FILE_NOT_FOUND, "There is no file g."),
+        ({"old": "a", "path": "sub"}, ErrorCode.TARGET_IS_DIRECTORY, "folder"),
+        ({"old": "a", "path": "binary"}, ErrorCode.READ_CONTENT_FAILURE, "binary data"),
+        ({"old": "a", "path": "../f"}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
+    ],
+)
+async def test_what_cannot_be_edited_is_one_clear_line(tool, tmp_path, arguments, code, words):
+    (tmp_path / "f").write_text("\ta = 1\n\tb = 1\n")
+    (tmp_path / "binary").write_bytes(b"a\0")
+    (tmp_path / "sub").mkdir()
+    result = await tool.validate_build_and_execute({"path": "f", "new": "new", **arguments})
+    assert result.error.code is code
+    assert words in result.error.message
+    assert "\n" not in result.error.message
+    assert (tmp_path / "f").read_text() == "\ta = 1\n\tb = 1\n"
+
+
+async def test_an_edit_that_cannot_work_asks_nobody(tool, tmp_path):
+    (tmp_path / "f").write_text("a\n")
+    with pytest.raises(ToolFailure) as caught:
+        await tool.build({"path": "f", "old": "x", "new": "y"}).should_confirm_execute()
+    assert caught.value.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+
+
+async def test_the_question_and_the_place(tool, tmp_path):
+    (tmp_path / "f").write_text("a\nb\n")
+    invocation = tool.build({"path": "f", "old": "b", "new": "c"})
+    assert invocation.tool_locations()[0].line is None
+    details = await invocation.should_confirm_execute()
+    assert (details.title, details.new_content, details.is_modifying) == ("Edit f?", "a\nc\n", False)
+    assert invocation.tool_locations()[0].line == 2
+    assert invocation.target() == PathTarget(("f",))
+    assert invocation.get_description() == "f"
+
+
+async def test_changes_elsewhere_since_the_question_do_no_harm(tool, tmp_path):
+    (tmp_path / "f").write_text("a\nb\n")
+    invocation = tool.build({"path": "f", "old": "b", "new": "c"})
+    await invocation.should_confirm_execute()
+    (tmp_path / "f").write_text("new\na\nb\n")
+    result = await invocation.execute()
+    assert (tmp_path / "f").read_text() == "new\na\nc\n"
+    assert "changed since the diff was shown" in result.llm_content
+
+
+@pytest.mark.parametrize("content", ["a\n", "b\nb\n", None])
+async def test_changes_there_since_the_question_are_a_conflict(tool, tmp_path, content):
+    (tmp_path / "f").write_text("a\nb\n")
+    invocation = tool.build({"path": "f", "old": "b", "new": "c"})
+    await invocation.should_confirm_execute()
+    if content is None:
+        (tmp_path / "f").unlink()
+    else:
+        (tmp_path / "f").write_text(content)
+    with pytest.raises(ToolFailure) as caught:
+        await invocation.execute()
+    assert caught.value.code is ErrorCode.CONFLICT
+    assert (content is None) or (tmp_path / "f").read_text() == content
+
+
+async def test_what_the_person_made_of_it_survives_other_changes(tool, tmp_path):
+    (tmp_path / "f").write_bytes(b"one\r\nb\r\ncaf\xe9\r\n")
+    assert isinstance(tool, ModifiableTool)
+    first = tool.build({"path": "f", "old": "b", "new": "c"})
+    details = await first.should_confirm_execute()
+    context = tool.get_modify_context()
+    edited = details.new_content.replace("\r\n", "\n").replace("c\n", "mine\nc\n", 1)
+    params = context.create_updated_params(details.original_content, edited, first.params)
+    assert params == {"path": "f", "old": "b\n", "new": "mine\nc\n", "count": 1}
+    second = context.remember_proposal(tool.build(params), details.new_content)
+    assert (await second.should_confirm_execute()).diff_stat == DiffStat(1, 1, 1, 1, 1, 0, 4, 0)
+    (tmp_path / "f").write_bytes(b"two\r\nb\r\ncaf\xe9\r\n")
+    result = await second.execute()
+    assert (tmp_path / "f").read_bytes() == b"two\r\nmine\r\nc\r\ncaf\xe9\r\n"
+    assert "The person changed the proposed text" in result.llm_content
+
+
+async def test_the_answer_for_a_model_is_bounded(tool, tmp_path):
+    (tmp_path / "f").write_text("".join(f"line {n} x\n" for n in range(3000)))
+    result = await edit(tool, " x", " y", count="all")
+    assert len(result.llm_content) < 9_000
+    assert "more characters of the diff are left out" in result.llm_content
