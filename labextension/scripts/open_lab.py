@@ -25,7 +25,12 @@ def has_browser() -> bool:
 
 def main() -> int:
     notebook = Path(sys.argv[1]).as_posix()
-    options = ["--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={Path.cwd()}", f"--LabApp.default_url=/lab/tree/{notebook}"]
+    options = [
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.root_dir={Path.cwd()}",
+        f"--LabApp.default_url=/lab/tree/{notebook}",
+        "--log-level=WARN",
+    ]
     if os.geteuid() == 0:
         options.append("--allow-root")
     if not has_browser():
