@@ -6,7 +6,7 @@ from html import escape
 
 from nbtools.notebook.diff_html import View, diff_html
 from nbtools.notebook.markdown import markdown_html
-from nbtools.notebook.markup import element, lines_html, numbered, place_link, spans_html, styled_element, with_links
+from nbtools.notebook.markup import element, lines_html, numbered, numbered_line, place_link, spans_html, styled_element, with_links
 from nbtools.notebook.phrases import counted, size
 from nbtools.notebook.wire import (
     Block,
@@ -19,6 +19,7 @@ from nbtools.notebook.wire import (
     ListingEntry,
     MatchesBlock,
     MatchGroup,
+    MatchLine,
     OutputBlock,
     Place,
     TextBlock,
@@ -84,7 +85,12 @@ def _group(card: Card, group: MatchGroup) -> str:
     first = next((line.number for line in group.lines if not line.context), 1)
     path = element("div", "path", place_link(card, Place(path=group.path, line=first), escape(group.path)))
     width = max((len(str(line.number)) for line in group.lines), default=1)
-    return path + _pre("code", numbered(((line.number, line.spans) for line in group.lines), max(5, width)))
+    return path + _pre("code", "\n".join(_found(line, max(5, width)) for line in group.lines))
+
+
+def _found(line: MatchLine, width: int) -> str:
+    text = spans_html(line.spans)
+    return numbered_line(line.number, element("span", "dim", text) if line.context else text, width)
 
 
 def _entry(card: Card, entry: ListingEntry) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path, PurePath
-from typing import Any
+from typing import Literal
 
 from nbtools.core.call import (
     AwaitingApprovalCall,
@@ -20,13 +18,13 @@ from nbtools.core.call import (
     ValidatingCall,
 )
 from nbtools.core.result import CommandOutput, ToolResultDisplay
-from nbtools.core.tool import Icon, ToolLocation
 from nbtools.notebook.displays import blocks_of, text_block
+from nbtools.notebook.head import file_of, head_of, workspace_path
 from nbtools.notebook.phrases import FAILED, counted, elapsed
 from nbtools.notebook.questions import fold_name, question_blocks, question_subject
-from nbtools.notebook.record import asked_by, last_of, note_of, record_of
-from nbtools.notebook.visible import one_line, seen
-from nbtools.notebook.wire import Block, Card, CodeBlock, DiffBlock, ListingBlock, MatchesBlock, Place
+from nbtools.notebook.record import asked_by, note_of, record_of
+from nbtools.notebook.visible import one_line
+from nbtools.notebook.wire import Block, Card, CodeBlock, DiffBlock, ListingBlock, MatchesBlock
 
 OPEN_LINES = {"diff": 40, "code": 12, "listing": 24, "matches": 60}
 """Lines of a finished call's body up to which it stands open."""
@@ -48,7 +46,7 @@ def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None
             return _asking(event, root)
         case ScheduledCall() | ValidatingCall():
             status = "Queued" if isinstance(event, ScheduledCall) else "Checking"
-            return Card(**_head(event, root), status=status, record=record_of(event), note=note_of(event))
+            return Card(**head_of(event, root), status=status, record=record_of(event), note=note_of(event))
 
 
 def _finished(call: FinishedCall, root: str) -> Card:
@@ -61,59 +59,14 @@ def _finished(call: FinishedCall, root: str) -> Card:
             return _cancelled(call, root)
 
 
-def _head(call: ToolCall, root: str) -> dict[str, Any]:
-    """What every state has: id, tool, object, places."""
-    last = last_of(call)
-    common = {"id": call.request.id, "state": call.state, "tool": one_line(call.request.spoken or call.request.name, 100), "root": root}
-    if isinstance(last, ValidatingCall):
-        return {**common, "icon": Icon.HAMMER.value, "subject": _first_argument(call)}
-    return {
-        **common,
-        "icon": last.plan.tool.icon.value,
-        "subject": one_line(last.plan.invocation.get_description()),
-        "places": _places(last.plan.invocation.tool_locations(), root),
-    }
-
-
-def _first_argument(call: ToolCall) -> str:
-    """The nearest thing to an object while there is no invocation to ask."""
-    return one_line(next((value for value in call.request.arguments.values() if isinstance(value, str)), ""), 200)
-
-
-def _places(locations: Sequence[ToolLocation], root: str) -> tuple[Place, ...]:
-    base = workspace_path(root)
-    return tuple(Place(path=seen(_relative(location.path, base)), line=location.line) for location in locations)
-
-
-@lru_cache(maxsize=32)
-def workspace_path(root: str) -> str:
-    """The absolute path of the workspace that lies at ``root`` from the kernel's folder."""
-    return str(Path(root).resolve())
-
-
-def _relative(path: str, base: str) -> str:
-    """``path`` relative to the workspace, unchanged where it lies outside."""
-    pure = PurePath(path)
-    return pure.relative_to(base).as_posix() if pure.is_relative_to(base) else path
-
-
-def _path(call: ToolCall, root: str) -> str:
-    """The path of the one file that the call is about, else nothing."""
-    last = last_of(call)
-    if isinstance(last, ValidatingCall):
-        return ""
-    locations = last.plan.invocation.tool_locations()
-    return _relative(locations[0].path, workspace_path(root)) if len(locations) == 1 else ""
-
-
 def _running(call: ExecutingCall, display: ToolResultDisplay | None, root: str, now: float | None) -> Card:
     lines = display.lines if isinstance(display, CommandOutput) else 0
     parts = [elapsed(now - call.at)] if now is not None else []
     return Card(
-        **_head(call, root),
+        **head_of(call, root),
         status="Running",
         detail=" · ".join([*parts, *([counted(lines, "line")] if lines else [])]),
-        blocks=() if display is None else blocks_of(display, _path(call, root), markdown=call.plan.tool.is_output_markdown),
+        blocks=() if display is None else blocks_of(display, file_of(call, root), markdown=call.plan.tool.is_output_markdown),
         record=record_of(call),
         note=_ends(call) or note_of(call),
         cancellable=True,
@@ -128,8 +81,8 @@ def _ends(call: ExecutingCall) -> str:
 
 def _asking(call: AwaitingApprovalCall, root: str) -> Card:
     details = call.confirmation.details
-    blocks = question_blocks(details, workspace_path(root), _path(call, root))
-    head = _head(call, root)
+    blocks = question_blocks(details, workspace_path(root), file_of(call, root))
+    head = head_of(call, root)
     head["subject"] = question_subject(details, head["subject"])
     return Card(**head, **_changes(blocks), status="Needs your answer", blocks=blocks, note=asked_by(call.confirmation))
 
@@ -142,12 +95,12 @@ def _changes(blocks: Sequence[Block]) -> dict[str, int]:
 def _done(call: SuccessfulCall, root: str) -> Card:
     display = call.result.return_display
     status = _success(call)
-    blocks = blocks_of(display, _path(call, root), markdown=call.last.plan.tool.is_output_markdown)
+    blocks = blocks_of(display, file_of(call, root), markdown=call.last.plan.tool.is_output_markdown)
     if isinstance(display, str) and display.strip() == status:
         blocks = ()
     unfold = _unfold(blocks, was_asked=call.last.approval is not None)
     return Card(
-        **_head(call, root),
+        **head_of(call, root),
         **_changes(blocks),
         status=status,
         detail=_took(call),
@@ -204,41 +157,45 @@ def _took(call: FinishedCall) -> str:
 
 def _failed(call: ErroredCall, root: str) -> Card:
     error = call.result.error
-    shown = _unless_said(call.result.return_display, error.message if error else "")
-    blocks = (*_message(error.message if error else "", "error"), *shown)
     return Card(
-        **_head(call, root),
+        **head_of(call, root),
         status=FAILED[error.code] if error else "Failed",
         detail=_took(call),
-        blocks=blocks,
+        blocks=(*_failure(call), *_unasked(call, root)),
         record=record_of(call),
         note=note_of(call),
     )
 
 
-def _unless_said(display: ToolResultDisplay, message: str) -> tuple[Block, ...]:
-    """What there is to see besides the message."""
-    return () if isinstance(display, str) and display.strip() in message else blocks_of(display)
-
-
-def _message(text: str, tone: str) -> tuple[Block, ...]:
-    return (text_block(text).model_copy(update={"tone": tone}),) if text.strip() else ()
+def _unasked(call: ErroredCall, root: str) -> tuple[Block, ...]:
+    """What would have been asked, had there been anybody: where it is short."""
+    if not isinstance(call.last, AwaitingApprovalCall):
+        return ()
+    blocks = question_blocks(call.last.confirmation.details, workspace_path(root), file_of(call, root))
+    return () if _unfold(blocks, was_asked=False) else blocks
 
 
 def _cancelled(call: CancelledCall, root: str) -> Card:
-    """Declined: what was asked, folded away.  Stopped: what it had shown, and why."""
+    """Declined or withdrawn: what was asked, folded away.  Stopped: why, and what it had shown."""
     question = call.last.confirmation.details if isinstance(call.last, AwaitingApprovalCall) else None
-    message = call.result.error.message if call.result.error else ""
-    blocks = question_blocks(question, workspace_path(root), _path(call, root)) if question else ()
-    reason = call.answer.reason if call.answer is not None else message
+    blocks = question_blocks(question, workspace_path(root), file_of(call, root)) if question is not None else _failure(call)
     return Card(
-        **_head(call, root),
+        **head_of(call, root),
         **_changes(blocks),
         status="Declined" if call.answer is not None else "Cancelled",
         detail=_took(call),
-        blocks=(*_message(reason, "quiet"), *_unless_said(call.result.return_display, message), *blocks),
-        folded=bool(blocks),
-        unfold=fold_name(question) if question else "",
+        blocks=blocks,
+        folded=question is not None,
+        unfold=fold_name(question) if question is not None else "",
         record=record_of(call),
         note=note_of(call),
     )
+
+
+def _failure(call: ErroredCall | CancelledCall) -> tuple[Block, ...]:
+    """Why it did not work, and what there is to see besides."""
+    message = call.result.error.message if call.result.error else ""
+    tone: Literal["error", "quiet"] = "error" if isinstance(call, ErroredCall) else "quiet"
+    said = (text_block(message, tone=tone),) if message.strip() else ()
+    display = call.result.return_display
+    return said if isinstance(display, str) and display.strip() in message else (*said, *blocks_of(display))

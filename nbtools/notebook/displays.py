@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 from itertools import groupby
+from typing import Literal
 
 from nbtools.core import ansi
 from nbtools.core.result import CommandOutput, FileDiff, FileText, Listing, Match, Matches, ToolResultDisplay
@@ -43,11 +44,11 @@ def blocks_of(display: ToolResultDisplay, path: str = "", *, markdown: bool = Fa
     return _blocks(display)
 
 
-def text_block(text: str, *, markdown: bool = False) -> TextBlock:
+def text_block(text: str, *, tone: Literal["plain", "quiet", "error"] = "plain", markdown: bool = False) -> TextBlock:
     """``text`` with its hidden characters visible, cut where it is too long for a card."""
     body = seen(text[:MAX_TEXT], keep="\t\n").strip("\n")
     missing = len(text) - MAX_TEXT
-    return TextBlock(text=body + (f"\n⋯ {counted(missing, 'more character')}" if missing > 0 else ""), markdown=markdown)
+    return TextBlock(text=body + (f"\n⋯ {counted(missing, 'more character')}" if missing > 0 else ""), tone=tone, markdown=markdown)
 
 
 @singledispatch
@@ -96,7 +97,7 @@ def _(display: CommandOutput) -> tuple[Block, ...]:
     lines = _tail(display.text)
     earlier = max(0, display.lines - len(lines))
     output = OutputBlock(lines=lines, earlier=earlier, full_output=seen(display.full_output))
-    note = (TextBlock(text=seen(display.note, keep="\t\n"), tone="quiet"),) if display.note else ()
+    note = (text_block(display.note, tone="quiet"),) if display.note else ()
     return (*((output,) if lines or earlier else ()), *note)
 
 

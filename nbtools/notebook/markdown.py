@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-import nh3
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 _TAGS = {f"h{level}" for level in range(1, 7)} | {
     *("a", "b", "blockquote", "br", "code", "del", "em", "hr", "i", "li", "ol", "p", "pre", "s", "strong", "sub", "sup"),
@@ -15,6 +16,8 @@ _TAGS = {f"h{level}" for level in range(1, 7)} | {
 
 def markdown_html(text: str) -> str:
     """``text`` as HTML.  Markup inside it is shown as text."""
+    import nh3  # noqa: PLC0415 - few cards hold markdown
+
     drawn: str = _parser().render(text)
     return nh3.clean(
         drawn,
@@ -27,4 +30,6 @@ def markdown_html(text: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
+
     return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")

@@ -48,7 +48,11 @@ def lines_html(lines: Iterable[Sequence[Span]]) -> str:
 
 def numbered(lines: Iterable[tuple[int, Sequence[Span]]], width: int) -> str:
     """Lines with their numbers before them, right-aligned in ``width`` columns."""
-    return "\n".join(f"{element('span', 'number', f'{number:>{width}}')}  {spans_html(spans)}" for number, spans in lines)
+    return "\n".join(numbered_line(number, spans_html(spans), width) for number, spans in lines)
+
+
+def numbered_line(number: int, inner: str, width: int) -> str:
+    return f"{element('span', 'number', f'{number:>{width}}')}  {inner}"
 
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'‹›]+[^\s<>\"'‹›.,;:!?)\]}]")
@@ -70,7 +74,7 @@ def link(target: str, inner: str, style: str = "link") -> str:
 
 def place_link(card: Card, place: Place, inner: str, style: str = "link") -> str:
     """``inner`` as a link to a file of the workspace, as plain markup where the file lies outside: relative links cannot say it."""
-    if place.path.startswith(("/", "~")) or "‹" in place.path or not place.path:
+    if card.root.startswith("/") or place.path.startswith(("/", "~")) or "‹" in place.path or not place.path:
         return inner
     line = f"#line={place.line - 1}" if place.line else ""
     return link(quote(normpath(join(card.root, place.path))) + line, inner, style)

@@ -42,6 +42,8 @@ def record_of(call: ToolCall) -> str:
     """The record of a call, empty while nobody decided anything and where a decision only stands in the note."""
     if isinstance(call, CancelledCall) and call.answer is not None:
         return _declined(call, call.answer)
+    if isinstance(call, CancelledCall) and isinstance(call.last, AwaitingApprovalCall):
+        return _withdrawn(call, call.last)
     last = last_of(call)
     if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
         return _approved(last.approval)
@@ -68,8 +70,16 @@ def _approved(approval: Approval) -> str:
 
 
 def _declined(call: CancelledCall, answer: Answer) -> str:
-    asked = f" · asked by {_why(call.last.confirmation.decision)}" if isinstance(call.last, AwaitingApprovalCall) else ""
-    return one_line(f"✕ Declined by {answer.by}, {clock(call.at)}{asked}")
+    parts = [f"✕ Declined by {answer.by}, {clock(call.at)}"]
+    if isinstance(call.last, AwaitingApprovalCall):
+        parts.append(f"asked by {_why(call.last.confirmation.decision)}")
+    if answer.reason:
+        parts.append(f"“{answer.reason}”")
+    return one_line(" · ".join(parts))
+
+
+def _withdrawn(call: CancelledCall, last: AwaitingApprovalCall) -> str:
+    return one_line(f"✕ Cancelled before anybody answered, {clock(call.at)} · asked by {_why(last.confirmation.decision)}")
 
 
 def _decided(decision: Decision, *, harmless: bool) -> str:

@@ -181,7 +181,8 @@ class TestDecisions:
         card = card_of(declined(reason="Use cents."))
         assert card.status == "Declined"
         assert card.record.startswith("✕ Declined by you, ")
-        assert [block.type for block in card.blocks] == ["text", "diff"]
+        assert card.record.endswith("asked by edits ask · “Use cents.”")
+        assert [block.type for block in card.blocks] == ["diff"]
         assert card.unfold == "show diff"
 
     def test_a_denial_names_its_rule(self) -> None:
@@ -190,6 +191,19 @@ class TestDecisions:
         card = card_of(ErroredCall(request(), last, failed(ToolError(ErrorCode.POLICY_VIOLATION, "No.")), AT))
         assert card.record == "✕ Denied by rule shell(rm *)"
         assert card.status == "Not allowed"
+
+    def test_a_question_taken_back_says_so(self) -> None:
+        stopped = failed(ToolError(ErrorCode.CANCELLED, "Stopped."))
+        card = card_of(CancelledCall(request(), asking(edit_details()), stopped, None, AT))
+        assert (card.status, card.unfold) == ("Cancelled", "show diff")
+        assert card.record == f"✕ Cancelled before anybody answered, {CLOCK} · asked by edits ask"
+
+    def test_where_nobody_can_be_asked_the_question_is_shown(self) -> None:
+        how = failed(ToolError(ErrorCode.CONFIRMATION_REQUIRED, "Allow it with …"))
+        card = card_of(ErroredCall(request(), asking(edit_details()), how, AT))
+        assert card.status == "Nobody to ask"
+        assert [block.type for block in card.blocks] == ["text", "diff"]
+        assert not card.folded
 
     def test_a_stopped_call_says_so(self) -> None:
         card = card_of(CancelledCall(request(), executing(), failed(ToolError(ErrorCode.CANCELLED, "Stopped.")), None, AT + 2))
