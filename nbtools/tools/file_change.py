@@ -60,12 +60,12 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         return (ToolLocation(str(self.path), self.seen.first_line() if self.seen else None),)
 
     def target(self) -> PathTarget:
-        return PathTarget((self._relative(),))
+        return PathTarget(self.workspace.spellings(self.given))
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
         """Raises ``ToolFailure`` when the change cannot be made: nobody is asked in vain."""
         self.seen = change = self.plan(self._resolved())
-        diff = change.diff(self.proposal)
+        diff, _ = change.compared(self.proposal)
         return ToolEditConfirmationDetails(
             title=f"{'Create' if change.before is None else self.verb} {change.subject}?",
             file_name=diff.file_name,
@@ -91,9 +91,9 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         return path
 
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
-        diff = change.diff(self.proposal)
+        diff, hunks = change.compared(self.proposal)
         created = change.before is None
-        data = Changed(self._relative(), created, change.places, diff.diff_stat, change.hunks(), folders)
+        data = Changed(self._relative(), created, change.places, diff.diff_stat, hunks, folders)
         told = " ".join(self._told(change, folders))
         answer = f"{told}\n{_cut(diff.file_diff)}" if diff.file_diff and not created else told
         return ToolResult(answer, diff, summary=_summary(diff.diff_stat, change), data=data)

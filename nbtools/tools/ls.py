@@ -64,7 +64,7 @@ class LsInvocation(BaseToolInvocation[LsParams]):
         return (ToolLocation(str(self.path)),)
 
     def target(self) -> PathTarget:
-        return PathTarget((self._relative(),))
+        return PathTarget(self.tool.workspace.spellings(self.params.path))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:  # noqa: ARG002 - the framework's signature
         workspace, subject = self.tool.workspace, shown(self.params.path)

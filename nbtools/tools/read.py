@@ -86,7 +86,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return (ToolLocation(str(self.path), self.params.start),)
 
     def target(self) -> PathTarget:
-        return PathTarget((self._relative(),))
+        return PathTarget(self.tool.workspace.spellings(self.params.path))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:  # noqa: ARG002 - the framework's signature
         path = self.tool.workspace.resolve(self.params.path)
@@ -112,9 +112,10 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
             # Long enough to be felt: the event loop goes on meanwhile.
             excerpt = await asyncio.to_thread(read_lines, path, self.subject, start, last, self.tool.whole)
             chosen, total = split_lines(_decoded(excerpt.encoding.bom + excerpt.data, self.subject).text), excerpt.total
-        short = [_shortened(line, self.tool.width) for line in chosen]
-        cut = sum(one is not other for one, other in zip(short, chosen, strict=True))
-        return short, LinesRead(self._relative(), start, min(last, total), total, cut)
+        cut = [number for number, line in enumerate(chosen) if len(line) > self.tool.width < len(line.rstrip("\r\n"))]
+        for number in cut:
+            chosen[number] = _shortened(chosen[number], self.tool.width)
+        return chosen, LinesRead(self._relative(), start, min(last, total), total, len(cut))
 
     def _relative(self) -> str:
         return self.tool.workspace.relative(self.path)
@@ -128,18 +129,16 @@ def _decoded(data: bytes, subject: str) -> Text:
 
 
 def _shortened(line: str, width: int) -> str:
-    """``line`` itself, or its beginning and a word on how much more there is."""
-    if len(line) <= width:
-        return line
+    """The beginning of ``line`` and a word on how much more there is."""
     body = line.rstrip("\r\n")
-    return line if len(body) <= width else f"{body[:width]}… [{len(body) - width:,} more characters]{line[len(body) :]}"
+    return f"{body[:width]}… [{len(body) - width:,} more characters]{line[len(body) :]}"
 
 
 def _result(lines: list[str], read: LinesRead) -> ToolResult:
     text = displayable("".join(lines).replace("\r\n", "\n"))
     more = _notice(read)
     gap = "" if not text or text.endswith("\n") else "\n"
-    display = FileText(read.path, read.start, tuple(line.rstrip("\n") for line in split_lines(text)), read.total, more)
+    display = FileText(read.path, read.start, tuple(text.removesuffix("\n").split("\n") if text else ()), read.total, more)
     return ToolResult(f"{text}{gap}[{more}]" if more else text, display, summary=_summary(read), data=read)
 
 

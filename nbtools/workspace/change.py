@@ -9,8 +9,7 @@ from pathlib import Path
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import DiffStat, FileDiff
 from nbtools.workspace.atomic import make_folders, remove_folders, replace
-from nbtools.workspace.diff import PatchHunk, file_diff, hunks
-from nbtools.workspace.text import displayable
+from nbtools.workspace.diff import PatchHunk, compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +40,9 @@ class FileChange:
     def changes_nothing(self) -> bool:
         return self.before == self.after
 
-    def diff(self, proposal: str | None = None) -> FileDiff:
-        """``proposal``: what the model had proposed before a person made this of it."""
-        return file_diff(self.subject, self.original, self.proposed, proposal)
-
-    def hunks(self) -> tuple[PatchHunk, ...]:
-        return hunks(displayable(self.original or ""), displayable(self.proposed))
+    def compared(self, proposal: str | None = None) -> tuple[FileDiff, tuple[PatchHunk, ...]]:
+        """What changes, for a person and for a program.  ``proposal``: what the model had proposed before a person made this of it."""
+        return compared(self.subject, self.original, self.proposed, proposal)
 
     def first_line(self) -> int:
         """The first line that changes, 1-based."""

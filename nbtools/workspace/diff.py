@@ -55,32 +55,62 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Op]:
     return ops
 
 
+class LineDiff:
+    """Two texts compared, line by line; None for one that is not there."""
+
+    def __init__(self, old: str | None, new: str) -> None:
+        self.created = old is None
+        self._old, self._new = split_lines(old or ""), split_lines(new)
+        self.ops = opcodes(self._old, self._new)
+
+    def hunks(self, context: int = 3) -> tuple[PatchHunk, ...]:
+        """The changes with ``context`` unchanged lines around; a last line without an end is followed by a line that says so."""
+        return tuple(_hunk(self._old, self._new, group) for group in _grouped(self.ops, context))
+
+    def unified(self, path: str, context: int = 3) -> str:
+        """A unified diff as ``patch -p1`` and ``git apply`` take it, empty where nothing changed."""
+        body = self.hunks(context)
+        if not body:
+            return ""
+        source = "/dev/null" if self.created else _header_name(f"a/{path}")
+        return f"--- {source}\n+++ {_header_name(f'b/{path}')}\n{''.join(map(_hunk_text, body))}"
+
+    def counts(self) -> tuple[int, int, int, int]:
+        """Lines added and removed, characters added and removed; ends of lines are no characters."""
+        changed = [op for op in self.ops if op.tag != "equal"]
+        added = [line for op in changed for line in self._new[op.j1 : op.j2]]
+        removed = [line for op in changed for line in self._old[op.i1 : op.i2]]
+        return len(added), len(removed), _characters(added), _characters(removed)
+
+
 def hunks(old: str, new: str, context: int = 3) -> tuple[PatchHunk, ...]:
-    """The changes with ``context`` unchanged lines around; a last line without an end is followed by a line that says so."""
-    a, b = split_lines(old), split_lines(new)
-    return tuple(_hunk(a, b, group) for group in _grouped(opcodes(a, b), context))
+    """See ``LineDiff.hunks``."""
+    return LineDiff(old, new).hunks(context)
 
 
 def unified(path: str, old: str | None, new: str, context: int = 3) -> str:
-    """A unified diff as ``patch -p1`` and ``git apply`` take it, empty where nothing changed; ``old`` is None for a new file."""
-    body = hunks(old or "", new, context)
-    if not body:
-        return ""
-    source = "/dev/null" if old is None else _header_name(f"a/{path}")
-    return f"--- {source}\n+++ {_header_name(f'b/{path}')}\n{''.join(map(_hunk_text, body))}"
+    """See ``LineDiff.unified``; ``old`` is None for a new file."""
+    return LineDiff(old, new).unified(path, context)
 
 
 def file_diff(path: str, old: str | None, new: str, proposal: str | None = None) -> FileDiff:
     """What a person sees of a change: bytes that are no UTF-8 are replaced by U+FFFD, so it is no patch for such a file."""
+    return compared(path, old, new, proposal)[0]
+
+
+def compared(path: str, old: str | None, new: str, proposal: str | None = None) -> tuple[FileDiff, tuple[PatchHunk, ...]]:
+    """``file_diff``, and the same change for programs."""
     before, after = (None if old is None else displayable(old)), displayable(new)
-    return FileDiff(unified(path, before, after), path, before, after, diff_stat(before or "", after, proposal))
+    lines = LineDiff(before, after)
+    stat = DiffStat(*lines.counts()) if proposal is None else diff_stat(before or "", after, proposal)
+    return FileDiff(lines.unified(path), path, before, after, stat), lines.hunks()
 
 
 def diff_stat(old: str, new: str, proposal: str | None = None) -> DiffStat:
     """Lines, and characters in them without their ends.  ``proposal`` is the model's text that a person then made ``new`` of."""
-    model = _counts(old, new if proposal is None else proposal)
-    user = (0, 0, 0, 0) if proposal is None else _counts(proposal, new)
-    return DiffStat(*model, *user)
+    if proposal is None:
+        return DiffStat(*LineDiff(old, new).counts())
+    return DiffStat(*LineDiff(old, proposal).counts(), *LineDiff(proposal, new).counts())
 
 
 def changed_spans(old_line: str, new_line: str) -> tuple[Ranges, Ranges]:
@@ -111,15 +141,6 @@ def _columns(words: list[str], changed: list[tuple[int, int]]) -> Ranges:
         else:
             found.append((starts[first], starts[last]))
     return tuple(found)
-
-
-def _counts(old: str, new: str) -> tuple[int, int, int, int]:
-    """Lines added and removed, characters added and removed."""
-    a, b = split_lines(old), split_lines(new)
-    ops = [op for op in opcodes(a, b) if op.tag != "equal"]
-    added = [line for op in ops for line in b[op.j1 : op.j2]]
-    removed = [line for op in ops for line in a[op.i1 : op.i2]]
-    return len(added), len(removed), _characters(added), _characters(removed)
 
 
 def _characters(lines: list[str]) -> int:

@@ -24,10 +24,26 @@ _FEW_PAIRS = 200_000
 
 def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
     """The same parts in order, none touching the next on both sides.  Items compare by ``==``."""
+    head = _same(old, new)
+    tail = _same(old[head:][::-1], new[head:][::-1])
     names: dict[Hashable, int] = {}
-    a = [names.setdefault(item, len(names)) for item in old]
-    b = [names.setdefault(item, len(names)) for item in new]
-    return _joined(sorted(_Matcher(a, b).blocks()))
+    a = [names.setdefault(item, len(names)) for item in old[head : len(old) - tail]]
+    b = [names.setdefault(item, len(names)) for item in new[head : len(new) - tail]]
+    inner = [(head + i, head + j, size) for i, j, size in sorted(_Matcher(a, b).blocks())]
+    ends = (0, 0, head), *inner, (len(old) - tail, len(new) - tail, tail)
+    return _joined([block for block in ends if block[2]])
+
+
+def _same(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """How many items at the beginning are the same; slices compare many times faster than items one by one."""
+    done, step = 0, 1 << 16
+    while step:
+        piece = a[done : done + step]
+        if piece and piece == b[done : done + step]:
+            done += len(piece)
+        else:
+            step //= 2
+    return done
 
 
 class _Matcher:
@@ -184,7 +200,7 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     ends: list[int] = []
     before: list[int] = []
     for index, (_, j) in enumerate(pairs):
-        pile = bisect_left(tails, j)
+        pile = len(tails) if not tails or j > tails[-1] else bisect_left(tails, j)
         if pile == len(tails):
             tails.append(j)
             ends.append(index)
@@ -200,14 +216,18 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _without_overlaps(blocks: list[Block]) -> list[Block]:
-    """Windows overlap their neighbours; each gives up what the one before has on either side."""
+    """Windows overlap their neighbours: those on one diagonal become one, the others give up what the one before has on either side."""
     kept: list[Block] = []
     i_end = j_end = 0
     for i, j, size in blocks:
-        cut = max(i_end - i, j_end - j, 0)
-        if cut < size:
+        if i <= i_end and i - i_end == j - j_end and kept:
+            first = kept[-1]
+            kept[-1] = (first[0], first[1], i + size - first[0])
+        elif (cut := max(i_end - i, j_end - j, 0)) < size:
             kept.append((i + cut, j + cut, size - cut))
-            i_end, j_end = i + size, j + size
+        else:
+            continue
+        i_end, j_end = i + size, j + size
     return kept
 
 

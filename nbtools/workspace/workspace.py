@@ -50,6 +50,15 @@ class Workspace:
         """``path``, an absolute one inside, as seen from the root; ``.`` for the root itself."""
         return path.relative_to(self.root).as_posix()
 
+    def spellings(self, path: str) -> tuple[str, ...]:
+        """What a rule may call ``path``: where it leads, then the way it is written where that is another one inside (there is a link in it).
+
+        Both relative to the root.  Raises ``ToolFailure`` as ``resolve`` does.
+        """
+        real = self.relative(self.resolve(path))
+        written = os.path.relpath(os.path.join(self.root, without_tilde(path)), self.root)
+        return (real,) if written == real or written.partition("/")[0] == os.pardir else (real, written)
+
     def _outside(self, path: str, real: Path) -> str:
         leads = "" if str(real) == path else f" (it leads to {shown(str(real))})"
         return f"{shown(path)} is outside the workspace{leads}. Name a path in {shown(str(self.root))}."

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import DiffStat, FileDiff
-from nbtools.core.tool import ModifiableTool
+from nbtools.core.tool import ModifiableTool, PathTarget
 from nbtools.tools.write import WriteTool
 from nbtools.workspace.text import decode
 from nbtools.workspace.workspace import Workspace
@@ -49,11 +49,11 @@ async def test_content_with_crlf_is_written_as_it_is(tool, tmp_path):
 
 async def test_the_same_content_is_a_success_that_touches_nothing(tool, tmp_path):
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfa\r\n")
-    before = (tmp_path / "f").stat()
+    before = (tmp_path / "f").stat().st_mtime_ns
     result = await write(tool, "f", "a\n")
     assert (result.ok, result.summary) == (True, "nothing changed")
     assert "nothing was changed" in result.llm_content
-    assert (tmp_path / "f").stat() == before
+    assert (tmp_path / "f").stat().st_mtime_ns == before
     assert (await write(tool, "f", "\ufeffa\n")).summary == "nothing changed"
 
 
@@ -106,6 +106,13 @@ async def test_a_link_stays_a_link(tool, tmp_path):
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new\n"
     assert (tmp_path / "new").read_text() == "x"
+
+
+def test_rules_know_a_file_by_its_link_too(tool, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert tool.build({"path": "link/f", "content": ""}).target() == PathTarget(("real/f", "link/f"))
+    assert tool.build({"path": "real/../real/f", "content": ""}).target() == PathTarget(("real/f",))
 
 
 async def test_the_question_shows_the_change(tool, tmp_path):

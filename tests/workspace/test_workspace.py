@@ -90,6 +90,16 @@ def test_relative(tmp_path):
     assert workspace.relative(workspace.resolve("a/./b/../b")) == "a/b"
 
 
+def test_spellings(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    workspace = Workspace(tmp_path)
+    assert workspace.spellings("./a/../a/x") == ("a/x",)
+    assert workspace.spellings(f"{workspace.root}/link/x") == ("a/x", "link/x")
+    assert workspace.spellings("link") == ("a", "link")
+    assert workspace.spellings(".") == (".",)
+
+
 def test_the_root_may_be_a_link_or_the_whole_system(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
