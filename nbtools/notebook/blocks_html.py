@@ -63,7 +63,8 @@ def _more(text: str) -> str:
 
 def _part(part: CommandPart) -> str:
     operator = f"{escape(part.operator)} " if part.operator else ""
-    command = element("code", "command", operator + spans_html(part.spans))
+    lines = any("\n" in text for text, _ in part.spans)
+    command = element("pre" if lines else "code", "command", operator + spans_html(part.spans))
     if not part.note:
         return element("div", "part", command)
     note = element("span", "alarm", f"⚠ {escape(part.note)}") if part.warning else element("em", "note", escape(part.note))

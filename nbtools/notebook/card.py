@@ -152,7 +152,9 @@ def _length(block: Block) -> int:
 
 
 def _took(call: FinishedCall) -> str:
-    return elapsed(call.at - call.last.at) if isinstance(call.last, ExecutingCall) else ""
+    """The time it ran, where that is worth a word."""
+    seconds = call.at - call.last.at
+    return elapsed(seconds) if isinstance(call.last, ExecutingCall) and seconds >= 0.01 else ""
 
 
 def _failed(call: ErroredCall, root: str) -> Card:

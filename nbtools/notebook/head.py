@@ -8,10 +8,13 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from nbtools.core.call import ToolCall, ValidatingCall
-from nbtools.core.tool import Icon, ToolLocation
+from nbtools.core.tool import Icon, Kind, ToolLocation
 from nbtools.notebook.record import last_of
 from nbtools.notebook.visible import one_line, seen
 from nbtools.notebook.wire import Place
+
+_ABOUT_FOLDERS = frozenset({Kind.EXECUTE, Kind.SEARCH})
+"""Kinds whose locations are where they work, nothing that a click could open."""
 
 
 def head_of(call: ToolCall, root: str) -> dict[str, Any]:
@@ -24,7 +27,7 @@ def head_of(call: ToolCall, root: str) -> dict[str, Any]:
         **common,
         "icon": last.plan.tool.icon.value,
         "subject": one_line(last.plan.invocation.get_description()),
-        "places": _places(last.plan.invocation.tool_locations(), root),
+        "places": () if last.plan.tool.kind in _ABOUT_FOLDERS else _places(last.plan.invocation.tool_locations(), root),
     }
 
 
@@ -35,7 +38,8 @@ def _first_argument(call: ToolCall) -> str:
 
 def _places(locations: Sequence[ToolLocation], root: str) -> tuple[Place, ...]:
     base = workspace_path(root)
-    return tuple(Place(path=seen(_relative(location.path, base)), line=location.line) for location in locations)
+    places = (Place(path=seen(_relative(location.path, base)), line=location.line) for location in locations)
+    return tuple(place for place in places if place.path != ".")
 
 
 @lru_cache(maxsize=32)

@@ -46,7 +46,7 @@ def head_html(card: Card) -> str:
         element("span", "subject", _subject(card), f' title="{escape(card.subject)}"') if card.subject else "",
         element("span", "plus", f"+{card.added:,}") if card.added else "",
         element("span", "minus", f"−{card.removed:,}") if card.removed else "",
-        element("span", "space", ""),
+        element("span", "space", "·"),
         styled_element("span", "status", colour, escape(card.status), f' title="{escape(card.note)}"' if card.note else ""),
         element("span", "quiet", escape(card.detail)) if card.detail else "",
     ]
@@ -56,7 +56,7 @@ def head_html(card: Card) -> str:
 def _subject(card: Card) -> str:
     """The object; where that is one file, the way to it."""
     text = f"<bdi>{escape(card.subject)}</bdi>"
-    return place_link(card, card.places[0], text, "plain") if len(card.places) == 1 else text
+    return place_link(card, card.places[0], text, "plain") if _is_about_one_file(card) else text
 
 
 def body_html(card: Card, *, view: View = "split") -> str:
@@ -79,8 +79,10 @@ def foot_html(card: Card, name: str = "div") -> str:
 
 
 def _file_link(card: Card) -> str:
-    """The one file that the call is about, unless the body links its files itself."""
-    if len(card.places) != 1 or any(block.type in ("matches", "listing", "command") for block in card.blocks):
-        return ""
-    linked = place_link(card, card.places[0], "open file")
+    """The way to the one file that the call is about, unless the body links its files itself."""
+    linked = place_link(card, card.places[0], "open file") if _is_about_one_file(card) else ""
     return linked if linked != "open file" else ""
+
+
+def _is_about_one_file(card: Card) -> bool:
+    return len(card.places) == 1 and not any(block.type in ("matches", "listing", "command") for block in card.blocks)

@@ -37,7 +37,7 @@ STYLES = {
     "subject": "overflow:hidden;text-overflow:ellipsis;min-width:3em;opacity:.72",
     "plus": tint(GREEN),
     "minus": tint(RED),
-    "space": "flex:1",
+    "space": "flex:1;opacity:0",
     "status": _SMALL,
     "quiet": f"{_SMALL};opacity:.68",
     "block": f"border-top:1px solid {RULE}",
@@ -54,7 +54,8 @@ STYLES = {
     "number": "opacity:.6;user-select:none",
     "parts": f"padding:8px 12px;display:flex;flex-direction:column;gap:3px;font-size:12.5px;{MONO}",
     "part": "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 10px",
-    "command": f"background:none;padding:0;white-space:pre-wrap;overflow-wrap:break-word;min-width:0;{MONO}",
+    "command": f"margin:0;border:0;background:none;font-size:12.5px;padding:0;white-space:pre-wrap;"
+    f"overflow-wrap:break-word;min-width:0;{MONO}",
     "note": f"font-size:11.5px;font-style:normal;opacity:.68;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})",
     "alarm": f"font-size:11.5px;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI});{tint(AMBER)}",
     "text": "padding:8px 12px",

@@ -112,8 +112,8 @@ def asking(details: ToolCallConfirmationDetails, decision: Decision = EDITS_ASK)
     return AwaitingApprovalCall(request(), plan(kind, decision, "src/a.py"), question(details, decision), AT)
 
 
-def approval(outcome: ToolConfirmationOutcome = ToolConfirmationOutcome.PROCEED_ONCE, **details: bool) -> Approval:
-    return Approval(question(edit_details(**details)), Answer(outcome), AT)
+def approval(outcome: ToolConfirmationOutcome = ToolConfirmationOutcome.PROCEED_ONCE, *, modified: bool = False) -> Approval:
+    return Approval(question(edit_details(modified=modified)), Answer(outcome), AT)
 
 
 def executing(of: Plan | None = None, approved: Approval | None = None) -> ExecutingCall:

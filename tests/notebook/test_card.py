@@ -218,9 +218,14 @@ def test_an_unknown_tool_has_a_card_without_an_invocation() -> None:
 
 
 def test_a_place_outside_the_workspace_stays_absolute(tmp_path: Any) -> None:
-    card = card_of(done("x", plan(path=str(tmp_path / "x.txt"))))
-    assert card.places[0].path == str(tmp_path / "x.txt")
-    assert card_of(done("x", plan(path=str(tmp_path / "x.txt"))), root=str(tmp_path)).places[0].path == "x.txt"
+    reading = plan(Kind.READ, path=str(tmp_path / "x.txt"))
+    assert card_of(done("x", reading)).places[0].path == str(tmp_path / "x.txt")
+    assert card_of(done("x", reading), root=str(tmp_path)).places[0].path == "x.txt"
+
+
+def test_a_folder_that_a_command_runs_in_is_no_place_to_open(tmp_path: Any) -> None:
+    assert card_of(done("x", plan(Kind.EXECUTE, path=str(tmp_path / "sub"))), root=str(tmp_path)).places == ()
+    assert card_of(done("x", plan(Kind.READ, path=str(tmp_path))), root=str(tmp_path)).places == ()
 
 
 def test_a_description_is_one_line_with_everything_visible() -> None:
