@@ -4,7 +4,7 @@ import { keyAction } from './keys.js';
 const QUESTION = '.nbtools-asking';
 const SAFE = '.nbtools-cancel';
 const FIELD = 'input, textarea, select, [contenteditable="true"]';
-/** The stylesheet starts this animation on a question's safe button, which tells us that it came into view. */
+/** The stylesheet starts this animation on a question's safe button and on its editor, which tells us that they came into view. */
 const APPEARS = 'nbtools-appears';
 /** Milliseconds in which a key in flight must not answer a question that just took the focus. */
 const GRACE = 500;
@@ -66,27 +66,27 @@ export class QuestionKeys {
   }
 
   private onAppear(event: AnimationEvent): void {
-    const safe = event.target as HTMLElement;
-    if (event.animationName !== APPEARS || this.seen.has(safe)) {
+    const wanting = event.target as HTMLElement;
+    if (event.animationName !== APPEARS || this.seen.has(wanting)) {
       return;
     }
-    this.seen.add(safe);
-    if (this.mayTakeFocus(safe)) {
-      this.focus(safe);
+    this.seen.add(wanting);
+    if (this.mayTakeFocus(wanting)) {
+      this.focus(wanting);
     }
   }
 
   /** Whether the person looks at this notebook and is neither writing nor answering another question. */
-  private mayTakeFocus(safe: HTMLElement): boolean {
+  private mayTakeFocus(wanting: HTMLElement): boolean {
     const panel = this.notebooks.currentWidget;
     const active = document.activeElement;
     const elsewhere = active !== null && active !== document.body && !panel?.node.contains(active);
-    return panel?.node.contains(safe) === true && !elsewhere && !active?.closest(QUESTION) && !this.writing;
+    return panel?.node.contains(wanting) === true && !elsewhere && !active?.closest(QUESTION) && !this.writing;
   }
 
-  private focus(button: HTMLElement): void {
+  private focus(wanting: HTMLElement): void {
     this.focused = performance.now();
-    button.focus();
+    wanting.focus();
   }
 
   /** After an answer the focus goes to the next question, or back to the notebook, instead of being lost with the button. */
