@@ -64,7 +64,7 @@ class EditTool(BaseDeclarativeTool[EditParams]):
 class EditInvocation(FileChangeInvocation[EditParams]):
     __slots__ = ("tool",)
 
-    verb = "Edit"
+    verb = "edit"
     past = "Edited"
 
     def __init__(self, tool: EditTool, params: EditParams) -> None:

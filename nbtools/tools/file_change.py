@@ -28,7 +28,7 @@ class FileChangeInvocation(BaseToolInvocation[P]):
 
     __slots__ = ("given", "path", "proposal", "seen", "workspace")
 
-    verb = "Change"
+    verb = "change"
     past = "Changed"
 
     def __init__(self, workspace: Workspace, params: P, given: str) -> None:
@@ -66,8 +66,9 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         """Raises ``ToolFailure`` when the change cannot be made: nobody is asked in vain."""
         self.seen = change = self.plan(self._resolved())
         diff, _ = change.compared(self.proposal)
+        verb = "create" if change.before is None else self.verb
         return ToolEditConfirmationDetails(
-            title=f"{'Create' if change.before is None else self.verb} {change.subject}?",
+            title=f"{verb.capitalize()} {change.subject}?",
             file_name=diff.file_name,
             file_path=str(self.path),
             file_diff=diff.file_diff,

@@ -56,7 +56,7 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
 class WriteInvocation(FileChangeInvocation[WriteParams]):
     __slots__ = ("tool",)
 
-    verb = "Overwrite"
+    verb = "overwrite"
     past = "Overwrote"
 
     def __init__(self, tool: WriteTool, params: WriteParams) -> None:

@@ -8,6 +8,7 @@ import os
 import secrets
 import stat
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -107,14 +108,12 @@ def _write_in_place(path: Path, data: bytes, expected: bytes, subject: str) -> N
     """For a file that must stay the same one; a write that fails half way puts the old bytes back."""
     _demand(path, expected, subject)
     descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        try:
+    with ExitStack() as at_the_end:
+        at_the_end.callback(os.close, descriptor)
+        with ExitStack() as unless_fine:
+            unless_fine.callback(_rewrite, descriptor, expected)
             _rewrite(descriptor, data)
-        except BaseException:
-            _rewrite(descriptor, expected)
-            raise
-    finally:
-        os.close(descriptor)
+            unless_fine.pop_all()
 
 
 def _rewrite(descriptor: int, data: bytes) -> None:

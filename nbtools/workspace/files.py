@@ -6,6 +6,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -120,12 +121,11 @@ def _open(path: Path, subject: str) -> io.BufferedReader:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise from_os_error(error, subject) from None
-    try:
+    with ExitStack() as unless_fine:
+        file = unless_fine.enter_context(io.BufferedReader(io.FileIO(descriptor)))
         check_regular(os.fstat(descriptor), subject)
-        return io.BufferedReader(io.FileIO(descriptor))
-    except BaseException:
-        os.close(descriptor)
-        raise
+        unless_fine.pop_all()
+    return file
 
 
 class _Wanted:

@@ -51,7 +51,7 @@ class Workspace:
         return path.relative_to(self.root).as_posix()
 
     def spellings(self, path: str) -> tuple[str, ...]:
-        """What a rule may call ``path``: where it leads, then the way it is written where that is another one inside (there is a link in it).
+        """What a rule may call ``path``: where it leads, then as it is written where that is another one inside: through a link.
 
         Both relative to the root.  Raises ``ToolFailure`` as ``resolve`` does.
         """
