@@ -39,7 +39,10 @@ class QuestionWidget:
     def close(self) -> None:
         self._open = False
         while self._made:
-            self._made.pop().close()
+            widget = self._made.pop()
+            for part in (widget, widget.layout, getattr(widget, "style", None)):
+                if part is not None:
+                    part.close()
 
     def _asking(self) -> list[Any]:
         has_diff = any(block.type == "diff" for block in self._card.blocks)

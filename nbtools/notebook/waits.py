@@ -26,6 +26,16 @@ PATIENCE = 5.0
 """Seconds that an interrupted wait gives its call to end; processes are terminated, then killed after two."""
 
 
+_INTERRUPTED = "The call was interrupted and has ended."
+
+
+def interruption() -> KeyboardInterrupt:
+    """An interrupt that IPython shows as one line: the way through our frames says nothing to the person who pressed stop."""
+    error = KeyboardInterrupt(_INTERRUPTED)
+    error._render_traceback_ = lambda: [f"KeyboardInterrupt: {_INTERRUPTED}"]  # type: ignore[attr-defined]  # noqa: SLF001 - IPython's hook
+    return error
+
+
 class Stopped(Exception):  # noqa: N818 - a signal between these waits, never seen outside
     """An interrupt came while a loop was waiting."""
 
@@ -111,7 +121,7 @@ class ThreadWait:
         except KeyboardInterrupt:
             stop()
             self._until_ended(future)
-            raise
+            raise interruption() from None
 
     def _until_ended(self, future: Future[Any]) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -151,7 +161,7 @@ class LoopWait:
         return future.result()
 
     def _interruption(self) -> BaseException:
-        return KeyboardInterrupt("The call was interrupted.") if self._may_raise else asyncio.CancelledError("The call was interrupted.")
+        return interruption() if self._may_raise else asyncio.CancelledError(_INTERRUPTED)
 
     def _interrupted(self) -> bool:
         self._put(_stop)

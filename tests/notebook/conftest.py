@@ -8,8 +8,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pytest
 from jupyter_client.manager import KernelManager
 
 LIMIT = 20.0
@@ -57,6 +59,11 @@ class Lab:
         self.displays: dict[str, dict[str, Any]] = {}
         self.prompts: list[str] = []
 
+    def forget(self) -> None:
+        """Starts with nothing shown."""
+        for seen in (self.cells, self.widgets, self.closed, self.displays, self.prompts):
+            seen.clear()
+
     def start(self, code: str, *, stdin: bool = True, cell_id: str | None = "") -> Cell:
         """Sends a cell, as a notebook does; with ``cell_id`` None as a console does."""
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": stdin, "stop_on_error": True}
@@ -88,12 +95,25 @@ class Lab:
             self._pump()
 
     def button(self, role: str) -> str | None:
-        """The model of the open button with that role, the newest one."""
-        return next((model for model, state in reversed(self.widgets.items()) if f"nbtools-{role}" in state.get("_dom_classes", ())), None)
+        """The model of the open widget with that role, the newest one."""
+        return next(reversed(self.all(role)), None)
+
+    def all(self, role: str) -> list[str]:
+        """The models of the open widgets with that role, oldest first."""
+        return [model for model, state in self.widgets.items() if f"nbtools-{role}" in state.get("_dom_classes", ())]
 
     def click(self, role: str) -> str:
+        """Clicks as soon as there is such a button; returns its model."""
         model = str(self.until(lambda: self.button(role)))
         self.click_model(model)
+        return model
+
+    def answer_with(self, role: str) -> str:
+        """Clicks a button that answers the question, and waits until the question has gone."""
+        self.until(lambda: self.button(role))
+        question = self.button("body")
+        model = self.click(role)
+        self.until(lambda: question in self.closed)
         return model
 
     def click_model(self, model: str) -> None:
@@ -184,11 +204,51 @@ class Lab:
 
 
 @contextmanager
-def a_kernel(folder: str) -> Iterator[KernelManager]:
+def a_kernel(folder: Path) -> Iterator[KernelManager]:
     """A real kernel that starts in ``folder``."""
     manager = KernelManager(kernel_name="python3")
-    manager.start_kernel(cwd=folder)
+    manager.start_kernel(cwd=str(folder))
     try:
         yield manager
     finally:
         manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture(scope="module")
+def shared_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One kernel for the tests of a file."""
+    with a_kernel(tmp_path_factory.mktemp("kernel")) as manager:
+        lab = Lab(manager)
+        yield lab
+        lab.close()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A small code tree."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "cart.py").write_text("def total(items):\n    total = 0\n    return total\n")
+    (tmp_path / "notes.txt").write_text("TODO: round\n")
+    return tmp_path
+
+
+@pytest.fixture
+def lab(shared_kernel: Lab, project: Path) -> Lab:
+    """A tab whose kernel works in ``project``, with nbtools freshly loaded."""
+    lab = shared_kernel
+    if not all(cell.done for cell in lab.cells.values()):  # a test failed in the middle
+        lab.interrupt()
+        lab.until(lambda: all(cell.done for cell in lab.cells.values()))
+    lab.forget()
+    code = f"import os\nos.chdir({str(project)!r})\n%reload_ext nbtools"
+    assert lab.run(code).error == ""
+    return lab
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Iterator[Lab]:
+    """A kernel of one's own, without nbtools."""
+    with a_kernel(tmp_path) as manager:
+        lab = Lab(manager)
+        yield lab
+        lab.close()
