@@ -122,7 +122,7 @@ def _open(path: Path, subject: str) -> io.BufferedReader:
     except OSError as error:
         raise from_os_error(error, subject) from None
     with ExitStack() as unless_fine:
-        file = unless_fine.enter_context(io.BufferedReader(io.FileIO(descriptor)))
+        file: io.BufferedReader = unless_fine.enter_context(io.BufferedReader(io.FileIO(descriptor)))
         check_regular(os.fstat(descriptor), subject)
         unless_fine.pop_all()
     return file

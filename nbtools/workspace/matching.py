@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import TypeAlias
 
 Block: TypeAlias = tuple[int, int, int]
@@ -26,9 +27,9 @@ def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Bl
     """The same parts in order, none touching the next on both sides.  Items compare by ``==``."""
     head = _same(old, new)
     tail = _same(old[head:][::-1], new[head:][::-1])
-    names: dict[Hashable, int] = {}
-    a = [names.setdefault(item, len(names)) for item in old[head : len(old) - tail]]
-    b = [names.setdefault(item, len(names)) for item in new[head : len(new) - tail]]
+    ours, theirs = old[head : len(old) - tail], new[head : len(new) - tail]
+    names = {item: number for number, item in enumerate(dict.fromkeys(chain(ours, theirs)))}
+    a, b = [names[item] for item in ours], [names[item] for item in theirs]
     inner = [(head + i, head + j, size) for i, j, size in sorted(_Matcher(a, b).blocks())]
     ends = (0, 0, head), *inner, (len(old) - tail, len(new) - tail, tail)
     return _joined([block for block in ends if block[2]])
@@ -182,20 +183,14 @@ def _doubled(left: list[int], right: list[int], width: int) -> tuple[list[int], 
 
 def _unique(items: list[int]) -> dict[int, int]:
     """Where each item is that occurs once."""
-    place: dict[int, int] = {}
-    again: set[int] = set()
-    for index, item in enumerate(items):
-        if item in place:
-            again.add(item)
-        else:
-            place[item] = index
-    for item in again:
-        del place[item]
-    return place
+    counts = Counter(items)
+    return {item: index for index, item in enumerate(items) if counts[item] == 1}
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs whose second parts rise; the first parts rise already (patience sorting)."""
+    if all(one[1] < other[1] for one, other in pairwise(pairs)):
+        return pairs
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = []
