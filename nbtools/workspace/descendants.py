@@ -1,0 +1,109 @@
+"""Finding and ending every process that a command started, also those that left its process group.
+
+Each command gets a variable of its own in its environment, which its children inherit.  On Linux a process belongs to the command when it
+is in its group or session, carries the variable, or holds the command's output pipe; only a program that at once empties its environment,
+starts a session and lets go of the output escapes.  Elsewhere (macOS) only the process group can be told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+import uuid
+from dataclasses import dataclass, field
+
+LINUX = sys.platform.startswith("linux")
+
+
+_RECENT = 2.0
+"""Seconds in which no machine uses up all its pids: until then only pids above the leader's need a look."""
+
+
+def new_mark() -> str:
+    """A variable name that no other call has."""
+    return f"NBTOOLS_CALL_{uuid.uuid4().hex}"
+
+
+@dataclass(frozen=True, slots=True)
+class Descendants:
+    """The processes of one command: its shell's pid (group and session have the same number), its mark, its pipe's inode."""
+
+    leader: int
+    mark: str
+    pipe: int
+    started: float = field(default_factory=time.monotonic)
+    names: dict[int, str] = field(default_factory=dict)
+    """Names of all that were found and ended, by pid."""
+
+    def alive(self) -> list[int]:
+        """Those still running; zombies are not."""
+        if not LINUX:
+            return [self.leader] if _group_lives(self.leader) else []
+        first = self.leader if time.monotonic() - self.started < _RECENT and _newest() >= self.leader else 0
+        return [pid for pid in _pids() if pid >= first and self._is_one(pid)]
+
+    def send(self, number: signal.Signals) -> list[int]:
+        """Signals every one of them; the pids it was sent to."""
+        found = self.alive()
+        if LINUX:
+            self.names.update({pid: _name(pid) for pid in found if pid not in self.names})
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.leader, number)
+        for pid in found if LINUX else []:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        return found
+
+    def _is_one(self, pid: int) -> bool:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                state, _, group, session = file.read().rpartition(b")")[2].split()[:4]
+            if state in (b"Z", b"X") or pid == os.getpid():
+                return False
+            return self.leader in (int(group), int(session)) or self._is_marked(pid) or self._holds_pipe(pid)
+        except (OSError, ValueError):
+            return False
+
+    def _is_marked(self, pid: int) -> bool:
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                return f"{self.mark}=".encode() in file.read()
+        except OSError:
+            return False
+
+    def _holds_pipe(self, pid: int) -> bool:
+        try:
+            return any(os.readlink(f"/proc/{pid}/fd/{number}") == f"pipe:[{self.pipe}]" for number in (1, 2))
+        except OSError:
+            return False
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _newest() -> int:
+    """The pid given last: numbers go up until the highest is reached, then begin again."""
+    with open("/proc/loadavg", "rb") as file:
+        return int(file.read().split()[-1])
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return "?"
+
+
+def _group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # macOS says so of a group that has only zombies, too
+    return True

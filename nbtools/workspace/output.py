@@ -1,0 +1,171 @@
+"""Collecting what a program prints, in bounded memory and without a look at single lines.
+
+The beginning and the end stay in memory; once there is more than they hold, everything goes to a file of the user's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from nbtools.core import ansi
+
+_WHOLE = 160_000
+"""Bytes kept at either end: 40,000 characters of four bytes."""
+_HEAD_SHARE = 0.2
+_DISPLAY_LINES = 200
+_DISPLAY_BYTES = 32 * 1024
+_LONGEST_FILE = 1 << 30
+_KEPT_DAYS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Output without colours, cut in the middle to a number of characters.  ``full_output``: the file with everything, or empty."""
+
+    text: str
+    full_output: str
+
+
+class OutputCollector:
+    """Takes bytes, gives text.  ``bytes`` and ``lines`` count all of it (an unfinished last line counts)."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.bytes = 0
+        self.problem = ""
+        self._folder = folder
+        self._newlines = 0
+        self._ends_line = True
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._file: BinaryIO | None = None
+        self._path = ""
+
+    @property
+    def lines(self) -> int:
+        return self._newlines + (not self._ends_line)
+
+    def receive(self, chunk: bytes) -> None:
+        before, self.bytes = self.bytes, self.bytes + len(chunk)
+        self._newlines += chunk.count(b"\n")
+        self._ends_line = chunk.endswith(b"\n")
+        if self.bytes <= _WHOLE:
+            self._head += chunk
+            return
+        if before <= _WHOLE:
+            self._tail += self._head
+            self.keep()
+            self._head += chunk[: _WHOLE - before]
+        self._spill(chunk)
+        self._tail += chunk[-_WHOLE:]
+        if len(self._tail) > 4 * _WHOLE:
+            del self._tail[:-_WHOLE]
+
+    def display(self) -> tuple[str, bool]:
+        """The last lines with their colours, at most 200 and 32 KB; whether that is all."""
+        end = bytes((self._tail or self._head)[-_DISPLAY_BYTES:])
+        if len(end) < self.bytes:
+            end = _from_line_start(end)
+        lines = end.split(b"\n")
+        cut = lines[-_DISPLAY_LINES - 1 :] if end.endswith(b"\n") else lines[-_DISPLAY_LINES:]
+        text = b"\n".join(cut)
+        return text.decode("utf-8", "replace"), len(text) == self.bytes
+
+    def shown(self, limit: int) -> Shown:
+        """What a model reads: everything where it fits into ``limit`` characters, else the first fifth and the last four fifths."""
+        if self.bytes <= _WHOLE:
+            text = ansi.plain(self._head.decode("utf-8", "replace"))
+            if len(text) <= limit:
+                return Shown(text, self._path)
+            self.keep()
+            first = last = text
+        else:
+            first = ansi.plain(self._head.decode("utf-8", "replace"))
+            last = ansi.plain(_from_line_start(bytes(self._tail[-_WHOLE:])).decode("utf-8", "replace"))
+        return self._cut(first, last, limit)
+
+    def keep(self) -> None:
+        """Writes everything to the file, also what would still fit into memory."""
+        if not self._path:
+            self._spill(bytes(self._head))
+
+    def _cut(self, first: str, last: str, limit: int) -> Shown:
+        room = int(limit * _HEAD_SHARE)
+        first = _to_line_end(first[:room])
+        last = _after_line_end(last[-(limit - room) :])
+        missing = self.lines - first.count("\n") - last.count("\n") - (not last.endswith("\n"))
+        where = f"everything is in {self._path}" if self._path else f"it is lost: {self.problem}"
+        gap = f"[… {max(missing, 0):,} of {self.lines:,} lines ({self.bytes:,} bytes in all) are left out here; {where}]"
+        return Shown(f"{first}{gap}\n{last}", self._path)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _spill(self, data: bytes) -> None:
+        if self.problem:
+            return
+        try:
+            if not self._path:
+                self._file, self._path = _new_file(self._folder)
+            if self._file is None or self._file.tell() + len(data) > _LONGEST_FILE:
+                self.problem = f"the file ends after {_LONGEST_FILE >> 20:,} MB"
+            else:
+                self._file.write(data)
+        except OSError as error:
+            self.problem = f"writing the rest to a file failed ({error.strerror})"
+
+
+def _from_line_start(end: bytes) -> bytes:
+    """The end of a text from the first line that is whole; without one, from the first whole character."""
+    newline = end.find(b"\n")
+    newline = end.find(b"\r") if newline < 0 else newline
+    if 0 <= newline < len(end) - 1:
+        return end[newline + 1 :]
+    start = next((position for position, byte in enumerate(end[:4]) if byte & 0xC0 != 0x80), 0)
+    return end[start:]
+
+
+def _to_line_end(text: str) -> str:
+    newline = text.rfind("\n")
+    return text[: newline + 1] if newline > len(text) // 2 else text + "\n"
+
+
+def _after_line_end(text: str) -> str:
+    newline = text.find("\n")
+    return text[newline + 1 :] if 0 <= newline < len(text) // 2 else text
+
+
+def _new_file(folder: Path | None) -> tuple[BinaryIO, str]:
+    """An empty file that only this user may read."""
+    private = folder or _private_folder()
+    _forget_old(private)
+    descriptor, path = tempfile.mkstemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), suffix=".txt", dir=private)
+    return os.fdopen(descriptor, "wb", buffering=0), path
+
+
+def _private_folder() -> Path:
+    """One folder a user, mode 0700; where somebody else has put something in its place, a new one."""
+    path = Path(tempfile.gettempdir()) / f"nbtools-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    found = path.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+        return path
+    return Path(tempfile.mkdtemp(prefix=f"nbtools-{os.getuid()}-"))
+
+
+def _forget_old(folder: Path) -> None:
+    """Outputs older than a week go, so that the folder does not grow for ever."""
+    oldest = time.time() - _KEPT_DAYS * 86_400
+    for path in folder.glob("*.txt"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()

@@ -1,0 +1,238 @@
+"""Running a program with its output streamed, its time limited, and nothing left behind.
+
+The program gets a session and process group of its own, no input, and one pipe for output and errors.  Whatever way it ends (by itself,
+at a limit, by cancellation), every process that it started has ended before ``run`` returns or raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from nbtools.workspace.descendants import Descendants, new_mark
+
+GRACE = 2.0
+"""Seconds between the request to end and the end."""
+IDLE = 0.2
+"""Seconds without output after which what a finished program left running is taken for background work."""
+_CHUNK = 1 << 18
+_PIPE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds a program may take, and seconds it may print nothing."""
+
+    seconds: float = 120
+    silence: float = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it went.  ``exit_code`` is None where ``signal`` (``SIGTERM`` …) ended it; ``stopped`` names the limit that did.
+
+    ``background`` has the names of the processes that were still running when the program had exited, and were ended.
+    """
+
+    exit_code: int | None
+    signal: str
+    seconds: float
+    stopped: Literal["", "time", "silence"] = ""
+    background: tuple[str, ...] = ()
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    receive: Callable[[bytes], None],
+    limits: Limits,
+) -> Ended:
+    """Runs ``argv`` and hands its output to ``receive`` in chunks as they come, in the running event loop (of any thread).
+
+    Raises ``OSError`` when it cannot be started.  Cancelled, it ends the program first; cancelled again, it does not wait for it to go
+    in peace.
+    """
+    job = _start(argv, cwd, env, receive)
+    try:
+        stopped = await job.exited(limits)
+        background = await job.ended(limits)
+        return job.report(stopped, background)
+    except asyncio.CancelledError:
+        await job.stop()
+        raise
+    finally:
+        job.close()
+
+
+def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], receive: Callable[[bytes], None]) -> _Job:
+    mark = new_mark()
+    out, into = os.pipe()
+    try:
+        _widen(out)
+        os.set_blocking(out, False)
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=into, stderr=into, cwd=cwd, env={**env, mark: "1"}, start_new_session=True
+        )
+    except BaseException:
+        os.close(out)
+        raise
+    finally:
+        os.close(into)
+    return _Job(process, out, Descendants(process.pid, mark, os.fstat(out).st_ino), receive)
+
+
+def _widen(pipe: int) -> None:
+    """Fewer and larger reads; where the user's share of pipe memory is used up, the usual size does."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+class _Job:
+    """One running program, watched from one event loop."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pipe: int, descendants: Descendants, receive: Callable[[bytes], None]) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.process = process
+        self.pipe = pipe
+        self.descendants = descendants
+        self.receive = receive
+        self.started = self.heard = self.loop.time()
+        self.exit: asyncio.Future[None] = self.loop.create_future()
+        self.silent: asyncio.Future[None] = self.loop.create_future()
+        self.loop.add_reader(pipe, self._read)
+        self.clean = False
+        self.watch = _watch_exit(self.loop, process, self.exit)
+
+    async def exited(self, limits: Limits) -> Literal["", "time", "silence"]:
+        """Waits for the program itself, or stops it at a limit and says at which."""
+        while not self.exit.done():
+            now = self.loop.time()
+            time, silence = self.started + limits.seconds - now, self.heard + limits.silence - now
+            if min(time, silence) <= 0:
+                await self.stop()
+                return "time" if time <= 0 else "silence"
+            await asyncio.wait([self.exit], timeout=min(time, silence))
+        return ""
+
+    async def ended(self, limits: Limits) -> tuple[str, ...]:
+        """Waits for the output of what the program left in the background to pause, then ends it; its names."""
+        settled = self.loop.time()
+        while not self.silent.done():
+            left = min(max(settled, self.heard) + IDLE, self.started + limits.seconds) - self.loop.time()
+            if left <= 0:
+                break
+            await asyncio.wait([self.silent], timeout=left)
+        if self._clean():
+            return ()
+        await self.stop()
+        return tuple(self.descendants.names.values()) or ("?",)
+
+    async def stop(self) -> None:
+        """Asks every process to end, waits at most ``GRACE`` seconds, and ends the rest."""
+        self.descendants.send(signal.SIGTERM)
+        if not await self._gone(GRACE):
+            self.descendants.send(signal.SIGKILL)
+            await self._gone(GRACE)
+
+    async def _gone(self, seconds: float) -> bool:
+        """Whether all have ended within so many seconds."""
+        end = self.loop.time() + seconds
+        pause = 0.002
+        while not self._clean():
+            if self.loop.time() >= end:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+        return True
+
+    def _clean(self) -> bool:
+        self.clean = not self.descendants.alive()
+        return self.clean
+
+    def report(self, stopped: Literal["", "time", "silence"], background: tuple[str, ...]) -> Ended:
+        while self._read():
+            pass
+        code = self.process.poll()
+        number = signal.SIGKILL if code is None else -code  # None: it hangs in the kernel and goes as soon as that lets it
+        name = _signal_name(number) if number > 0 else ""
+        return Ended(None if name else code, name, self.loop.time() - self.started, stopped, () if stopped else background)
+
+    def close(self) -> None:
+        """Leaves nothing open and, where waiting was cut short, nothing running."""
+        for _ in range(0 if self.clean else 50):
+            if not self.descendants.send(signal.SIGKILL):
+                break
+        self.process.poll()
+        self.watch()
+        self._stop_reading()
+
+    def _read(self) -> bool:
+        """Whether there was something to read."""
+        try:
+            chunk = os.read(self.pipe, _CHUNK) if self.pipe >= 0 else None
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self._stop_reading()
+            return False
+        self.heard = self.loop.time()
+        self.receive(chunk)
+        return True
+
+    def _stop_reading(self) -> None:
+        if self.pipe >= 0:
+            self.loop.remove_reader(self.pipe)
+            os.close(self.pipe)
+            self.pipe = -1
+        if not self.silent.done():
+            self.silent.set_result(None)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _watch_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], exit_: asyncio.Future[None]) -> Callable[[], None]:
+    """Sets ``exit_`` once the process has exited, in any thread's loop; what is returned ends the watching."""
+
+    def done() -> None:
+        if not exit_.done():
+            exit_.set_result(None)
+
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        threading.Thread(target=_wait_in_thread, args=(loop, process, done), daemon=True).start()
+        return lambda: None
+
+    def forget() -> None:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+    def noticed() -> None:
+        loop.remove_reader(descriptor)
+        done()
+
+    loop.add_reader(descriptor, noticed)
+    return forget
+
+
+def _wait_in_thread(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], done: Callable[[], None]) -> None:
+    process.wait()
+    with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+        loop.call_soon_threadsafe(done)

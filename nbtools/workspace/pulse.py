@@ -1,0 +1,37 @@
+"""Telling of progress often enough to look alive and seldom enough to cost nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Pulse:
+    """Calls ``beat`` soon after each ``touch``: at once when the last time is ``interval`` seconds ago, else when it is, once for all
+    touches in between.  Belongs to the running event loop; ``stop`` when there is nothing more to tell.
+    """
+
+    def __init__(self, beat: Callable[[], None], interval: float = 0.1) -> None:
+        self._beat = beat
+        self._interval = interval
+        self._loop = asyncio.get_running_loop()
+        self._next = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def touch(self) -> None:
+        if self._timer is not None:
+            return
+        if self._loop.time() >= self._next:
+            self._now()
+        else:
+            self._timer = self._loop.call_at(self._next, self._now)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _now(self) -> None:
+        self._timer = None
+        self._next = self._loop.time() + self._interval
+        self._beat()
