@@ -1,6 +1,6 @@
 """What a search costs: the grep tool through a session, against the bare rg process on the same tree.
 
-    python bench/grep.py [files]
+python bench/grep.py [files]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nbtools.workspace.ripgrep import find_rg
 
 FILES = int(sys.argv[1]) if len(sys.argv) > 1 else 64_000
 ROUNDS = 7
-WORDS = "alpha beta gamma delta return import value index matrix vector".split()
+WORDS = ("alpha", "beta", "gamma", "delta", "return", "import", "value", "index", "matrix", "vector")
 
 
 def plant(root: Path) -> None:

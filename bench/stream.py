@@ -1,6 +1,6 @@
 """What streaming costs: a command that prints 1,000,000 lines, through the shell tool, against reading the same pipe in plain Python.
 
-    python bench/stream.py
+python bench/stream.py
 """
 
 from __future__ import annotations

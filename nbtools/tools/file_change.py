@@ -78,7 +78,7 @@ class FileChangeInvocation(BaseToolInvocation[P]):
             is_modifying=self.proposal is not None,
         )
 
-    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:  # noqa: ARG002 - the framework's signature
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self._resolved()
         change = self.plan(path) if self.seen is None else self.renewed(self.seen)
         folders = change.apply()

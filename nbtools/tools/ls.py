@@ -66,7 +66,7 @@ class LsInvocation(BaseToolInvocation[LsParams]):
     def target(self) -> PathTarget:
         return PathTarget(self.tool.workspace.spellings(self.params.path))
 
-    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:  # noqa: ARG002 - the framework's signature
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         workspace, subject = self.tool.workspace, shown(self.params.path)
         path = workspace.resolve(self.params.path)
         try:

@@ -88,7 +88,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
     def target(self) -> PathTarget:
         return PathTarget(self.tool.workspace.spellings(self.params.path))
 
-    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:  # noqa: ARG002 - the framework's signature
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self.tool.workspace.resolve(self.params.path)
         try:
             lines, read = await self._lines(path)

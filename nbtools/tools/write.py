@@ -83,7 +83,7 @@ class WriteInvocation(FileChangeInvocation[WriteParams]):
 class WriteModifyContext:
     def create_updated_params(
         self,
-        original_content: str | None,  # noqa: ARG002 - the framework's signature
+        original_content: str | None,
         new_content: str,
         params: WriteParams,
     ) -> Mapping[str, Any]:

@@ -19,7 +19,6 @@ from nbtools.core.tool import UpdateOutput
 from nbtools.scheduler.moves import may_follow
 from nbtools.testing import ALWAYS, CANCEL, ONCE, RecordingObserver, ScriptedConfirmer
 
-
 SCHEMA = {"type": "object", "properties": {"turns": {"type": "integer"}}}
 
 
