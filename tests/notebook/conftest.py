@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import queue
 import time
 import uuid
@@ -144,10 +145,10 @@ class Lab:
 
     def value(self, expression: str) -> Any:
         """What an expression is in the kernel, as Python reads its repr."""
-        cell = self.run(f"print(repr({expression}))")
-        assert cell.reply is not None
-        assert cell.reply["status"] == "ok", cell.reply
-        return eval(cell.text.strip(), {})  # noqa: S307 - a repr from our own kernel
+        cell = self.run(f"print(repr(({expression})))")
+        assert cell.error == "", cell.text
+        printed = "".join(output.get("text", "") for output in cell.outputs)
+        return ast.literal_eval(printed.strip())
 
     def close(self) -> None:
         self.client.stop_channels()

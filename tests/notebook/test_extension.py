@@ -1,0 +1,87 @@
+"""Loaded and unloaded in real shells; nothing stays behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+TRACES = textwrap.dedent("""
+    import signal, sys, threading
+    from comm import get_comm_manager
+    ip = get_ipython()
+    def traces():
+        return repr((
+            sorted(ip.magics_manager.magics["line"]), sorted(ip.magics_manager.magics["cell"]), sorted(ip.magics_manager.registry),
+            "tools" in ip.user_ns, [type(t).__name__ for t in ip.Completer.custom_matchers], ip.input_transformer_manager.token_transformers,
+            ip.kernel.shell_handlers["execute_request"], "run_cell_async" in vars(ip), sorted(get_comm_manager().targets),
+            sorted(thread.name for thread in threading.enumerate() if "nbtools" in thread.name), type(ip.display_trap.hook).__name__,
+            type(sys.displayhook).__name__, [str(f) for f in ip.events.callbacks["pre_run_cell"]],
+            len(ip.display_formatter.mimebundle_formatter.type_printers), signal.getsignal(2),
+        ))
+""")
+
+
+def test_unloading_leaves_no_trace(bare):
+    bare.run(TRACES)
+    before = bare.run("print(traces())").text
+    bare.run("%load_ext nbtools\n%tool ls")
+    bare.run("await tools.ls.start()")
+    assert bare.run("print(traces())").text != before
+    assert bare.run("%unload_ext nbtools").error == ""
+    assert bare.run("print(traces())").text == before
+    bare.run("%load_ext nbtools")
+    assert "0 files" in bare.run("%tool ls").text or bare.run("%tool ls").error == ""
+
+
+def test_loading_twice_changes_nothing(bare):
+    bare.run("%load_ext nbtools")
+    assert "already loaded" in bare.run("%load_ext nbtools").text
+    assert bare.run("%reload_ext nbtools\n%tool ls").error == ""
+
+
+def test_a_name_of_ones_own_stays(bare):
+    bare.run("tools = 5")
+    assert "yours already" in bare.run("%load_ext nbtools").text
+    assert bare.value("tools") == 5
+    bare.run("%unload_ext nbtools")
+    assert bare.value("tools") == 5
+
+
+def test_a_magic_of_ones_own_comes_back(bare):
+    bare.run("from IPython.core.magic import register_line_magic\n@register_line_magic\ndef tool(line): return 'mine'")
+    bare.run("%load_ext nbtools")
+    assert "what it does" in bare.run("%tool").text
+    bare.run("%unload_ext nbtools")
+    assert "mine" in bare.run("%tool").text
+
+
+def test_importing_nbtools_imports_no_jupyter():
+    code = "import sys, nbtools; print([m for m in ('IPython', 'ipykernel', 'ipywidgets', 'greenback', 'pydantic') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_loading_leaves_the_heavy_things_for_later(bare):
+    heavy = "('ipywidgets', 'pygments.lexers.python', 'tree_sitter', 'jsonschema', 'markdown_it', 'nh3')"
+    bare.run("import sys")
+    before = bare.value(f"[m for m in {heavy} if m in sys.modules]")
+    bare.run("%load_ext nbtools")
+    assert bare.value(f"[m for m in {heavy} if m in sys.modules]") == before
+
+
+def test_the_workspace_is_the_checkout_around_the_notebook(bare, tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "here.txt").write_text("x")
+    bare.run("import os\nos.chdir('notebooks')\n%load_ext nbtools")
+    assert "here.txt" in bare.run("%tool ls").text
+
+
+def test_another_package_of_the_name_is_named_in_one_line(bare, tmp_path):
+    other = tmp_path / "elsewhere" / "nbtools-24.8.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: nbtools\nVersion: 24.8.0\n")
+    cell = bare.run(f"import sys\nsys.path.append({str(other.parent)!r})\n%load_ext nbtools")
+    assert "UsageError: Another package owns the name: nbtools 24.8.0" in cell.text
+    assert "pip uninstall nbtools" in cell.text
+    assert bare.run("%tool").error or "not found" in bare.run("%tool").text
