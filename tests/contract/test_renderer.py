@@ -1,0 +1,133 @@
+"""The extension draws cards in a real JupyterLab, in a notebook that nobody trusts."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.contract.sample_cards import BUNDLES, CARDS
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A project with a file and a notebook of finished cards, as it comes from somebody else."""
+    root = tmp_path_factory.mktemp("project")
+    (root / "src").mkdir()
+    (root / "src" / "cart.py").write_text("".join(f"line {n}\n" for n in range(1, 61)))
+    (root / "notebooks").mkdir()
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    for data in BUNDLES:
+        cell = nbformat.v4.new_code_cell("%tool")
+        cell.outputs = [nbformat.v4.new_output("display_data", data=data)]
+        notebook.cells.append(cell)
+    nbformat.write(notebook, root / "notebooks" / "cards.ipynb")
+    return root
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = ["--no-browser", "--allow-root", "--expose-app-in-browser", "--ServerApp.token=", f"--ServerApp.root_dir={folder}"]
+    command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ServerApp.port_retries=0", *options]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            wait_for(f"http://127.0.0.1:{port}/api")
+            yield f"http://127.0.0.1:{port}/lab/tree/notebooks/cards.ipynb?reset"
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def wait_for(url):
+    deadline, pause = time.monotonic() + 60, threading.Event()
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            pause.wait(0.1)
+    pytest.fail(f"nothing answers at {url}")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=os.environ.get("NBTOOLS_BROWSER") or None, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):
+    """The notebook, opened once: what one test opens or folds, the next leaves alone."""
+    tab = browser.new_page(viewport={"width": 1300, "height": 2400})
+    tab.goto(address, wait_until="domcontentloaded")
+    expect(tab.locator(".nbtools-card")).to_have_count(len(CARDS), timeout=60_000)
+    yield tab
+    tab.close()
+
+
+def drawn(page, tool):
+    return page.locator(f".nbtools-card[aria-label^='{tool} ']")
+
+
+def test_an_untrusted_notebook_shows_cards_and_runs_nothing(page):
+    assert page.evaluate("jupyterapp.shell.currentWidget.content.model.cells.get(0).trusted") is False
+    expect(page.get_by_text("page of")).to_have_count(0)
+    expect(drawn(page, "todo").locator("strong")).to_have_text("bold")
+    assert page.evaluate("window.harm") is None
+
+
+def test_a_card_of_another_version_falls_back_to_its_text(page):
+    expect(page.locator(".nbtools-rendered").last).to_contain_text("another version of nbtools")
+    expect(page.locator(".nbtools-rendered").last).to_contain_text("text of newer")
+
+
+def test_a_place_outside_the_server_says_so_and_opens_nothing(page):
+    link = drawn(page, "read").locator(".nbtools-foot button")
+    expect(link).to_have_attribute("aria-disabled", "true")
+    assert "outside" in (link.get_attribute("title") or "")
+
+
+def test_the_keyboard_opens_a_folded_diff_and_keeps_the_focus(page):
+    card = drawn(page, "edit")
+    show = card.get_by_role("button", name="show diff")
+    show.focus()
+    page.keyboard.press("Enter")
+    expect(card.locator(".nbtools-pane")).to_have_count(2)
+    expect(card.locator("[aria-expanded=true]")).to_be_focused()
+    card.get_by_role("button", name="23 unchanged lines").click()
+    expect(card.locator(".nbtools-pane").first.locator(".nbtools-line")).to_have_count(25)
+    card.get_by_role("button", name="unified").click()
+    expect(card.locator(".nbtools-pane")).to_have_count(1)
+    expect(card.locator(".nbtools-line")).to_have_count(26)
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_all_text_reads_in_both_themes(page, theme):
+    page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
+    page.wait_for_function("theme => document.body.dataset.jpThemeName === theme", arg=theme)
+    faint = page.evaluate(CONTRAST)
+    assert faint == {}, json.dumps(faint, indent=1)
+
+
+def test_a_line_number_opens_the_file_there(page):
+    drawn(page, "grep").get_by_role("button", name="31").click()
+    page.wait_for_function("jupyterapp.shell.currentWidget?.content?.editor?.getCursorPosition().line === 30")
+    assert page.evaluate("jupyterapp.shell.currentWidget.context.path") == "src/cart.py"
