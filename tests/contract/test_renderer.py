@@ -1,7 +1,6 @@
 """The extension draws cards in a real JupyterLab, in a notebook that nobody trusts."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import find_browser
 import nbformat
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -68,7 +68,7 @@ def wait_for(url):
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=os.environ.get("NBTOOLS_BROWSER") or None, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=find_browser.installed(), args=FLAGS)
         yield chromium
         chromium.close()
 
