@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from nbtools.workspace.descendants import Descendants, new_mark
 
@@ -57,13 +57,15 @@ async def run(
     env: Mapping[str, str],
     receive: Callable[[bytes], None],
     limits: Limits,
+    errors: BinaryIO | None = None,
 ) -> Ended:
     """Runs ``argv`` and hands its output to ``receive`` in chunks as they come, in the running event loop (of any thread).
 
+    Errors are part of the output unless there is a file for them.
     Raises ``OSError`` when it cannot be started.  Cancelled, it ends the program first; cancelled again, it does not wait for it to go
     in peace.
     """
-    job = _start(argv, cwd, env, receive)
+    job = _start(argv, cwd, env, receive, errors)
     try:
         stopped = await job.exited(limits)
         background = await job.ended(limits)
@@ -75,14 +77,20 @@ async def run(
         job.close()
 
 
-def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], receive: Callable[[bytes], None]) -> _Job:
+def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], receive: Callable[[bytes], None], errors: BinaryIO | None) -> _Job:
     mark = new_mark()
     out, into = os.pipe()
     try:
         _widen(out)
         os.set_blocking(out, False)
         process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=into, stderr=into, cwd=cwd, env={**env, mark: "1"}, start_new_session=True
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=into,
+            stderr=into if errors is None else errors,
+            cwd=cwd,
+            env={**env, mark: "1"},
+            start_new_session=True,
         )
     except BaseException:
         os.close(out)
@@ -164,7 +172,7 @@ class _Job:
     def report(self, stopped: Literal["", "time", "silence"], background: tuple[str, ...]) -> Ended:
         while self._read():
             pass
-        code = self.process.poll()
+        code = self._reaped()
         number = signal.SIGKILL if code is None else -code  # None: it hangs in the kernel and goes as soon as that lets it
         name = _signal_name(number) if number > 0 else ""
         return Ended(None if name else code, name, self.loop.time() - self.started, stopped, () if stopped else background)
@@ -174,9 +182,15 @@ class _Job:
         for _ in range(0 if self.clean else 50):
             if not self.descendants.send(signal.SIGKILL):
                 break
-        self.process.poll()
+        self._reaped()
         self.watch()
         self._stop_reading()
+
+    def _reaped(self) -> int | None:
+        """The exit code; a program of several threads may need a moment after its first one has gone."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.process.wait(timeout=1)
+        return None
 
     def _read(self) -> bool:
         """Whether there was something to read."""

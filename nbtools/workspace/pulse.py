@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 
 class Pulse:
-    """Calls ``beat`` soon after each ``touch``: at once when the last time is ``interval`` seconds ago, else when it is, once for all
-    touches in between.  Belongs to the running event loop; ``stop`` when there is nothing more to tell.
+    """Calls ``beat`` soon after each ``touch``: at once when the last time was ``interval`` seconds ago, else then, once for all
+    touches in between; not before ``first`` seconds have gone.  Belongs to the running event loop; ``stop`` when there is nothing more to tell.
     """
 
-    def __init__(self, beat: Callable[[], None], interval: float = 0.1) -> None:
+    def __init__(self, beat: Callable[[], None], interval: float = 0.1, *, first: float = 0.0) -> None:
         self._beat = beat
         self._interval = interval
         self._loop = asyncio.get_running_loop()
-        self._next = 0.0
+        self._next = self._loop.time() + first
         self._timer: asyncio.TimerHandle | None = None
 
     def touch(self) -> None:

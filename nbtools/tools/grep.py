@@ -1,0 +1,253 @@
+"""Lines that match a pattern, in all files of a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.result import Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
+from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.workspace import globs, search
+from nbtools.workspace.nearby import not_found
+from nbtools.workspace.paths import shown
+from nbtools.workspace.pulse import Pulse
+from nbtools.workspace.workspace import Workspace
+
+_QUIET = 0.3
+"""Seconds that a search may take before it shows what it has."""
+_BETWEEN = 0.25
+_DEEPEST = 1_000_000
+
+
+class GrepParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    pattern: str
+    """A regular expression as ripgrep reads it."""
+    path: str = "."
+    """The folder or file to search."""
+    glob: Annotated[str | None, Field(json_schema_extra={"flag": "g"})] = None
+    """Only files whose name fits, like `*.py`, or whose path does, like `src/**/*.{ts,tsx}`."""
+    type: Annotated[str | None, Field(json_schema_extra={"flag": "t"})] = None
+    """Only files of this kind, like `py`, `js` or `md`."""
+    mode: Literal["lines", "files", "count"] = "lines"
+    """What to give: the matching lines, the files that have one, or how many each file has."""
+    ignore_case: Annotated[bool, Field(json_schema_extra={"flag": "i"})] = False
+    """Whether small and capital letters are the same."""
+    fixed: Annotated[bool, Field(json_schema_extra={"flag": "F"})] = False
+    """Whether the pattern is plain text."""
+    word: Annotated[bool, Field(json_schema_extra={"flag": "w"})] = False
+    """Whether only whole words match."""
+    context: Annotated[int, Field(ge=0, le=100, json_schema_extra={"flag": "C"})] = 0
+    """How many lines to show before and after each matching line."""
+    hidden: bool = False
+    """Whether to search files and folders whose name begins with a dot, too."""
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 100
+    """How many matching lines (or files) to show at most."""
+    offset: Annotated[int, Field(ge=0, le=_DEEPEST)] = 0
+    """How many to skip: the `limit` of the page before, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrepData:
+    """``counts``: every file with a match and its matching lines (one each with ``mode="files"``), by path; ``matches``: the page shown."""
+
+    matches: tuple[Match, ...]
+    counts: Mapping[str, int]
+    total: int
+
+
+class GrepTool(BaseDeclarativeTool[GrepParams]):
+    """The order is always by path and line, so pages never overlap; totals are of the whole search, whatever is shown."""
+
+    name = "grep"
+    description = "Finds lines that match a regular expression in the files of a folder; files that git ignores are left out."
+    kind = Kind.SEARCH
+    can_update_output = True
+    parameters = GrepParams
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+    def validate_tool_param_values(self, params: GrepParams) -> str | None:
+        if not params.pattern:
+            return "pattern is empty. Give the text or regular expression to look for; glob lists files by name."
+        for name in ("pattern", "glob", "type"):
+            if "\0" in (getattr(params, name) or ""):
+                return f"{name} has a NUL character in it."
+        return _wrong_glob(params.glob)
+
+    def create_invocation(self, params: GrepParams) -> GrepInvocation:
+        return GrepInvocation(self, params)
+
+
+class GrepInvocation(BaseToolInvocation[GrepParams]):
+    __slots__ = ("path", "query", "tool")
+
+    def __init__(self, tool: GrepTool, params: GrepParams) -> None:
+        super().__init__(params)
+        self.tool = tool
+        self.path = tool.workspace.resolve(params.path)
+        self.query = search.Query(params.pattern, params.ignore_case, params.fixed, params.word, params.glob, params.type, params.hidden)
+
+    def get_description(self) -> str:
+        start = self.tool.workspace.relative(self.path)
+        return shown(self.params.pattern) + ("" if start == "." else f" in {shown(start)}")
+
+    def tool_locations(self) -> tuple[ToolLocation, ...]:
+        return (ToolLocation(str(self.path)),)
+
+    def target(self) -> PathTarget:
+        return PathTarget(self.tool.workspace.spellings(self.params.path))
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        self.path = self.tool.workspace.resolve(self.params.path)
+        if not self.path.is_dir() and not self.path.is_file():
+            failure = not_found(self.tool.workspace, self.params.path, "file or folder")
+            raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, failure.message)
+        counted = await self._counted(update_output)
+        if self.params.mode == "lines":
+            return self._lines(counted, await self._page(counted.counts))
+        return self._files(counted)
+
+    async def _counted(self, update_output: UpdateOutput | None) -> search.Counted:
+        preview = _Preview(self, update_output)
+        start = self.tool.workspace.relative(self.path)
+        try:
+            return await search.count(self._root, start, self.query, names_only=self.params.mode == "files", progress=preview.progress)
+        finally:
+            await preview.end()
+
+    @property
+    def _root(self) -> Path:
+        return self.tool.workspace.root
+
+    async def _page(self, counts: Mapping[str, int]) -> list[Match]:
+        wanted = list(_wanted(counts, self.params.offset, self.params.limit))
+        return await search.lines(self._root, self.query, wanted, self.params.context)
+
+    async def so_far(self, counts: dict[str, int]) -> ToolResultDisplay:
+        """What a search that goes on has found: the first page of it."""
+        known = dict(sorted(counts.items()))
+        total = sum(known.values())
+        if self.params.mode == "lines":
+            return Matches(tuple(await self._page(known)), total, len(known), "still searching")
+        return Listing(tuple(map(Entry, _slice(known, self.params.offset, self.params.limit))), len(known), "still searching")
+
+    def _lines(self, counted: search.Counted, page: list[Match]) -> ToolResult:
+        total, count = sum(counted.counts.values()), len(counted.counts)
+        taken = sum(not match.context for match in page)
+        more = _more(taken, total, f"matching lines in {_files(count)}", self.params, counted.unreadable)
+        text = "\n\n".join(_group(path, found) for path, found in groupby(page, key=lambda match: match.path))
+        summary = f"{total:,} match{'' if total == 1 else 'es'} in {_files(count)}" if total else "No matches"
+        return ToolResult(
+            _with_more(text, summary, more),
+            Matches(tuple(page), total, count, more),
+            summary=summary,
+            data=GrepData(tuple(page), counted.counts, total),
+        )
+
+    def _files(self, counted: search.Counted) -> ToolResult:
+        counting = self.params.mode == "count"
+        total, count = sum(counted.counts.values()), len(counted.counts)
+        page = _slice(counted.counts, self.params.offset, self.params.limit)
+        more = _more(len(page), count, "files", self.params, counted.unreadable)
+        text = "\n".join(f"{path}: {counted.counts[path]:,}" if counting else path for path in page)
+        summary = "No matches" if not count else f"{total:,} in {_files(count)}" if counting else _files(count)
+        display: ToolResultDisplay = Listing(tuple(map(Entry, page)), count, more)
+        if counting:
+            display = _with_more(text, summary, more)
+        return ToolResult(_with_more(text, summary, more), display, summary=summary, data=GrepData((), counted.counts, total))
+
+
+class _Preview:
+    """Shows, while a search goes on, what it has found: after a while, then some four times a second."""
+
+    def __init__(self, invocation: GrepInvocation, update_output: UpdateOutput | None) -> None:
+        self._invocation = invocation
+        self._update = update_output
+        self._loop = asyncio.get_running_loop()
+        self._pulse = Pulse(self._beat, _BETWEEN, first=_QUIET)
+        self._counts: dict[str, int] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def progress(self, counts: dict[str, int]) -> None:
+        self._counts = counts
+        if self._update is not None:
+            self._pulse.touch()
+
+    def _beat(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = self._loop.create_task(self._show())
+
+    async def _show(self) -> None:
+        with contextlib.suppress(ToolFailure):  # the search itself meets the same and tells it
+            display = await self._invocation.so_far(self._counts)
+            if self._update is not None:
+                self._update(display)
+
+    async def end(self) -> None:
+        self._pulse.stop()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+
+def _wrong_glob(glob: str | None) -> str | None:
+    try:
+        globs.compile_glob(glob or "*")
+    except ValueError as error:
+        return f"glob: {error} (given {glob!r})."
+    return None
+
+
+def _wanted(counts: Mapping[str, int], offset: int, limit: int) -> Iterator[tuple[str, int, int]]:
+    """Of which files the page has lines: path, lines to skip, lines to take."""
+    for path, count in counts.items():
+        if limit <= 0:
+            return
+        if offset < count:
+            take = min(count - offset, limit)
+            yield path, offset, take
+            limit -= take
+        offset = max(0, offset - count)
+
+
+def _slice(counts: Mapping[str, int], offset: int, limit: int) -> list[str]:
+    return list(counts)[offset : offset + limit]
+
+
+def _group(path: str, matches: Iterator[Match]) -> str:
+    return "\n".join([path, *(f"{match.line}{'-' if match.context else ':'} {match.text}" for match in matches)])
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'' if count == 1 else 's'}"
+
+
+def _more(shown_count: int, total: int, what: str, params: GrepParams, unreadable: tuple[str, ...]) -> str:
+    parts = []
+    if params.offset and not shown_count and total:
+        parts.append(f"there is nothing at offset {params.offset:,}: the search has {total:,} {what}")
+    elif shown_count < total:
+        first = params.offset + 1
+        left = total - params.offset - shown_count
+        go_on = f"; offset={params.offset + shown_count} shows the next, path, glob or type narrow it" if left > 0 else ""
+        parts.append(f"{first:,}–{params.offset + shown_count:,} of {total:,} {what}{go_on}")
+    if unreadable:
+        names = "; ".join(unreadable[:3]) + ("; …" if len(unreadable) > 3 else "")
+        parts.append(f"{_files(len(unreadable))} could not be read: {names}")
+    return ". ".join(parts)
+
+
+def _with_more(text: str, summary: str, more: str) -> str:
+    return "\n".join([text or summary, *([f"[{more}]"] if more else [])])

@@ -1,0 +1,137 @@
+"""Glob patterns of paths: ``*`` and ``?`` within a name, ``**`` over folders, ``[a-z]``, ``{one,two}``."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+
+_MOST = 1000
+_SPECIAL = re.compile(r"[*?\[{]")
+
+
+@functools.lru_cache(maxsize=256)
+def compile_glob(pattern: str, folder: str = ".") -> re.Pattern[str]:
+    """Matches whole paths (with ``/``) by a pattern relative to ``folder``.  Raises ``ValueError`` for a pattern that makes no sense.
+
+    A name may begin with a dot.  The time to match is at most linear in the length of a name: no pattern can stall it.
+    """
+    prefix = "" if folder == "." else re.escape(f"{folder}/")
+    return re.compile(f"{prefix}(?:{'|'.join(_path(variant) for variant in _variants(pattern))})", re.DOTALL)
+
+
+def literal_folder(pattern: str) -> str:
+    """The folders that the pattern begins with before anything special, ``.`` for none."""
+    names = pattern.split("/")
+    fixed: list[str] = []
+    for name in names[:-1]:
+        if _SPECIAL.search(name) or name == "..":
+            break
+        fixed.append(name)
+    return "/".join(name for name in fixed if name not in ("", ".")) or "."
+
+
+def last_name(pattern: str) -> str:
+    """What the pattern says of a file's own name, ``*`` where that is anything or cannot be told."""
+    name = pattern.rpartition("/")[2]
+    whole = pattern.count("{") == pattern.count("}") == name.count("{") == name.count("}")
+    return name if whole and "**" not in name and name else "*"
+
+
+def names_hidden(pattern: str) -> bool:
+    """Whether a name in the pattern begins with a dot of its own."""
+    return any(re.match(r"\.[^./]", name) for variant in _variants(pattern) for name in variant.split("/"))
+
+
+def _variants(pattern: str) -> list[str]:
+    """The pattern once for each choice in its braces."""
+    done: list[str] = []
+    todo = [pattern]
+    while todo:
+        variant = todo.pop()
+        start, end = _braces(variant)
+        if end < 0:
+            done.append(variant)
+        else:
+            todo.extend(variant[:start] + choice + variant[end + 1 :] for choice in reversed(list(_choices(variant[start + 1 : end]))))
+        if len(done) + len(todo) > _MOST:
+            raise ValueError(f"its braces make more than {_MOST:,} patterns")
+    return done
+
+
+def _braces(text: str) -> tuple[int, int]:
+    """Where the first outermost braces are; -1 without."""
+    depth = start = 0
+    for position, letter in enumerate(text):
+        if letter == "{":
+            start = position if depth == 0 else start
+            depth += 1
+        elif letter == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                return start, position
+    if depth:
+        raise ValueError("a { is not closed")
+    return 0, -1
+
+
+def _choices(inside: str) -> Iterator[str]:
+    depth = start = 0
+    for position, letter in enumerate(inside):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            yield inside[start:position]
+            start = position + 1
+    yield inside[start:]
+
+
+def _path(pattern: str) -> str:
+    names = [name for name in pattern.split("/") if name not in ("", ".")]
+    parts: list[str] = []
+    for position, name in enumerate(names):
+        last = position == len(names) - 1
+        if name == "**":
+            if not last and names[position + 1] == "**":
+                continue
+            parts.append(".+" if last else "(?:[^/]+/)*")
+        else:
+            parts.append(_name(name) + ("" if last else "/"))
+    return "".join(parts)
+
+
+def _name(name: str) -> str:
+    """As in fnmatch, everything up to a star's next fixed part is atomic: it need never be tried again."""
+    pieces = [_fixed(piece) for piece in re.split(r"\*+", name)] if "[" not in name else _with_classes(name)
+    first, *rest = pieces
+    if not rest:
+        return first
+    *middle, last = rest
+    return first + "".join(f"(?>[^/]*?{piece})" for piece in middle) + "[^/]*" + last
+
+
+def _with_classes(name: str) -> list[str]:
+    """Like a split at stars, with those in brackets left alone."""
+    pieces = [""]
+    position = 0
+    while position < len(name):
+        end = name.find("]", position + 2) if name[position] == "[" else -1
+        if end > 0:
+            pieces[-1] += _class(name[position + 1 : end])
+            position = end + 1
+        elif name[position] == "*":
+            pieces.append("")
+            position += 1
+        else:
+            pieces[-1] += _fixed(name[position])
+            position += 1
+    return pieces
+
+
+def _class(inside: str) -> str:
+    negated = inside[0] in "!^"
+    letters = re.sub(r"([\\\[\]&~|^])", r"\\\1", inside[1:] if negated else inside)
+    return f"(?!/)[{'^' if negated else ''}{letters}]"
+
+
+def _fixed(text: str) -> str:
+    return "".join("[^/]" if letter == "?" else re.escape(letter) for letter in text)
