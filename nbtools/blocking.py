@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from nbtools.core.call import FinishedCall, LiveCall
 from nbtools.core.decision import Decision
+from nbtools.core.errors import SessionError
 from nbtools.core.result import ToolResult
 from nbtools.core.schema import Json, Provider
 from nbtools.core.toolset import ToolRegistry
@@ -34,11 +35,18 @@ class BlockingSession:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Runs a coroutine in the session's loop; cancelling the future cancels it there."""
+        """Runs a coroutine in the session's loop; cancelling the future cancels it there.  Raises ``SessionError`` once closed."""
+        self._must_be_open(work)
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _must_be_open(self, work: Coroutine[Any, Any, object]) -> None:
+        if self._loop.is_closed():
+            work.close()
+            raise SessionError("This session is closed; open a new one.")
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Waits for a coroutine in the session's loop.  An interrupt cancels it, waits for its end and propagates."""
+        self._must_be_open(work)
         ended = threading.Event()
         future = self.submit(_telling(work, ended))
         try:

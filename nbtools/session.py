@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nbtools.blocking import BlockingSession
-from nbtools.core.call import FinishedCall, LiveCall, Observer, ToolCallRequest
+from nbtools.core.call import CallEvent, CancelledCall, ErroredCall, FinishedCall, LiveCall, Observer, SuccessfulCall, ToolCallRequest
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import SessionError, ToolFailure
@@ -29,6 +29,7 @@ from nbtools.tools import builtin_tools
 from nbtools.workspace.workspace import Workspace
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
+_FINISHED = (SuccessfulCall, ErroredCall, CancelledCall)
 
 
 class Session:
@@ -55,10 +56,10 @@ class Session:
         self._policy = policy or Policy()
         self._grants: list[str] = []
         self._ids = (f"{prefix}-{n}" for prefix in [secrets.token_hex(3)] for n in itertools.count(1))
-        self._history: deque[FinishedCall] = deque(maxlen=10_000)
+        self._history = History()
         self._closed = False
         self._scheduler = ToolScheduler(self.tools, Judge(self._policy), self, time.time)
-        for observer in observers:
+        for observer in (self._history, *observers):
             self.observe(observer)
 
     # --- calls
@@ -77,7 +78,6 @@ class Session:
         except ToolFailure as failure:
             return failed(failure.error)
         finished = await self._scheduler.run(ToolCallRequest(id or next(self._ids), canonical, read, name))
-        self._history.append(finished)
         return self.dialect.say(name, finished.result)
 
     async def call_many(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
@@ -151,7 +151,7 @@ class Session:
     @property
     def history(self) -> tuple[FinishedCall, ...]:
         """The finished calls, oldest first; the last 10,000 are kept."""
-        return tuple(self._history)
+        return tuple(self._history.calls)
 
     @property
     def active(self) -> tuple[LiveCall, ...]:
@@ -178,6 +178,17 @@ class Session:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
+
+
+class History:
+    """Remembers how calls ended."""
+
+    def __init__(self) -> None:
+        self.calls: deque[FinishedCall] = deque(maxlen=10_000)
+
+    def notice(self, event: CallEvent) -> None:
+        if isinstance(event, _FINISHED):
+            self.calls.append(event)
 
 
 async def _side_by_side(calls: Sequence[Any]) -> list[ToolResult]:

@@ -109,7 +109,7 @@ def test_the_blocking_twin_works_in_any_thread(tmp_path: Path) -> None:
         assert len(session.history) == 8
         assert session.call_many([("ls", {}), ("ls", {})])[1].ok
     assert "nbtools" not in {thread.name for thread in threading.enumerate()}
-    with pytest.raises(RuntimeError):
+    with pytest.raises(SessionError, match="closed"):
         session.call("ls")
 
 
