@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import greenback
 
-from nbtools.notebook.places import CapturedScreen, Errand, KernelScreen, Loop, Place, Screen, TerminalScreen, Way
+from nbtools.notebook.places import CapturedScreen, Errand, KernelScreen, Loop, Place, Screen, TerminalScreen, Way, is_live_terminal
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -42,11 +42,12 @@ class Terminal:
         self._shell: Any = shell
         self._screen = TerminalScreen()
 
-    def place(self, errands: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:  # noqa: ARG002
+    def place(self, errands: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:
         """The place of a call made here and now; ``turning`` says that the main loop goes on while the call is waited for."""
         way = self.preference or Way.PROMPT
         usable = Way.PROMPT if way is not Way.NOBODY and errands else Way.NOBODY
-        return Place(self._screen, uuid.uuid4().hex, False, usable, contextvars.copy_context(), None, errands, early, silent)
+        waited_for = errands is not None and not early and is_live_terminal()
+        return Place(self._screen, uuid.uuid4().hex, waited_for, usable, contextvars.copy_context(), None, errands, early, silent)
 
     def prompts_first(self) -> bool:
         """Whether a question can only be asked in the thread that makes the call."""
@@ -93,12 +94,12 @@ class Kernel:
         """Whether a question can only be asked in the thread that makes the call."""
         return self._wanted() is Way.PROMPT
 
-    def read_line(self, prompt: str, text: str = "") -> str:  # noqa: ARG002
+    def read_line(self, prompt: str, text: str = "") -> str:
         """A line typed by the person; a kernel cannot put ``text`` there.  Raises ``EOFError`` when the input is closed."""
         line: str = self._kernel.raw_input(prompt)
         return line
 
-    def edit(self, text: str) -> str | None:  # noqa: ARG002
+    def edit(self, text: str) -> str | None:
         """None: a kernel opens no editor."""
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,9 @@ from nbtools.notebook.wire import Card
 
 Bundle: TypeAlias = Mapping[str, Any]
 """MIME types to their content; ``text/plain`` is always among them."""
+
+STATUS = "text/x-status"
+"""A line that the next one replaces, in a terminal."""
 
 Errand: TypeAlias = Callable[[], None]
 """Something to be done in the thread that waits for a call."""
@@ -67,17 +71,37 @@ class Place:
 
 
 class TerminalScreen:
-    """Prints the plain text; a terminal cannot take back what it has shown."""
+    """Prints the plain text.  A terminal cannot take back what it has shown, except its last line: there a running call counts on."""
 
     updates = False
 
-    def draw(self, card: Card) -> Bundle:
-        colour = sys.stdout.isatty()
-        return {"text/plain": card_text(card, colour=colour, width=min(120, shutil.get_terminal_size((100, 24)).columns))}
+    def __init__(self) -> None:
+        self._status = ""
 
-    def show(self, bundle: Bundle, display_id: str, update: bool) -> None:  # noqa: ARG002 - as the protocol says
-        sys.stdout.write(f"{bundle['text/plain']}\n")
+    def draw(self, card: Card) -> Bundle:
+        width = min(120, shutil.get_terminal_size((100, 24)).columns)
+        if card.state in _PASSING:
+            return {STATUS: card_text(card.model_copy(update={"blocks": ()}), width=width - 1).split("\n", 1)[0]}
+        return {"text/plain": card_text(card, colour=is_colourful(), width=width)}
+
+    def show(self, bundle: Bundle, display_id: str, update: bool) -> None:
+        cleared = "\r\x1b[K" if self._status else ""
+        self._status = bundle.get(STATUS, "")
+        sys.stdout.write(cleared + (self._status or f"{bundle['text/plain']}\n"))
         sys.stdout.flush()
+
+
+_PASSING = {"validating", "scheduled", "executing"}
+
+
+def is_live_terminal() -> bool:
+    """Whether standard output is a terminal that can erase a line."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def is_colourful() -> bool:
+    """Whether the terminal shows colours and nobody has asked for none (https://no-color.org)."""
+    return is_live_terminal() and not os.environ.get("NO_COLOR")
 
 
 class CapturedScreen:

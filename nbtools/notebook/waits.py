@@ -32,7 +32,7 @@ _INTERRUPTED = "The call was interrupted and has ended."
 def interruption() -> KeyboardInterrupt:
     """An interrupt that IPython shows as one line: the way through our frames says nothing to the person who pressed stop."""
     error = KeyboardInterrupt(_INTERRUPTED)
-    error._render_traceback_ = lambda: [f"KeyboardInterrupt: {_INTERRUPTED}"]  # type: ignore[attr-defined]  # noqa: SLF001 - IPython's hook
+    error._render_traceback_ = lambda: [f"KeyboardInterrupt: {_INTERRUPTED}"]  # type: ignore[attr-defined]
     return error
 
 

@@ -67,7 +67,14 @@ class Lab:
 
     def start(self, code: str, *, stdin: bool = True, cell_id: str | None = "") -> Cell:
         """Sends a cell, as a notebook does; with ``cell_id`` None as a console does."""
-        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": stdin, "stop_on_error": True}
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": stdin,
+            "stop_on_error": True,
+        }
         metadata = {} if cell_id is None else {"cellId": cell_id or uuid.uuid4().hex}
         message = self.client.session.msg("execute_request", content, metadata=metadata)
         cell = self.cells[message["header"]["msg_id"]] = Cell(message["header"]["msg_id"])

@@ -16,7 +16,12 @@ def children(lab):
 
 @pytest.mark.parametrize(
     "code",
-    [f"%tool shell {LONG}", f"tools.shell({LONG!r})", f"await tools.shell.start({LONG!r})", f"import asyncio\nawait asyncio.sleep(0)\ntools.shell({LONG!r})"],
+    [
+        f"%tool shell {LONG}",
+        f"tools.shell({LONG!r})",
+        f"await tools.shell.start({LONG!r})",
+        f"import asyncio\nawait asyncio.sleep(0)\ntools.shell({LONG!r})",
+    ],
 )
 def test_an_interrupt_ends_a_running_call_and_its_processes(lab, code):
     lab.run("%tools allow shell")

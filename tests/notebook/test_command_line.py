@@ -47,7 +47,10 @@ COUNT = grammar_from("count", {"properties": {"n": {"type": "integer"}, "names":
     [
         ("TODO", {"pattern": "TODO"}),
         ("TODO src", {"pattern": "TODO", "path": "src"}),
-        ('grep -i TODO src --glob "*.py" --limit 5'[5:], {"pattern": "TODO", "path": "src", "glob": "*.py", "ignore_case": True, "limit": 5}),
+        (
+            'grep -i TODO src --glob "*.py" --limit 5'[5:],
+            {"pattern": "TODO", "path": "src", "glob": "*.py", "ignore_case": True, "limit": 5},
+        ),
         ("--glob=*.py TODO", {"pattern": "TODO", "glob": "*.py"}),
         ("TODO --no-hidden", {"pattern": "TODO", "hidden": False}),
         ("TODO --ignore_case", {"pattern": "TODO", "ignore_case": True}),
@@ -141,7 +144,9 @@ def test_a_list_takes_the_remaining_words():
     assert parse(COUNT, "3 a b") == {"n": 3, "names": ["a", "b"]}
 
 
-texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(["-v", "--", "null", "[1]", "a b", "\\", "it's \"x\""])
+texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
+    ["-v", "--", "null", "[1]", "a b", "\\", 'it\'s "x"']
+)
 json_values = st.recursive(st.none() | st.booleans() | st.integers() | texts, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
 arguments = st.fixed_dictionaries(
     {"pattern": texts},

@@ -1,0 +1,53 @@
+"""What Tab offers, as a frontend asks for it."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def offered(lab, code):
+    message_id = lab.client.complete(code, len(code))
+    reply = lab.client.get_shell_msg(timeout=20)
+    while reply["parent_header"]["msg_id"] != message_id:
+        reply = lab.client.get_shell_msg(timeout=20)
+    content = reply["content"]
+    return [code[: content["cursor_start"]] + match for match in content["matches"]]
+
+
+@pytest.mark.parametrize(
+    ("code", "completed"),
+    [
+        ("%tool gr", "%tool grep"),
+        ("%tool ", "%tool shell"),
+        ("%%tool wr", "%%tool write"),
+        ("r = %tool gr", "r = %tool grep"),
+        ("x = 1\n%tool gr", "x = 1\n%tool grep"),
+        ("%tool grep --gl", "%tool grep --glob"),
+        ("%tool read src/", "%tool read src/cart.py"),
+        ("%tool read sr", "%tool read src/"),
+        ("%tool grep TODO --path no", "%tool grep TODO --path notes.txt"),
+        ("%tool shell cat no", "%tool shell cat notes.txt"),
+        ("%tools mo", "%tools mode"),
+        ("%tools mode pl", "%tools mode plan"),
+        ("%tools allow ed", "%tools allow edit"),
+        ("tools.gr", "tools.grep"),
+        ("tools.qu", "tools.quiet"),
+    ],
+)
+def test_tab_completes(lab, code, completed):
+    assert completed in offered(lab, code)
+
+
+def test_nothing_else_is_offered_on_our_lines(lab):
+    assert offered(lab, "%tool gre") == ["%tool grep"]
+
+
+def test_other_lines_are_left_alone(lab):
+    assert "%timeit" in offered(lab, "%timei")
+    assert offered(lab, "x = 'a'\nx.upp") == ["x = 'a'\nx.upper"]
+
+
+def test_hidden_files_are_offered_to_a_dot(lab, project):
+    (project / ".hidden").write_text("x")
+    assert "%tool read .hidden" not in offered(lab, "%tool read ")
+    assert "%tool read .hidden" in offered(lab, "%tool read .h")
