@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import nearest
-from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Target
+from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, PathTarget, Target
 from nbtools.policy.modes import Mode, default_decision, plan_denial, without_asking
 from nbtools.policy.rules import Rule, obstacle, pieces, read_rule
 
@@ -46,9 +46,10 @@ class Judge:
     def decide(self, tool: AnyToolBuilder, invocation: AnyToolInvocation) -> Decision:
         """The decision on one call, with the rule and the reason."""
         rules = self._concerning.get(tool.name) or self._rules_on(tool)
-        if rules.none:
-            return rules.default
-        decision = self._by_rules(rules, invocation.target()) or rules.default
+        return rules.settled or self._weighed(rules, tool, invocation.target())
+
+    def _weighed(self, rules: Concerning, tool: AnyToolBuilder, target: Target) -> Decision:
+        decision = _by_rules(rules, target) or rules.default
         if self.mode is Mode.PLAN and decision.action is Action.ALLOW and not tool.kind.changes_nothing:
             return plan_denial(tool)
         return without_asking(self.mode, decision)
@@ -60,33 +61,33 @@ class Judge:
             deny=tuple(rule for rule in self._deny if rule.concerns(tool.name)),
             default=without_asking(self.mode, default_decision(self.mode, tool)),
         )
+        if not any(rule.spec for rule in (*concerning.deny, *concerning.ask, *concerning.allow)):
+            concerning = replace(concerning, settled=self._weighed(concerning, tool, PathTarget(())))
         self._concerning[tool.name] = concerning
         return concerning
-
-    def _by_rules(self, rules: Concerning, target: Target) -> Decision | None:
-        parts = pieces(target)
-        for action, listed in ((Action.DENY, rules.deny), (Action.ASK, rules.ask)):
-            for rule in listed:
-                if not rule.spec or any(rule.covers(part) for part in parts):
-                    return Decision(action, f"the rule {rule} {_VERBS[action]} it", str(rule))
-        return _allowed(rules.allow, target)
 
 
 @dataclass(frozen=True, slots=True)
 class Concerning:
-    """The rules that speak of one tool, and what holds when none of them does."""
+    """The rules that speak of one tool, and what holds when none of them does; ``settled`` where all calls are decided alike."""
 
     allow: tuple[Rule, ...]
     ask: tuple[Rule, ...]
     deny: tuple[Rule, ...]
     default: Decision
-
-    @property
-    def none(self) -> bool:
-        return not (self.allow or self.ask or self.deny)
+    settled: Decision | None = None
 
 
 _VERBS = {Action.DENY: "denies", Action.ASK: "asks for"}
+
+
+def _by_rules(rules: Concerning, target: Target) -> Decision | None:
+    parts = pieces(target)
+    for action, listed in ((Action.DENY, rules.deny), (Action.ASK, rules.ask)):
+        for rule in listed:
+            if not rule.spec or any(rule.covers(part) for part in parts):
+                return Decision(action, f"the rule {rule} {_VERBS[action]} it", str(rule))
+    return _allowed(rules.allow, target)
 
 
 def _allowed(rules: tuple[Rule, ...], target: Target) -> Decision | None:
