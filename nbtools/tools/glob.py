@@ -98,7 +98,7 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         self.path = self.tool.workspace.resolve(self.params.path)
         self._demand_folder()
         root = self.tool.workspace.root
-        found = await search.files(root, self.tool.workspace.relative(self.path), self.params.pattern, lambda _: None)
+        found = await search.files(root, self.tool.workspace.relative(self.path), self.params.pattern)
         count = self.params.offset + self.params.limit
         newest = await asyncio.to_thread(_newest, root, found, count) if len(found) > _MANY else _newest(root, found, count)
         return self._result(newest[self.params.offset :], len(found))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,6 +26,7 @@ from nbtools.workspace.workspace import Workspace
 _QUIET = 0.3
 """Seconds that a search may take before it shows what it has."""
 _BETWEEN = 0.25
+_SEARCHING = "still searching"
 _DEEPEST = 1_000_000
 
 
@@ -135,13 +137,18 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         wanted = list(_wanted(counts, self.params.offset, self.params.limit))
         return await search.lines(self._root, self.query, wanted, self.params.context)
 
-    async def so_far(self, counts: dict[str, int]) -> ToolResultDisplay:
-        """What a search that goes on has found: the first page of it."""
-        known = dict(sorted(counts.items()))
-        total = sum(known.values())
-        if self.params.mode == "lines":
-            return Matches(tuple(await self._page(known)), total, len(known), "still searching")
-        return Listing(tuple(map(Entry, _slice(known, self.params.offset, self.params.limit))), len(known), "still searching")
+    async def so_far(self, counts: dict[str, int], before: ToolResultDisplay | None) -> ToolResultDisplay:
+        """What a search that goes on has found: true totals, and lines until the page is full once."""
+        last = self.params.offset + self.params.limit
+        if self.params.mode != "lines":
+            first = heapq.nsmallest(last, counts)[self.params.offset :]
+            return Listing(tuple(map(Entry, first)), len(counts), _SEARCHING)
+        total = sum(counts.values())
+        if isinstance(before, Matches) and before.total - self.params.offset >= self.params.limit:
+            return replace(before, total=total, files=len(counts))
+        first = heapq.nsmallest(last, counts)
+        page = await self._page({path: counts[path] for path in first})
+        return Matches(tuple(page), total, len(counts), _SEARCHING)
 
     def _lines(self, counted: search.Counted, page: list[Match]) -> ToolResult:
         total, count = sum(counted.counts.values()), len(counted.counts)
@@ -178,6 +185,7 @@ class _Preview:
         self._loop = asyncio.get_running_loop()
         self._pulse = Pulse(self._beat, _BETWEEN, first=_QUIET)
         self._counts: dict[str, int] = {}
+        self._shown: ToolResultDisplay | None = None
         self._task: asyncio.Task[None] | None = None
 
     def progress(self, counts: dict[str, int]) -> None:
@@ -191,9 +199,9 @@ class _Preview:
 
     async def _show(self) -> None:
         with contextlib.suppress(ToolFailure):  # the search itself meets the same and tells it
-            display = await self._invocation.so_far(self._counts)
+            self._shown = await self._invocation.so_far(self._counts, self._shown)
             if self._update is not None:
-                self._update(display)
+                self._update(self._shown)
 
     async def end(self) -> None:
         self._pulse.stop()

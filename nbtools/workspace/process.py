@@ -26,6 +26,10 @@ IDLE = 0.2
 """Seconds without output after which what a finished program left running is taken for background work."""
 _CHUNK = 1 << 18
 _PIPE = 1 << 20
+_MOST_CHUNKS = 64
+_LITTLE = 1 << 16
+_PAUSE = 0.004
+"""Seconds for which reading rests after a little output: many small writes are then one read, and the pipe holds more than comes in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,8 @@ class _Job:
         self.started = self.heard = self.loop.time()
         self.exit: asyncio.Future[None] = self.loop.create_future()
         self.silent: asyncio.Future[None] = self.loop.create_future()
-        self.loop.add_reader(pipe, self._read)
+        self.pause: asyncio.TimerHandle | None = None
+        self.loop.add_reader(pipe, self._readable)
         self.clean = False
         self.watch = _watch_exit(self.loop, process, self.exit)
 
@@ -136,6 +141,7 @@ class _Job:
 
     async def ended(self, limits: Limits) -> tuple[str, ...]:
         """Waits for the output of what the program left in the background to pause, then ends it; its names."""
+        self._read_all()
         settled = self.loop.time()
         while not self.silent.done():
             left = min(max(settled, self.heard) + IDLE, self.started + limits.seconds) - self.loop.time()
@@ -170,8 +176,7 @@ class _Job:
         return self.clean
 
     def report(self, stopped: Literal["", "time", "silence"], background: tuple[str, ...]) -> Ended:
-        while self._read():
-            pass
+        self._read_all()
         code = self._reaped()
         number = signal.SIGKILL if code is None else -code  # None: it hangs in the kernel and goes as soon as that lets it
         name = _signal_name(number) if number > 0 else ""
@@ -192,20 +197,45 @@ class _Job:
             return self.process.wait(timeout=1)
         return None
 
-    def _read(self) -> bool:
-        """Whether there was something to read."""
-        try:
-            chunk = os.read(self.pipe, _CHUNK) if self.pipe >= 0 else None
-        except BlockingIOError:
+    def _readable(self) -> None:
+        if self._rests():
+            self.loop.remove_reader(self.pipe)
+
+    def _rests(self) -> bool:
+        """Reads once, and rests if that was little."""
+        if not 0 < self._read() < _LITTLE:
             return False
-        if not chunk:
-            self._stop_reading()
-            return False
-        self.heard = self.loop.time()
-        self.receive(chunk)
+        self.pause = self.loop.call_later(_PAUSE, self._go_on)
         return True
 
+    def _go_on(self) -> None:
+        self.pause = None
+        if not self._rests() and self.pipe >= 0:
+            self.loop.add_reader(self.pipe, self._readable)
+
+    def _read_all(self) -> None:
+        """What is in the pipe now; of what is still being written, no more than a little."""
+        for _ in range(_MOST_CHUNKS):
+            if not self._read():
+                return
+
+    def _read(self) -> int:
+        """How many bytes there were to read, at most a chunk."""
+        try:
+            chunk = os.read(self.pipe, _CHUNK) if self.pipe >= 0 else b""
+        except BlockingIOError:
+            return 0
+        if chunk:
+            self.heard = self.loop.time()
+            self.receive(chunk)
+        else:
+            self._stop_reading()
+        return len(chunk)
+
     def _stop_reading(self) -> None:
+        if self.pause is not None:
+            self.pause.cancel()
+            self.pause = None
         if self.pipe >= 0:
             self.loop.remove_reader(self.pipe)
             os.close(self.pipe)

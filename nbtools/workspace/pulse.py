@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 class Pulse:
     """Calls ``beat`` soon after each ``touch``: at once when the last time was ``interval`` seconds ago, else then, once for all
-    touches in between; not before ``first`` seconds have gone.  Belongs to the running event loop; ``stop`` when there is nothing more to tell.
+    touches in between; not before ``first`` seconds have gone.
+
+    Belongs to the running event loop.  ``stop`` it when there is nothing more to tell.
     """
 
     def __init__(self, beat: Callable[[], None], interval: float = 0.1, *, first: float = 0.0) -> None:

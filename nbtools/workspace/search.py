@@ -57,8 +57,12 @@ async def count(root: Path, start: str, query: Query, *, names_only: bool, progr
 
     def receive(chunk: bytes) -> None:
         nonlocal rest
-        *records, rest = _records(rest + chunk, names_only)
-        counts.update((path, number) for path, number in map(_record, records) if keep(path))
+        data = rest + chunk
+        end = data.rfind(b"\0") + 1 if names_only else _counts_end(data)
+        rest = data[end:]
+        text = os.fsdecode(data[:end])
+        found = dict.fromkeys(_NAME.findall(text), 1) if names_only else dict(_COUNT.findall(text))
+        counts.update((path, int(number)) for path, number in found.items() if keep is None or keep(path))
         progress(counts)
 
     what = ["--files-with-matches"] if names_only else ["--count"]
@@ -82,7 +86,7 @@ async def lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]]
     return [match for path, skip, take in wanted for match in _page(found.get(path, []), skip, take, context)]
 
 
-async def files(root: Path, start: str, pattern: str, progress: Callable[[list[str]], None]) -> list[str]:
+async def files(root: Path, start: str, pattern: str) -> list[str]:
     """Paths of all files below ``start`` that are not ignored and fit ``pattern``, a glob relative to ``start``, in no order."""
     folder = _joined(start, globs.literal_folder(pattern))
     if not (root / folder).is_dir():
@@ -93,9 +97,10 @@ async def files(root: Path, start: str, pattern: str, progress: Callable[[list[s
 
     def receive(chunk: bytes) -> None:
         nonlocal rest
-        *paths, rest = (rest + chunk).split(b"\0")
-        found.extend(path for path in map(_path, paths) if fits.fullmatch(path))
-        progress(found)
+        data = rest + chunk
+        end = data.rfind(b"\0") + 1
+        rest = data[end:]
+        found.extend(path for path in _NAME.findall(os.fsdecode(data[:end])) if fits.fullmatch(path))
 
     narrowed = _narrowed(globs.last_name(pattern))
     await _rg(root, ["--files", "--null", *_hidden(globs.names_hidden(pattern)), *narrowed, "--", _below(folder)], receive)
@@ -137,17 +142,16 @@ def _page(matches: list[Match], skip: int, take: int, context: int) -> list[Matc
     return [match for match in matches if match.line in shown or (match.context and match.line in near)]
 
 
-def _records(data: bytes, names_only: bool) -> list[bytes]:
-    """Whole records and the rest: ``path NUL`` or ``path NUL count newline``."""
-    if names_only:
-        return data.split(b"\0")
-    whole = re.findall(rb"[^\0]+\0\d+\n", data)
-    return [*whole, data[sum(map(len, whole)) :]]
+_NAME = re.compile(r"(?:\./)?([^\0]+)\0")
+_COUNT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)\n")
 
 
-def _record(record: bytes) -> tuple[str, int]:
-    path, _, number = record.partition(b"\0")
-    return _path(path), int(number or 1)
+def _counts_end(data: bytes) -> int:
+    """Where the last whole ``path NUL count newline`` ends; a path may have newlines of its own."""
+    end = data.rfind(b"\n")
+    while end >= 0 and not data[data.rfind(b"\0", 0, end) + 1 : end].isdigit():
+        end = data.rfind(b"\n", 0, end)
+    return end + 1
 
 
 def _path(raw: bytes) -> str:
@@ -162,10 +166,10 @@ def _joined(start: str, folder: str) -> str:
     return folder if start == "." else start if folder == "." else f"{start}/{folder}"
 
 
-def _keeper(glob: str | None, start: str) -> Callable[[str], bool]:
-    """Whether a path fits the glob, as seen from the start or from the root."""
+def _keeper(glob: str | None, start: str) -> Callable[[str], bool] | None:
+    """Whether a path fits the glob, as seen from the start or from the root; None where all do."""
     if glob is None:
-        return lambda _: True
+        return None
     anywhere = glob if "/" in glob else f"**/{glob}"
     below, whole = globs.compile_glob(anywhere, start), globs.compile_glob(anywhere)
     return lambda path: bool(below.fullmatch(path) or whole.fullmatch(path))
