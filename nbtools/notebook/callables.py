@@ -76,8 +76,14 @@ class ToolFunction:
         self._silent = silent
         self._grammar = grammar_of(tool)
         self.__name__ = self.__qualname__ = tool.name
-        self.__doc__ = help_text(tool, bench.session)
-        self.__signature__ = signature_of(self._grammar)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return signature_of(self._grammar)
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return help_text(self._tool, self._bench.session)
 
     def __call__(self, *values: Any, **named: Any) -> ToolResult:
         """Waits for the result.  Raises ``ToolFailure`` when the call does not work, and ``TypeError`` for too many values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
@@ -80,7 +81,12 @@ class Grammar:
 
 
 def grammar_of(tool: AnyToolBuilder) -> Grammar:
-    """The grammar of a tool's line, from its schema."""
+    """The grammar of a tool's line, from its schema.  Kept, for making a schema takes a millisecond."""
+    return _grammar_of(tool)
+
+
+@lru_cache(maxsize=256)
+def _grammar_of(tool: Any) -> Grammar:
     schema = tool.schema.get("parameters") or {}
     return grammar_from(tool.name, schema)
 

@@ -91,8 +91,8 @@ class Lab:
         deadline = time.monotonic() + limit
         while not (found := condition()):
             if time.monotonic() > deadline:
-                shown = "\n---\n".join(cell.text for cell in self.cells.values())
-                raise AssertionError(f"This did not happen in {limit} s. Shown:\n{shown}\n{[c.reply for c in self.cells.values()][-1]}")
+                shown = "\n---\n".join(cell.text for cell in self.cells.values())[-3000:]
+                raise AssertionError(f"This did not happen in {limit} s. Shown at the end:\n{shown}")
             self._pump()
         return found
 
