@@ -82,7 +82,7 @@ class Grammar:
 
 def grammar_of(tool: AnyToolBuilder) -> Grammar:
     """The grammar of a tool's line, from its schema.  Kept, for making a schema takes a millisecond."""
-    return _grammar_of(tool)
+    return _grammar_of(tool)  # type: ignore[arg-type]  # tools are told apart by identity
 
 
 @lru_cache(maxsize=256)
