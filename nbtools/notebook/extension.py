@@ -17,6 +17,7 @@ from nbtools.notebook.magics import ToolMagics
 from nbtools.notebook.portal import Portal
 from nbtools.notebook.shown import Shown
 from nbtools.notebook.workbench import Workbench
+from nbtools.sources.functions import FunctionTool, on_new_tool
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -47,10 +48,15 @@ class Extension:
         self._shell.input_transformer_manager.token_transformers.insert(0, ToolLine)
         self._give_name()
         self._register_target()
+        self._stop_adopting = on_new_tool(self.bench.adopt)
+        for value in tuple(self._shell.user_ns.values()):
+            if type(value) is FunctionTool:
+                self.bench.adopt(value)
         atexit.register(self.bench.close)
 
     def close(self) -> None:
         atexit.unregister(self.bench.close)
+        self._stop_adopting()
         self._unregister_target()
         self._shell.drop_by_id({_NAME: self._tools})
         _discard(self._shell.input_transformer_manager.token_transformers, ToolLine)

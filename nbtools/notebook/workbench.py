@@ -15,6 +15,7 @@ from nbtools.notebook.places import Place
 from nbtools.notebook.prompt import Prompt
 from nbtools.policy.decide import Policy
 from nbtools.session import Session
+from nbtools.sources.functions import FunctionTool
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -25,6 +26,7 @@ class Workbench:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.frontend = frontend_of(shell)
+        self._own: dict[str, FunctionTool] = {}
         self.bridge = self._open(project_folder(Path.cwd()), Policy())
 
     @property
@@ -39,6 +41,11 @@ class Workbench:
     def root(self) -> str:
         """The workspace as seen from the notebook's folder."""
         return os.path.relpath(self.session.workspace.root)
+
+    def adopt(self, tool: FunctionTool) -> None:
+        """Adds a tool that the person has made; it stays when the workspace changes."""
+        self._own[tool.name] = tool
+        self.session.tools.register(tool)
 
     def move(self, folder: str) -> None:
         """Works on another folder.  Raises ``ToolFailure`` when it is none; then nothing has changed."""
@@ -55,6 +62,8 @@ class Workbench:
         cards = Cards(self._elsewhere, lambda: self.root)
         session.confirmer = NotebookConfirmer(cards, Prompt(self.frontend), lambda: self.root)
         session.observe(cards)
+        for tool in self._own.values():
+            session.tools.register(tool)
         return Bridge(session.sync(), cards, self.frontend)
 
     def _elsewhere(self) -> Place:

@@ -155,7 +155,7 @@ class Lab:
         cell = self.run(f"print(repr(({expression})))")
         assert cell.error == "", cell.text
         printed = "".join(output.get("text", "") for output in cell.outputs)
-        return ast.literal_eval(printed.strip())
+        return ast.literal_eval(printed.strip().splitlines()[-1])
 
     def close(self) -> None:
         self.client.stop_channels()
