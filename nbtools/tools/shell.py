@@ -25,7 +25,7 @@ from nbtools.workspace.workspace import Workspace
 class ShellParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    command: str
+    command: Annotated[str, Field(json_schema_extra={"body": True})]
     """The command line, as bash reads it. It gets no input: what it would read from the keyboard is at its end at once."""
     path: str = "."
     """The folder to run it in."""

@@ -17,7 +17,10 @@ def compile_glob(pattern: str, folder: str = ".") -> re.Pattern[str]:
     A name may begin with a dot.  The time to match is at most linear in the length of a name: no pattern can stall it.
     """
     prefix = "" if folder == "." else re.escape(f"{folder}/")
-    return re.compile(f"{prefix}(?:{'|'.join(_path(variant) for variant in _variants(pattern))})", re.DOTALL)
+    try:
+        return re.compile(f"{prefix}(?:{'|'.join(_path(variant) for variant in _variants(pattern))})", re.DOTALL)
+    except re.error:
+        raise ValueError("a range in [ ] goes backwards") from None
 
 
 def literal_folder(pattern: str) -> str:

@@ -55,3 +55,21 @@ async def test_a_pattern_that_no_program_takes(tmp_path: Path) -> None:
     with pytest.raises(ToolFailure) as caught:
         await search.count(tmp_path, ".", Query("a\0"), names_only=False, progress=ignore)
     assert caught.value.code == ErrorCode.INVALID_TOOL_PARAMS
+
+
+async def test_what_cannot_be_read_is_told_beside_the_rest(open_folder, as_nobody) -> None:
+    for name in ("a", "b", "c"):
+        (open_folder / name).write_text("hit\n")
+    (open_folder / "b").chmod(0)
+    with as_nobody():
+        counted = await search.count(open_folder, ".", Query("hit"), names_only=False, progress=ignore)
+    assert counted.counts == {"a": 1, "c": 1}
+    assert counted.unreadable == ("b: Permission denied (os error 13)",)
+
+
+async def test_nothing_readable_at_all_is_no_bad_pattern(open_folder, as_nobody) -> None:
+    (open_folder / "b").write_text("hit\n")
+    (open_folder / "b").chmod(0)
+    with as_nobody():
+        counted = await search.count(open_folder, ".", Query("hit"), names_only=False, progress=ignore)
+    assert (counted.counts, len(counted.unreadable)) == ({}, 1)
