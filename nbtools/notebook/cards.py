@@ -90,7 +90,8 @@ class Drawing:
     def _delay(self, event: CallEvent, answered: bool) -> float | None:
         """Seconds until the event is to be seen; None: not at all."""
         if isinstance(event, AwaitingApprovalCall):
-            return self._delay_of_question()
+            # JupyterLab hides the place of a widget that is closed, and a second widget with it: something else goes between.
+            return 0 if answered else self._delay_of_question()
         if self.place.silent and not self._asked:
             return None
         if isinstance(event, _FINISHED) or answered:
