@@ -20,6 +20,7 @@ LINUX = sys.platform.startswith("linux")
 
 _RECENT = 2.0
 """Seconds in which no machine uses up all its pids: until then only pids above the leader's need a look."""
+_LOOKS = 5
 
 
 def new_mark() -> str:
@@ -42,8 +43,14 @@ class Descendants:
         """Those still running; zombies are not."""
         if not LINUX:
             return [self.leader] if _group_lives(self.leader) else []
-        first = self.leader if time.monotonic() - self.started < _RECENT and _newest() >= self.leader else 0
-        return [pid for pid in _pids() if pid >= first and self._is_one(pid)]
+        found: list[int] = []
+        for _ in range(_LOOKS):
+            first = self.leader if time.monotonic() - self.started < _RECENT and _newest() >= self.leader else 0
+            seen = [(pid, self._is_one(pid)) for pid in _pids() if pid >= first]
+            found = [pid for pid, belongs in seen if belongs]
+            if found or all(belongs is not None for _, belongs in seen):
+                break
+        return found
 
     def send(self, number: signal.Signals) -> list[int]:
         """Signals every one of them; the pids it was sent to."""
@@ -57,13 +64,16 @@ class Descendants:
                 os.kill(pid, number)
         return found
 
-    def _is_one(self, pid: int) -> bool:
+    def _is_one(self, pid: int) -> bool | None:
+        """None: it has gone since it was listed, and may have left a child that was not listed yet."""
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 state, _, group, session = file.read().rpartition(b")")[2].split()[:4]
             if state in (b"Z", b"X") or pid == os.getpid():
                 return False
             return self.leader in (int(group), int(session)) or self._is_marked(pid) or self._holds_pipe(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            return None
         except (OSError, ValueError):
             return False
 
