@@ -95,7 +95,7 @@ def _allowed(rules: tuple[Rule, ...], target: Target) -> Decision | None:
     whole = next((rule for rule in rules if not rule.spec), None)
     if whole is not None:
         return Decision(Action.ALLOW, f"the rule {whole} allows it", str(whole))
-    used = [next((rule for rule in rules if rule.covers(part)), None) for part in pieces(target)]
+    used = [next((rule for rule in rules if rule.allows(part)), None) for part in pieces(target)]
     if not used or None in used:
         return None
     hindered = obstacle(target)

@@ -33,7 +33,7 @@ def _grant(part: SimpleCommand) -> str:
 
     Empty where no rule could say it.
     """
-    if part.assignments or not part.argv or not _PLAIN_WORD.fullmatch(part.argv[0]):
+    if part.assignments or not part.argv or 0 in part.dynamic or not _PLAIN_WORD.fullmatch(part.argv[0]):
         return ""
     program, *words = part.argv
     if program in _LITERALLY or program.startswith("python"):

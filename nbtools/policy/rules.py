@@ -45,6 +45,10 @@ class Rule:
         """Whether the rule speaks of this tool at all."""
         return self.tool in (tool, "*") or bool(_name_pattern(self.tool).match(tool))
 
+    def allows(self, piece: Piece) -> bool:
+        """Like ``covers``, but a program whose name the shell only works out when it runs is nobody's to allow."""
+        return self.covers(piece) and (not self.spec or isinstance(piece, str) or 0 not in piece.dynamic)
+
     def covers(self, piece: Piece) -> bool:
         if not self.spec:
             return True

@@ -10,6 +10,7 @@ import os
 import stat
 import tempfile
 import time
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -43,7 +44,8 @@ class OutputCollector:
         self._newlines = 0
         self._ends_line = True
         self._head = bytearray()
-        self._tail = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
         self._file: BinaryIO | None = None
         self._path = ""
 
@@ -59,17 +61,15 @@ class OutputCollector:
             self._head += chunk
             return
         if before <= _WHOLE:
-            self._tail += self._head
+            self._follow(bytes(self._head))
             self.keep()
             self._head += chunk[: _WHOLE - before]
         self._spill(chunk)
-        self._tail += chunk[-_WHOLE:]
-        if len(self._tail) > 4 * _WHOLE:
-            del self._tail[:-_WHOLE]
+        self._follow(chunk)
 
     def display(self) -> tuple[str, bool]:
         """The last lines with their colours, at most 200 and 32 KB; whether that is all."""
-        end = bytes((self._tail or self._head)[-_DISPLAY_BYTES:])
+        end = self._last(_DISPLAY_BYTES)
         if len(end) < self.bytes:
             end = _from_line_start(end)
         lines = end.split(b"\n")
@@ -87,7 +87,7 @@ class OutputCollector:
             first = last = text
         else:
             first = ansi.plain(self._head.decode("utf-8", "replace"))
-            last = ansi.plain(_from_line_start(bytes(self._tail[-_WHOLE:])).decode("utf-8", "replace"))
+            last = ansi.plain(_from_line_start(self._last(_WHOLE)).decode("utf-8", "replace"))
         return self._cut(first, last, limit)
 
     def keep(self) -> None:
@@ -103,6 +103,16 @@ class OutputCollector:
         where = f"everything is in {self._path}" if self._path else f"it is lost: {self.problem}"
         gap = f"[… {max(missing, 0):,} of {self.lines:,} lines ({self.bytes:,} bytes in all) are left out here; {where}]"
         return Shown(f"{first}{gap}\n{last}", self._path)
+
+    def _follow(self, chunk: bytes) -> None:
+        """Keeps whole chunks, enough for the tail: nothing is copied while output streams."""
+        self._tail.append(chunk)
+        self._tail_bytes += len(chunk)
+        while self._tail_bytes - len(self._tail[0]) >= _WHOLE:
+            self._tail_bytes -= len(self._tail.popleft())
+
+    def _last(self, count: int) -> bytes:
+        return (b"".join(self._tail) or bytes(self._head))[-count:]
 
     def close(self) -> None:
         if self._file is not None:

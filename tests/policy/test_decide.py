@@ -74,6 +74,8 @@ def test_an_allow_must_cover_every_part_and_rules_may_share() -> None:
     assert action(policy, SHELL, command="git add $(rm -rf .)") == "ask"
     assert action(policy, SHELL, command="git add -A > log") == "ask"
     assert action(policy, SHELL, command="git add 'open") == "ask"
+    assert action(Policy(allow=("shell($PROGRAM:*)", "shell(g*:*)")), SHELL, command="$PROGRAM x") == "ask"
+    assert action(Policy(allow=("shell(g*:*)",)), SHELL, command="g{it,awk} x") == "ask"
     assert action(Policy(allow=("edit(src/**)",)), EDIT, paths=["src/a", "b"]) == "ask"
 
 
