@@ -31,7 +31,8 @@ def test_type_checkers_see_the_same_names() -> None:
 
 
 def test_importing_does_nothing() -> None:
-    code = "import sys; before = set(sys.modules); import nbtools; print(sorted({n.split('.')[0] for n in set(sys.modules) - before} - sys.stdlib_module_names))"
+    code = "import sys; before = set(sys.modules); import nbtools; new = {name.split('.')[0] for name in set(sys.modules) - before}"
+    code += "; print(sorted(new - sys.stdlib_module_names))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "['nbtools']"
     assert printed.stderr == ""
