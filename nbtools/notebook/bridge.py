@@ -32,8 +32,11 @@ class Bridge:
         turning = has_portal() and not self._frontend.prompts_first()
         wait = LoopWait() if turning else ThreadWait()
         call_id = self._open(self._frontend.place(wait.post, turning=turning, silent=silent))
-        future = self._submit(name, arguments, call_id)
-        return self._finish(wait, future, self._stopper(call_id))
+        try:
+            return self._finish(wait, self._submit(name, arguments, call_id), self._stopper(call_id))
+        except KeyboardInterrupt:
+            self.cancel(call_id)  # it may have come before anything waited
+            raise
 
     async def start(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
         """The same for code that awaits; other work goes on beside it."""

@@ -26,7 +26,7 @@ PATIENCE = 5.0
 """Seconds that an interrupted wait gives its call to end; processes are terminated, then killed after two."""
 
 
-_INTERRUPTED = "The call was interrupted and has ended."
+_INTERRUPTED = "The call was interrupted."
 
 
 def interruption() -> KeyboardInterrupt:
@@ -67,16 +67,14 @@ class Interrupts:
         self._listeners: dict[object, Callable[[], bool]] = {}
         self._before: Any = None
 
-    def listen(self, listener: Callable[[], bool]) -> object:
-        """Calls ``listener`` at every interrupt; it says whether that is all that needs to be done.  Returns what ends it."""
-        key = object()
+    def listen(self, key: object, listener: Callable[[], bool]) -> None:
+        """Calls ``listener`` at every interrupt until ``end(key)``; it says whether that is all that needs to be done."""
         if threading.current_thread() is threading.main_thread():
             self._listeners[key] = listener
             current = signal.getsignal(signal.SIGINT)
             if current != self._on_interrupt:
                 self._before = current
                 signal.signal(signal.SIGINT, self._on_interrupt)
-        return key
 
     def end(self, key: object) -> None:
         heard = self._listeners.pop(key, None) is not None
@@ -85,7 +83,12 @@ class Interrupts:
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         settled = [listener() for listener in tuple(self._listeners.values())]
-        if not all(settled) and callable(self._before) and self._before is not signal.default_int_handler:
+        if not settled or (not all(settled) and self._before is not signal.default_int_handler):
+            self._go_on(number, frame)
+
+    def _go_on(self, number: int, frame: FrameType | None) -> None:
+        """What would have happened without us; Python's own handler raises, which a turning loop must not see."""
+        if callable(self._before):
             self._before(number, frame)
 
 
@@ -137,6 +140,7 @@ class LoopWait:
         self._loop = asyncio.get_running_loop()
         self._items: asyncio.Queue[Errand | None] = asyncio.Queue()
         self._may_raise = CELLS.running()
+        self._heard = False
 
     def post(self, errand: Errand) -> None:
         """Hands work to the waiting task; safe from any thread."""
@@ -145,8 +149,8 @@ class LoopWait:
     async def wait(self, future: Future[T], stop: Callable[[], None]) -> T:
         """The future's result.  An interrupt or a cancellation calls ``stop``, gives the call time to end and propagates."""
         future.add_done_callback(lambda _: self._put(None))
-        key = INTERRUPTS.listen(self._interrupted)
         try:
+            INTERRUPTS.listen(self, self._interrupted)
             await self._serve()
         except (Stopped, KeyboardInterrupt):
             stop()
@@ -157,13 +161,16 @@ class LoopWait:
             await self._until_ended()
             raise
         finally:
-            INTERRUPTS.end(key)
+            INTERRUPTS.end(self)
+        if self._heard and self._may_raise:  # too late for this call, but not for the code around it
+            raise interruption()
         return future.result()
 
     def _interruption(self) -> BaseException:
         return interruption() if self._may_raise else asyncio.CancelledError(_INTERRUPTED)
 
     def _interrupted(self) -> bool:
+        self._heard = True
         self._put(_stop)
         return self._may_raise
 

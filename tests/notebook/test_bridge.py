@@ -157,3 +157,27 @@ def test_results_come_in_the_order_of_the_code(lab):
     cell = lab.run("print('before')\n%tool ls\nprint('after')")
     kinds = [output.get("text", "card").strip() for output in cell.outputs]
     assert kinds == ["before", "card", "after"]
+
+
+@pytest.mark.parametrize("call", ["tools.quiet.ls()", "await tools.quiet.ls.start()"])
+def test_no_interrupt_is_lost_whenever_it_comes(lab, call):
+    for delay in range(15):
+        cell = lab.start(f"print('on', flush=True)\nfor _ in range(20000): {call}")
+        lab.until(lambda cell=cell: "on" in cell.text)
+        lab.for_a_while(delay * 0.007)
+        lab.interrupt()
+        lab.until(lambda cell=cell: cell.done)
+        assert cell.error in {"KeyboardInterrupt", "CancelledError"}
+    assert lab.run("%tool ls").error == ""
+
+
+@pytest.mark.parametrize("code", [f"%tool shell {LONG}", f"call = tools.shell.background({LONG!r})"])
+def test_a_restart_leaves_no_process_behind(bare, code):
+    bare.run("%load_ext nbtools\n%tools allow shell")
+    cell = bare.start(code)
+    bare.until(lambda: "started" in cell.text)
+    started = children(bare)
+    assert started
+    bare.manager.restart_kernel(now=False)
+    bare.client.wait_for_ready(timeout=60)
+    bare.until(lambda: not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in started))
