@@ -1,0 +1,131 @@
+"""A server and a browser for the whole run; a notebook of its own for every story."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+from tests.browser.project import make_project, write_notebook
+from tests.browser.server import Server
+from tests.browser.tab import Tab
+
+HERE = Path(__file__).parent
+SHOTS = HERE / "screenshots"
+FIND_BROWSER = HERE.parents[1] / "labextension" / "scripts" / "find_browser.py"
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+OpenNotebook = Callable[..., Awaitable[Tab]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Server and browser live in one loop for the whole run, so the stories do too."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+def browser_path() -> str:
+    named = os.environ.get("NBTOOLS_BROWSER")
+    return named or subprocess.run([sys.executable, FIND_BROWSER], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    async with Server(tmp_path_factory.mktemp("served"), tmp_path_factory.mktemp("home")) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
+    SHOTS.mkdir(exist_ok=True)
+    context = await browser.new_context(viewport={"width": 1200, "height": 900})
+    yield context
+    await context.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def lab(context: BrowserContext, server: Server) -> Page:
+    """JupyterLab, loaded once: its stories open and close their notebooks in it."""
+    page = await context.new_page()
+    await page.goto(server.address("lab"))
+    await page.wait_for_function("window.jupyterapp?.restored.then(() => true)")
+    await page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    return page
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def notebook(context: BrowserContext) -> Page:
+    """A browser's tab for Notebook 7, which loads with every notebook."""
+    return await context.new_page()
+
+
+@pytest.fixture
+def project(server: Server, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A project of the story's own, in the folder that the server serves."""
+    folder = server.root / re.sub(r"\W+", "-", request.node.name).strip("-")
+    folder.mkdir()
+    yield make_project(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["lab", "notebook"])
+def app(request: pytest.FixtureRequest) -> str:
+    """Each of the two applications."""
+    return str(request.param)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_file(server: Server, lab: Page, notebook: Page) -> AsyncIterator[OpenNotebook]:
+    """Opens a notebook of the disk; ends all kernels after the story."""
+    pages = {"lab": lab, "notebook": notebook}
+    opened: list[Tab] = []
+
+    async def open_file(path: Path, app: str = "lab") -> Tab:
+        tab = Tab(pages[app], path, SHOTS)
+        opened.append(tab)
+        await tab.page.bring_to_front()  # a tab behind another one draws nothing
+        served = path.relative_to(server.root).as_posix()
+        if app == "notebook":
+            await tab.page.goto(server.address("notebooks", served))
+        else:
+            await tab.command("docmanager:open", path=served)
+        await tab.ready()
+        return tab
+
+    yield open_file
+    for tab in opened:
+        await tab.end()
+
+
+@pytest.fixture
+def open_notebook(open_file: OpenNotebook, project: Path) -> OpenNotebook:
+    """Opens a new notebook of these cells, after one that has loaded nbtools."""
+
+    async def open_notebook(*cells: str, app: str = "lab") -> Tab:
+        path = project / "story.ipynb"
+        write_notebook(path, cells)
+        tab: Tab = await open_file(path, app)
+        await tab.run(0)
+        return tab
+
+    return open_notebook

@@ -1,0 +1,126 @@
+"""A real Jupyter server of one's own: on this machine only, with a token, deaf to the person's settings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+START = 90.0
+"""Seconds that a server may take to start, on a slow machine too."""
+QUIET = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/codemirror-extension:plugin": {"defaultConfig": {"cursorBlinkRate": 0}},
+}
+"""Settings without which something appears on the page by itself."""
+
+
+class Server:
+    """JupyterLab and Notebook 7 on ``root``; ``home`` takes everything that Jupyter and IPython write for a user."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root = root
+        self.environment = environment(home)
+        self._port = free_port()
+        self._token = secrets.token_hex(16)
+        self._said: list[str] = []
+        self._ready = asyncio.Event()
+        configure(home)
+
+    def address(self, app: str, path: str = "") -> str:
+        """Where ``app`` (``lab/tree``, ``notebooks``, ``edit``) shows a file."""
+        return f"http://127.0.0.1:{self._port}/{app}/{path}?token={self._token}"
+
+    async def __aenter__(self) -> Self:
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+            *(f"--ServerApp.port={self._port}", "--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1"),
+            *(f"--ServerApp.root_dir={self.root}", f"--IdentityProvider.token={self._token}"),
+            env=self.environment,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._reading = asyncio.create_task(self._read())
+        try:
+            async with asyncio.timeout(START):
+                await self._ready.wait()
+        except TimeoutError:
+            await self.close()
+            raise AssertionError(f"JupyterLab did not start in {START:g} s:\n{self.log}") from None
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the server, and the kernels with it."""
+        if self._process.returncode is None:
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(20):
+                await self._process.wait()
+        except TimeoutError:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._reading
+
+    @property
+    def log(self) -> str:
+        """What the server has said lately."""
+        return "".join(self._said[-60:])
+
+    async def _read(self) -> None:
+        assert self._process.stderr is not None
+        async for line in self._process.stderr:
+            self._said.append(line.decode(errors="replace"))
+            if b"is running at" in line:
+                self._ready.set()
+        self._ready.set()
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of a server whose user has nothing yet; the environment's own extensions and kernels are found."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON", "NBTOOLS"))}
+    folders = {
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "IPYTHONDIR": "ipython",
+    }
+    return {**kept, **{name: str(home / folder) for name, folder in folders.items()}, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def configure(home: Path) -> None:
+    """Lets tests see the application behind the page, and keeps the page from talking about the world outside."""
+    seen = {"expose_app_in_browser": True}
+    write_json(home / "config" / "jupyter_server_config.json", {"LabApp": seen, "JupyterNotebookApp": seen})
+    for plugin, settings in QUIET.items():
+        package, name = plugin.split(":")
+        write_json(home / "settings" / package / f"{name}.jupyterlab-settings", settings)
+
+
+def disable_extension(home: Path, name: str) -> None:
+    """What ``jupyter labextension disable`` does, for the user of ``home``."""
+    command = [sys.executable, "-m", "jupyter", "labextension", "disable", "--level=user", name]
+    subprocess.run(command, env=environment(home), check=True, capture_output=True)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,153 @@
+"""A notebook in a browser's tab, as a person uses it: cells to run, cards to read, buttons to press."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Locator, Page, expect
+
+PATIENCE = 30_000
+"""Milliseconds for whatever must happen; two slow cores take their time."""
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+expect.set_options(timeout=PATIENCE)
+
+
+class Tab:
+    """One notebook, in JupyterLab or Notebook 7.  Cells are numbered from 0, which is the one that loads nbtools."""
+
+    def __init__(self, page: Page, path: Path, shots: Path) -> None:
+        self.page = page
+        self.path = path
+        self.folder = path.parent
+        self.shots = shots
+        page.set_default_timeout(PATIENCE)
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+    def cell(self, index: int) -> Locator:
+        return self.panel.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+
+    def output(self, index: int) -> Locator:
+        return self.cell(index).locator(".jp-OutputArea-output")
+
+    def card(self, index: int) -> Locator:
+        return self.cell(index).locator(".nbtools-card")
+
+    def question(self, index: int) -> Locator:
+        return self.cell(index).locator(".nbtools-asking")
+
+    def status(self, index: int) -> Locator:
+        return self.card(index).locator(".nbtools-status")
+
+    def record(self, index: int) -> Locator:
+        return self.card(index).locator(".nbtools-record")
+
+    def read(self, name: str) -> str:
+        """A file of the project, as it is on disk."""
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    async def exists(self, *names: str) -> None:
+        """Waits until these files of the project have text; the server reads them."""
+        for name in names:
+            await self.page.wait_for_function(
+                "path => window.jupyterapp.serviceManager.contents.get(path).then(file => file.content.trim() !== '').catch(() => false)",
+                arg=f"{self.folder.name}/{name}",
+            )
+
+    async def ready(self) -> None:
+        """Waits until the kernel waits for work."""
+        await expect(self.panel.locator(".jp-Cell").first).to_be_visible()
+        await self.page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'")
+
+    async def start(self, index: int) -> None:
+        """Runs a cell as a person does, and does not wait for it."""
+        await self.cell(index).locator(".cm-content").click()
+        await self.page.keyboard.press("Control+Enter")
+
+    async def run(self, index: int) -> None:
+        await self.start(index)
+        await self.done(index)
+
+    async def done(self, *indices: int) -> None:
+        """Waits until these cells have their numbers."""
+        for index in indices:
+            await expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text(re.compile(r"\[\d+\]:"))
+
+    async def is_busy(self, index: int) -> None:
+        await expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text("[*]:")
+
+    async def run_all(self) -> None:
+        await self.command("notebook:run-all-cells", wait=False)
+
+    async def answer(self, index: int, label: str) -> None:
+        """Presses a button of the question, as soon as it stands there."""
+        await self.question(index).get_by_role("button", name=label).click()
+
+    async def press(self, item: str) -> None:
+        """Presses a button of the notebook's toolbar: ``interrupt``, ``restart``."""
+        await self.panel.locator(f'.jp-Toolbar [data-jp-item-name="{item}"]').first.click()
+
+    async def keys_count(self, index: int) -> None:
+        """Waits until the question has the focus, and has had it for the half second in which keys do not answer it yet."""
+        await expect(self.question(index).locator(".nbtools-cancel")).to_be_focused()
+        since = await self.page.evaluate("performance.now()")
+        await self.page.wait_for_function("since => performance.now() - since > 500", arg=since)
+
+    async def command(self, name: str, *, wait: bool = True, **arguments: Any) -> None:
+        """Has the application do what a menu item would."""
+        execute = """([name, arguments, wait]) => {
+            const done = window.jupyterapp.commands.execute(name, arguments).then(() => null);
+            return wait ? done : null;
+        }"""
+        await self.page.evaluate(execute, [name, arguments, wait])
+
+    async def value(self, expression: str) -> str:
+        """What an expression is in the kernel, asked beside the notebook."""
+        code = f"print({expression})"
+        asked = """async code => {
+            const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+            const future = kernel.requestExecute({ code, silent: false, store_history: false, allow_stdin: false });
+            let text = '';
+            future.onIOPub = message => { text += message.content.text ?? message.content.evalue ?? ''; };
+            await future.done;
+            return text;
+        }"""
+        return str(await self.page.evaluate(asked, code)).strip()
+
+    async def save(self) -> dict[str, Any]:
+        """Saves the notebook; returns what is on disk."""
+        await self.command("docmanager:save")
+        await self.page.wait_for_function("window.jupyterapp.shell.currentWidget.context.model.dirty === false")
+        return dict(json.loads(self.path.read_text(encoding="utf-8")))
+
+    async def close(self) -> None:
+        """Closes what is open, without a word about what is not saved."""
+        await self.page.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
+
+    async def end(self) -> None:
+        """Closes everything and ends the kernels; a dialog that a failed story left open goes away with the page's content."""
+        await self.page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+        await self.close()
+        if await self.page.locator(".jp-Dialog").count():
+            await self.page.reload()
+
+    async def theme(self, name: str) -> None:
+        await self.command("apputils:change-theme", theme=THEMES[name])
+        await expect(self.page.locator("body")).to_have_attribute("data-jp-theme-name", THEMES[name])
+
+    async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
+        """Screenshots for the eye, in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them; of the page where no place is given."""
+        if not os.environ.get("NBTOOLS_SCREENSHOTS"):
+            return
+        for theme in themes:
+            await self.theme(theme)
+            target = where[0] if where else self.page
+            await target.screenshot(path=self.shots / f"{name}-{theme}.png", animations="disabled")
+        await self.theme("light")

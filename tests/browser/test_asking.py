@@ -1,0 +1,226 @@
+"""Questions: what a person sees, presses and gets."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import expect
+
+from tests.browser.project import CART
+
+EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
+EDITED = CART.replace("total = 0", "total = Decimal(0)")
+
+
+async def test_an_edit_is_approved_once(open_notebook, app):
+    tab = await open_notebook(EDIT, app=app)
+    await tab.start(1)
+    await expect(tab.question(1)).to_contain_text("Needs your answer")
+    await expect(tab.question(1)).to_contain_text("total = Decimal(0)")
+    assert tab.read("src/cart.py") == CART
+    await tab.look(f"asking-edit-{app}", tab.cell(1))
+    await tab.answer(1, "Approve once")
+    await tab.done(1)
+    await expect(tab.status(1)).to_have_text("Done")
+    await expect(tab.record(1)).to_contain_text("Approved once by you")
+    await expect(tab.question(1)).to_have_count(0)
+    assert tab.read("src/cart.py") == EDITED
+    await tab.look(f"record-edit-{app}", tab.cell(1))
+    await tab.card(1).get_by_role("button", name="show diff").click()
+    await expect(tab.card(1)).to_contain_text("total = Decimal(0)")
+    await tab.look(f"record-edit-open-{app}", tab.cell(1))
+
+
+async def test_calls_in_a_function_in_a_comprehension_ask_one_after_the_other(open_notebook):
+    code = """\
+def shout(word):
+    for path in ["notes.txt"]:
+        return tools.edit(path, old=word, new=word.upper()).ok
+
+[shout(word) for word in ("one", "two")]"""
+    tab = await open_notebook(code)
+    await tab.start(1)
+    for count in (1, 2):
+        await expect(tab.question(1)).to_contain_text(("ONE", "TWO")[count - 1])
+        await tab.answer(1, "Approve once")
+        await expect(tab.card(1)).to_have_count(count)
+    await tab.done(1)
+    await expect(tab.output(1).last).to_contain_text("[True, True]")
+    assert tab.read("notes.txt") == "ONE\nTWO\nthree\n"
+
+
+async def test_a_cell_that_awaits_asks_too(open_notebook, app):
+    tab = await open_notebook("(await tools.edit.start('notes.txt', old='two', new='2')).summary", app=app)
+    await tab.start(1)
+    await tab.answer(1, "Approve once")
+    await tab.done(1)
+    await expect(tab.record(1)).to_contain_text("Approved once by you")
+    assert tab.read("notes.txt") == "one\n2\nthree\n"
+
+
+async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_notebook, app):
+    tab = await open_notebook("%tool edit notes.txt --old two --new zwei", app=app)
+    await tab.start(1)
+    await tab.answer(1, "Modify…")
+    editor = tab.question(1).locator("textarea")
+    await expect(editor).to_have_value("one\nzwei\nthree\n")
+    await expect(editor).to_be_focused()
+    await tab.look(f"modify-{app}", tab.cell(1))
+    await editor.fill("one\ndeux\nthree\nfour\n")
+    await tab.answer(1, "Apply")
+    await expect(tab.question(1)).to_contain_text("deux")
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+    await tab.look(f"modified-{app}", tab.cell(1))
+    await tab.answer(1, "Approve once")
+    await tab.done(1)
+    await expect(tab.record(1)).to_contain_text("as changed by hand")
+    assert tab.read("notes.txt") == "one\ndeux\nthree\nfour\n"
+
+
+async def test_a_modified_command_runs_as_the_person_left_it(open_notebook):
+    tab = await open_notebook("%tool shell echo first > out.txt && cat notes.txt")
+    await tab.start(1)
+    await tab.look("asking-command", tab.cell(1))
+    await tab.answer(1, "Modify…")
+    await tab.question(1).locator("textarea").fill("echo second > out.txt")
+    await tab.answer(1, "Apply")
+    await expect(tab.question(1)).to_contain_text("echo second")
+    await tab.answer(1, "Approve once")
+    await tab.done(1)
+    assert tab.read("out.txt") == "second\n"
+
+
+async def test_going_back_from_modifying_asks_the_same(open_notebook):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.answer(1, "Modify…")
+    await tab.question(1).locator("textarea").fill("nonsense")
+    await tab.answer(1, "Back")
+    await tab.answer(1, "Approve once")
+    await tab.done(1)
+    assert tab.read("src/cart.py") == EDITED
+
+
+async def test_cancel_changes_nothing(open_notebook):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.answer(1, "Cancel")
+    await tab.done(1)
+    await expect(tab.status(1)).to_have_text("Declined")
+    await expect(tab.record(1)).to_contain_text("Declined by you")
+    assert tab.read("src/cart.py") == CART
+    await tab.look("declined", tab.cell(1))
+
+
+async def test_the_keyboard_alone_answers(open_notebook, app):
+    """The focus is on the safe button; Esc declines, Y approves once, A always, and the focus comes back to the notebook."""
+    words = ("one", "two", "three")
+    tab = await open_notebook(*(f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in words), app=app)
+    for index, key in enumerate(("Escape", "y", "a"), start=1):
+        await tab.start(index)
+        await tab.keys_count(index)
+        await tab.page.keyboard.press(key)
+        await tab.done(index)
+        await expect(tab.question(index)).to_have_count(0)
+        await expect(tab.panel.locator(":focus")).not_to_have_count(0)
+    await expect(tab.status(1)).to_have_text("Declined")
+    await expect(tab.record(2)).to_contain_text("Approved once")
+    await expect(tab.record(3)).to_contain_text("Approved always")
+    assert tab.read("notes.txt") == "one\nTWO\nTHREE\n"
+
+
+async def test_a_question_does_not_take_the_focus_from_someone_who_writes(open_notebook):
+    tab = await open_notebook("import asyncio; later = asyncio.create_task(tools.edit.start('notes.txt', old='two', new='2'))", "")
+    await tab.cell(2).locator(".cm-content").click()
+    await tab.page.keyboard.type("why = 1")
+    await tab.command("notebook:run-all-above", wait=False)
+    await expect(tab.question(1)).to_be_visible()
+    await tab.page.keyboard.type("  # yes, and no")
+    await expect(tab.cell(2).locator(".cm-content")).to_have_text("why = 1  # yes, and no")
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+    await tab.answer(1, "Approve once")
+    await expect(tab.status(1)).to_have_text("Done")
+    assert tab.read("notes.txt") == "one\n2\nthree\n"
+
+
+async def test_always_asks_no_second_time(open_notebook):
+    tab = await open_notebook(EDIT, "%tool edit notes.txt --old two --new 2", "%tools grants")
+    await tab.start(1)
+    await tab.answer(1, "Always for edit")
+    await tab.done(1)
+    await expect(tab.record(1)).to_contain_text("Approved always")
+    await tab.run(2)
+    await expect(tab.record(2)).to_contain_text("Allowed by rule edit")
+    await expect(tab.status(2)).to_have_text("Done")
+    assert tab.read("notes.txt") == "one\n2\nthree\n"
+    await tab.run(3)
+    await tab.look("always", tab.panel)
+
+
+async def test_the_diff_is_seen_as_one_column_too(open_notebook):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.question(1).get_by_role("button", name="Unified").click()
+    await expect(tab.question(1).locator(".nbtools-view .mod-active")).to_have_text("Unified")
+    await expect(tab.question(1)).to_contain_text("Decimal(0)")
+    await tab.look("asking-unified", tab.cell(1))
+    await tab.answer(1, "Cancel")
+    await tab.done(1)
+
+
+async def test_a_command_is_spelled_out(open_notebook):
+    tab = await open_notebook('%tool shell git add -A && git commit -m "totals as decimals" | tee ../log.txt')
+    await tab.start(1)
+    await expect(tab.question(1)).to_contain_text("git commit")
+    await expect(tab.question(1)).to_contain_text("outside")
+    await tab.look("asking-command-parts", tab.cell(1))
+    await tab.answer(1, "Cancel")
+    await tab.done(1)
+    assert not (tab.folder.parent / "log.txt").exists()
+
+
+async def test_two_questions_are_answered_in_any_order(open_notebook):
+    code = """\
+first = tools.edit.background("notes.txt", old="one", new="1")
+second = tools.edit.background("README.md", old="# Cart", new="# The cart")"""
+    tab = await open_notebook(code, "first.result().ok, second.result().ok")
+    await tab.run(1)
+    await expect(tab.question(1)).to_have_count(2)
+    await tab.look("two-questions", tab.cell(1))
+    await tab.question(1).nth(1).get_by_role("button", name="Approve once").click()
+    await expect(tab.question(1)).to_have_count(1)
+    await expect(tab.record(1)).to_contain_text("Approved once by you")
+    assert tab.read("README.md").startswith("# The cart\n")
+    assert tab.read("notes.txt").startswith("one\n")
+    await tab.answer(1, "Approve once")
+    await expect(tab.record(1)).to_have_count(2)
+    await tab.run(2)
+    await expect(tab.output(2)).to_have_text("(True, True)")
+    assert tab.read("notes.txt").startswith("1\n")
+
+
+async def test_run_all_waits_at_a_question_and_goes_on(open_notebook):
+    tab = await open_notebook(EDIT, "print('after', open('src/cart.py').read().count('Decimal'))")
+    await tab.command("notebook:run-all-cells", wait=False)
+    await expect(tab.question(1)).to_be_visible()
+    await tab.is_busy(2)
+    await expect(tab.output(2)).to_have_count(0)
+    await tab.answer(1, "Approve once")
+    await tab.done(1, 2)
+    await expect(tab.output(2)).to_have_text(re.compile("after 1"))
+
+
+async def test_late_clicks_mean_nothing(open_notebook):
+    tab = await open_notebook(EDIT, "%tool edit notes.txt --old two --new 2", "1 + 1")
+    await tab.start(1)
+    await tab.question(1).get_by_role("button", name="Approve once").dblclick()
+    await tab.done(1)
+    assert tab.read("src/cart.py") == EDITED
+    await tab.start(2)
+    approve = await tab.question(2).get_by_role("button", name="Approve once").element_handle()
+    await tab.press("interrupt")
+    await tab.done(2)
+    await approve.evaluate("button => button.click()")
+    await tab.run(3)
+    await expect(tab.output(3)).to_have_text("2")
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"

@@ -1,0 +1,36 @@
+"""A click on what a card names opens it."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+GREP = "%tool grep 'round' src"
+CURSOR = "window.jupyterapp.shell.currentWidget?.content?.editor?.getCursorPosition?.().line"
+
+
+async def test_a_hits_line_opens_the_file_there(open_notebook):
+    tab = await open_notebook(GREP)
+    await tab.run(1)
+    await tab.look("search", tab.cell(1))
+    await tab.card(1).get_by_role("button", name="26", exact=True).click()
+    await expect(tab.page.locator(".jp-FileEditor .cm-content:visible")).to_contain_text("return round(total(items) * rate, 2)")
+    await tab.page.wait_for_function(f"{CURSOR} === 25")
+
+
+async def test_a_hits_line_opens_the_file_in_notebook_7(open_notebook, context):
+    tab = await open_notebook(GREP, app="notebook")
+    await tab.run(1)
+    async with context.expect_page() as opening:
+        await tab.card(1).get_by_role("button", name="26", exact=True).click()
+    page = await opening.value
+    await expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("return round(total(items) * rate, 2)")
+    await page.close()
+
+
+async def test_the_links_of_a_record_and_a_listing_open_files(open_notebook):
+    tab = await open_notebook("%tool ls .", "%tool read src/items.py")
+    await tab.run(1)
+    await tab.run(2)
+    await tab.look("listing-and-text", tab.panel)
+    await tab.card(1).get_by_role("button", name="README.md").click()
+    await expect(tab.page.locator(".jp-FileEditor .cm-content:visible, .jp-MarkdownViewer:visible")).to_contain_text("knows what it costs")
