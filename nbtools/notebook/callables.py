@@ -10,11 +10,11 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolBuilder
-from nbtools.notebook.bridge import BackgroundCall
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.help_pages import help_text, overview
 
 if TYPE_CHECKING:
+    from nbtools.notebook.bridge import BackgroundCall
     from nbtools.notebook.workbench import Workbench
 
 _TYPES: dict[str, type] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.command_line import format_line
@@ -11,7 +11,9 @@ from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.sheets import Sheet
 from nbtools.policy.modes import Mode, default_decision
 from nbtools.policy.rules import read_rule
-from nbtools.session import Session
+
+if TYPE_CHECKING:
+    from nbtools.session import Session
 
 
 def overview(session: Session) -> Sheet:

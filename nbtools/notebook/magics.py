@@ -13,9 +13,7 @@ from nbtools.notebook.command_line import parse
 from nbtools.notebook.flags import Grammar, grammar_of
 from nbtools.notebook.help_pages import help_sheet, overview
 from nbtools.notebook.manage import Management
-from nbtools.notebook.phrases import FAILED
 from nbtools.notebook.sheets import Sheet
-from nbtools.notebook.wire import Card, TextBlock
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -73,12 +71,9 @@ class ToolMagics(Magics):
 
     def _refuse(self, name: str, rest: str, failure: ToolFailure) -> ToolResult:
         """A card for a call that could not even be made."""
-        block = TextBlock(text=failure.message, tone="error")
-        card = Card(
-            id="", state="error", tool=name[:100], icon="hammer", subject=rest.strip()[:200], status=FAILED[failure.code], blocks=(block,)
-        )
-        place = self._bench.frontend.place(None)
-        place.screen.show(place.screen.draw(card), place.display_id, False)
+        from nbtools.notebook.refusal import show_refusal  # noqa: PLC0415 - drawing cards is not loaded before there is one
+
+        show_refusal(name, rest, failure, self._bench.frontend.place(None))
         return self._keep(failed(failure.error))
 
     def _keep(self, result: ToolResult) -> ToolResult:

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from nbtools.notebook.bundle import bundle
-from nbtools.notebook.text import card_text
-from nbtools.notebook.wire import Card
+if TYPE_CHECKING:
+    from nbtools.notebook.wire import Card
 
 Bundle: TypeAlias = Mapping[str, Any]
 """MIME types to their content; ``text/plain`` is always among them."""
@@ -79,6 +78,8 @@ class TerminalScreen:
         self._status = ""
 
     def draw(self, card: Card) -> Bundle:
+        from nbtools.notebook.text import card_text  # noqa: PLC0415 - drawing cards is not loaded before there is one
+
         width = min(120, shutil.get_terminal_size((100, 24)).columns)
         if card.state in _PASSING:
             return {STATUS: card_text(card.model_copy(update={"blocks": ()}), width=width - 1).split("\n", 1)[0]}
@@ -113,6 +114,8 @@ class CapturedScreen:
         self._publisher = publisher
 
     def draw(self, card: Card) -> Bundle:
+        from nbtools.notebook.bundle import bundle  # noqa: PLC0415 - drawing cards is not loaded before there is one
+
         return bundle(card)
 
     def show(self, bundle: Bundle, display_id: str, update: bool) -> None:

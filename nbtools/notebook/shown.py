@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.call import FinishedCall
 from nbtools.core.result import ToolResult
-from nbtools.notebook.bundle import bundle
-from nbtools.notebook.card import card_of
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -60,5 +58,9 @@ class Shown:
     def _bundle(self, result: ToolResult, **_: Any) -> dict[str, Any]:
         """The card of the call that gave this result, for a notebook; a terminal shows the result's own line."""
         call = next((call for call in self._history() if call.result is result), None)
-        shown = {} if call is None else bundle(card_of(call, root=self._root()))
-        return {mime: content for mime, content in shown.items() if mime != "text/plain"}
+        if call is None:
+            return {}
+        from nbtools.notebook.bundle import bundle  # noqa: PLC0415 - drawing cards is not loaded before there is one
+        from nbtools.notebook.card import card_of  # noqa: PLC0415 - as above
+
+        return {mime: content for mime, content in bundle(card_of(call, root=self._root())).items() if mime != "text/plain"}

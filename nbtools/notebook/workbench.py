@@ -6,28 +6,35 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtools.blocking import BlockingSession
-from nbtools.notebook.bridge import Bridge
-from nbtools.notebook.cards import Cards
-from nbtools.notebook.confirm import NotebookConfirmer
 from nbtools.notebook.frontend import frontend_of
-from nbtools.notebook.places import Place
-from nbtools.notebook.prompt import Prompt
-from nbtools.policy.decide import Policy
-from nbtools.session import Session
 from nbtools.sources.functions import FunctionTool
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from nbtools.blocking import BlockingSession
+    from nbtools.notebook.bridge import Bridge
+    from nbtools.policy.decide import Policy
+    from nbtools.session import Session
+
 
 class Workbench:
-    """Opened on a folder; ``move`` opens it on another one, with the same policy and no grants, for grants speak of a folder's files."""
+    """Opened on a folder when it is first used, for loading an extension should cost little.
+
+    ``move`` opens it on another folder, with the same policy and no grants, for grants speak of a folder's files.
+    """
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.frontend = frontend_of(shell)
+        self._folder = project_folder(Path.cwd())
         self._own: dict[str, FunctionTool] = {}
-        self.bridge = self._open(project_folder(Path.cwd()), Policy())
+        self._bridge: Bridge | None = None
+
+    @property
+    def bridge(self) -> Bridge:
+        if self._bridge is None:
+            self._bridge = self._open(self._folder, None)
+        return self._bridge
 
     @property
     def blocking(self) -> BlockingSession:
@@ -45,29 +52,24 @@ class Workbench:
     def adopt(self, tool: FunctionTool) -> None:
         """Adds a tool that the person has made; it stays when the workspace changes."""
         self._own[tool.name] = tool
-        self.session.tools.register(tool)
+        if self._bridge is not None:
+            self.session.tools.register(tool)
 
     def move(self, folder: str) -> None:
         """Works on another folder.  Raises ``ToolFailure`` when it is none; then nothing has changed."""
         before = self.bridge
-        self.bridge = self._open(Path(folder).expanduser(), self.session.policy)
+        self._bridge = self._open(Path(folder).expanduser(), self.session.policy)
         before.blocking.close()
 
     def close(self) -> None:
         """Cancels what is under way and ends the thread."""
-        self.blocking.close()
+        if self._bridge is not None:
+            self._bridge.blocking.close()
 
-    def _open(self, folder: Path, policy: Policy) -> Bridge:
-        session = Session(folder, policy=policy)
-        cards = Cards(self._elsewhere, lambda: self.root)
-        session.confirmer = NotebookConfirmer(cards, Prompt(self.frontend), lambda: self.root)
-        session.observe(cards)
-        for tool in self._own.values():
-            session.tools.register(tool)
-        return Bridge(session.sync(), cards, self.frontend)
+    def _open(self, folder: Path, policy: Policy | None) -> Bridge:
+        from nbtools.notebook.opening import open_bridge  # noqa: PLC0415 - everything that a call needs, which loading does not
 
-    def _elsewhere(self) -> Place:
-        return self.frontend.place(None, early=True)
+        return open_bridge(self.frontend, folder, policy, self._own.values(), lambda: self.root)
 
 
 def project_folder(start: Path) -> Path:

@@ -174,10 +174,9 @@ def test_no_interrupt_is_lost_whenever_it_comes(lab, call):
 @pytest.mark.parametrize("code", [f"%tool shell {LONG}", f"call = tools.shell.background({LONG!r})"])
 def test_a_restart_leaves_no_process_behind(bare, code):
     bare.run("%load_ext nbtools\n%tools allow shell")
-    cell = bare.start(code)
-    bare.until(lambda: "started" in cell.text)
+    bare.start(code)
+    bare.until(lambda: children(bare))
     started = children(bare)
-    assert started
     bare.manager.restart_kernel(now=False)
     bare.client.wait_for_ready(timeout=60)
     bare.until(lambda: not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in started))

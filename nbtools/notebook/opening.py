@@ -1,0 +1,36 @@
+"""Opens the session of a notebook, with its cards and its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from nbtools.core.tool import AnyToolBuilder
+from nbtools.notebook.bridge import Bridge
+from nbtools.notebook.cards import Cards
+from nbtools.notebook.confirm import NotebookConfirmer
+from nbtools.notebook.frontend import Kernel, Terminal
+from nbtools.notebook.places import Place
+from nbtools.notebook.prompt import Prompt
+from nbtools.policy.decide import Policy
+from nbtools.session import Session
+
+
+def open_bridge(
+    frontend: Kernel | Terminal, folder: Path, policy: Policy | None, own: Iterable[AnyToolBuilder], root: Callable[[], str]
+) -> Bridge:
+    """A session on ``folder`` with the built-in tools and ``own``; ``root`` is that folder as seen from the notebook's.
+
+    Raises ``ToolFailure`` when the folder is none.
+    """
+
+    def elsewhere() -> Place:
+        return frontend.place(None, early=True)
+
+    session = Session(folder, policy=policy)
+    cards = Cards(elsewhere, root)
+    session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root)
+    session.observe(cards)
+    for tool in own:
+        session.tools.register(tool)
+    return Bridge(session.sync(), cards, frontend)
