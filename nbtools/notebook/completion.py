@@ -22,7 +22,7 @@ _LINE = re.compile(r"(?:^|=)\s*%%?(tools?)\s(.*)$", re.DOTALL)
 _MAX_PATHS = 200
 
 
-def matcher_of(bench: Workbench, commands: Sequence[str]) -> Callable[[CompletionContext], SimpleMatcherResult]:
+def matcher_of(bench: Workbench, commands: Callable[[], Sequence[str]]) -> Callable[[CompletionContext], SimpleMatcherResult]:
     """A matcher for IPython's completer (API version 2)."""
 
     @context_matcher()  # type: ignore[untyped-decorator]
@@ -31,7 +31,7 @@ def matcher_of(bench: Workbench, commands: Sequence[str]) -> Callable[[Completio
         if found is None:
             return {"completions": []}
         given, fragment = _split(found[2])
-        candidates = _of_tool(bench, given, fragment) if found[1] == "tool" else _of_tools(bench, given, commands)
+        candidates = _of_tool(bench, given, fragment) if found[1] == "tool" else _of_tools(bench, given, commands())
         matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment)]
         return {"completions": matching, "suppress": True, "matched_fragment": fragment, "ordered": True}
 

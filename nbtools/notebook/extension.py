@@ -37,7 +37,7 @@ class Extension:
         self._portal = Portal(shell)
         self._magics = ToolMagics(shell, self.bench, self._shown)
         self._tools = Tools(self.bench, self._shown.remember)
-        self._matcher = matcher_of(self.bench, self._magics.management.names)
+        self._matcher = matcher_of(self.bench, lambda: self._magics.management.names)
         self._before: dict[tuple[str, str], Any] = {}
 
     def open(self) -> None:

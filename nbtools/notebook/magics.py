@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
@@ -12,12 +13,12 @@ from nbtools.core.result import ToolResult, failed
 from nbtools.notebook.command_line import parse
 from nbtools.notebook.flags import Grammar, grammar_of
 from nbtools.notebook.help_pages import help_sheet, overview
-from nbtools.notebook.manage import Management
 from nbtools.notebook.sheets import Sheet
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from nbtools.notebook.manage import Management
     from nbtools.notebook.shown import Shown
     from nbtools.notebook.workbench import Workbench
 
@@ -30,7 +31,12 @@ class ToolMagics(Magics):
         super().__init__(shell)
         self._bench = bench
         self._shown = shown
-        self.management = Management(bench)
+
+    @cached_property
+    def management(self) -> Management:
+        from nbtools.notebook.manage import Management  # noqa: PLC0415 - loaded when something is managed
+
+        return Management(self._bench)
 
     @no_var_expand
     @line_cell_magic

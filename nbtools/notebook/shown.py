@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from nbtools.core.call import FinishedCall
 from nbtools.core.result import ToolResult
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+    from nbtools.core.call import FinishedCall
 
 
 class Shown:
