@@ -111,3 +111,13 @@ class Confirmer(Protocol):
     """Puts a question to somebody.  Cancelled while it waits, it takes the question back."""
 
     async def ask(self, confirmation: Confirmation) -> Answer: ...
+
+
+def how_to_allow(spoken: str, decision: Decision, rules: tuple[str, ...]) -> str:
+    """The message for a call that would have to be asked where nobody can answer; ``rules`` would allow it."""
+    magic = " ".join(f'"{rule}"' for rule in rules or (spoken,))
+    policy = ", ".join(repr(rule) for rule in rules or (spoken,))
+    return (
+        f"{spoken} needs a yes and there is nobody to ask ({decision.reason}). Nothing has happened. "
+        f"Allow it beforehand with %tools allow {magic} or Policy(allow=[{policy}])."
+    )

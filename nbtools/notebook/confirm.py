@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from nbtools.core.call import AwaitingApprovalCall
-from nbtools.core.confirmation import Answer, Confirmation
+from nbtools.core.confirmation import Answer, Confirmation, how_to_allow
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.bundle import bundle
 from nbtools.notebook.card import card_of
@@ -15,7 +15,6 @@ from nbtools.notebook.cards import Cards, Drawing
 from nbtools.notebook.places import Bundle, Errand, Loop, Way
 from nbtools.notebook.prompt import Prompt
 from nbtools.notebook.question_widget import WIDGET_MIME, QuestionWidget
-from nbtools.notebook.wording import how_to_allow
 
 
 class NotebookConfirmer:
@@ -34,7 +33,7 @@ class NotebookConfirmer:
                 return await self._by_widget(call, drawing, place.loop)
             if place.way is Way.PROMPT and place.errands is not None:
                 return await self._by_prompt(call, place.errands)
-        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, how_to_allow(confirmation))
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, how_to_allow(confirmation.tool, confirmation.decision, confirmation.offers))
 
     async def _by_widget(self, call: AwaitingApprovalCall, drawing: Drawing, kernel: Loop) -> Answer:
         """The widget lives in the kernel's main loop; what it says comes back here.  Closed when this ends, however it ends."""

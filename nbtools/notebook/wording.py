@@ -27,14 +27,3 @@ def why_html(decision: Decision) -> str:
     if rule and rule in reason:
         return f"asked because {reason.replace(rule, f'<b>{rule}</b>', 1)}"
     return f"asked because <b>{reason}</b>"
-
-
-def how_to_allow(confirmation: Confirmation) -> str:
-    """The message for a call that would have to be asked where nobody can answer."""
-    rules = confirmation.offers or (confirmation.tool,)
-    magic = " ".join(f'"{rule}"' for rule in rules)
-    policy = ", ".join(repr(rule) for rule in rules)
-    return (
-        f"{confirmation.tool} needs a yes and there is nobody to ask ({confirmation.decision.reason}). Nothing has happened. "
-        f"Allow it beforehand with %tools allow {magic} or Policy(allow=[{policy}])."
-    )

@@ -16,6 +16,7 @@ from nbtools.core.confirmation import (
     ToolConfirmationPayload,
     ToolEditConfirmationDetails,
     ToolInfoConfirmationDetails,
+    how_to_allow,
 )
 from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
@@ -95,22 +96,12 @@ def _someone_to_ask(request: ToolCallRequest, draft: Draft, desk: Desk) -> Confi
     if decision.action is Action.DENY:
         raise ToolFailure(ErrorCode.POLICY_VIOLATION, f"Policy does not let {request.spoken} run: {decision.reason}.")
     if desk.confirmer is None:
-        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, how_to_allow(request.spoken, draft.plan))
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _how_to_allow(request, draft.plan))
     return desk.confirmer
 
 
-def how_to_allow(spoken: str, plan: Plan) -> str:
-    """The message for a call that would have to be asked where nobody can answer."""
-    rules = offers(plan.tool, plan.invocation) or (plan.tool.name,)
-    allow = ", ".join(repr(rule) for rule in rules)
-    return (
-        f"{spoken} needs a yes and there is nobody to ask ({plan.decision.reason}). Nothing has happened. "
-        f"Allow it beforehand: Policy(allow=[{allow}]), or %tools allow {' '.join(map(_quoted, rules))} in a notebook."
-    )
-
-
-def _quoted(rule: str) -> str:
-    return f'"{rule}"' if " " in rule or "(" in rule else rule
+def _how_to_allow(request: ToolCallRequest, plan: Plan) -> str:
+    return how_to_allow(request.spoken, plan.decision, offers(plan.tool, plan.invocation) or (plan.tool.name,))
 
 
 async def _question(request: ToolCallRequest, draft: Draft, clock: Clock) -> AwaitingApprovalCall:
