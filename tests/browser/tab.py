@@ -86,6 +86,10 @@ class Tab:
     async def run_all(self) -> None:
         await self.command("notebook:run-all-cells", wait=False)
 
+    async def asked(self, index: int, count: int = 1) -> None:
+        """Waits until that many questions stand there, with their buttons."""
+        await expect(self.question(index).locator("button.nbtools-cancel")).to_have_count(count)
+
     async def answer(self, index: int, label: str) -> None:
         """Presses a button of the question, as soon as it stands there."""
         await self.question(index).get_by_role("button", name=label).click()
@@ -137,6 +141,7 @@ class Tab:
         await self.close()
         if await self.page.locator(".jp-Dialog").count():
             await self.page.reload()
+            await self.page.wait_for_function("window.jupyterapp?.restored.then(() => true)")
 
     async def theme(self, name: str) -> None:
         await self.command("apputils:change-theme", theme=THEMES[name])

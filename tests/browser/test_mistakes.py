@@ -32,4 +32,4 @@ async def test_each_mistake_has_one_clear_card(open_notebook):
             wrong.append((cell, *said))
         await tab.look(f"mistake-{index:02}", tab.cell(index))
     assert not wrong
-    assert git(tab.folder, "status", "--short") == "?? story.ipynb\n"
+    assert git(tab.folder, "status", "--short", "--untracked-files=no") == ""

@@ -12,16 +12,16 @@ async def test_a_hits_line_opens_the_file_there(open_notebook):
     tab = await open_notebook(GREP)
     await tab.run(1)
     await tab.look("search", tab.cell(1))
-    await tab.card(1).get_by_role("button", name="26", exact=True).click()
+    await tab.card(1).get_by_role("button", name="25", exact=True).click()
     await expect(tab.page.locator(".jp-FileEditor .cm-content:visible")).to_contain_text("return round(total(items) * rate, 2)")
-    await tab.page.wait_for_function(f"{CURSOR} === 25")
+    await tab.page.wait_for_function(f"{CURSOR} === 24")
 
 
 async def test_a_hits_line_opens_the_file_in_notebook_7(open_notebook, context):
     tab = await open_notebook(GREP, app="notebook")
     await tab.run(1)
     async with context.expect_page() as opening:
-        await tab.card(1).get_by_role("button", name="26", exact=True).click()
+        await tab.card(1).get_by_role("button", name="25", exact=True).click()
     page = await opening.value
     await expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("return round(total(items) * rate, 2)")
     await page.close()

@@ -20,7 +20,7 @@ async def test_a_restart_while_asking_changes_nothing(open_notebook):
     await tab.start(1)
     await expect(tab.question(1)).to_be_visible()
     await tab.press("restart")
-    await tab.page.locator(".jp-Dialog").get_by_role("button", name="Restart").click()
+    await tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
     await expect(tab.cell(1).locator(".jp-InputPrompt")).not_to_have_text("[*]:")
     await tab.ready()
     assert tab.read("src/cart.py") == CART
@@ -109,6 +109,7 @@ async def test_without_the_extension_the_html_shows_the_same(open_notebook, plai
     await plain.look("without-extension-trusted", plain.panel)
     await plain.run(0)
     await plain.start(1)
+    await expect(plain.cell(1).get_by_role("button", name="Cancel")).to_be_visible()
     await plain.look("without-extension-asking", plain.cell(1))
     await plain.cell(1).get_by_role("button", name="Approve once").click()
     await plain.done(1)
