@@ -14,6 +14,7 @@ import type { Surroundings } from './tokens.js';
 import type { Card, Place } from './wire.js';
 
 const SHOWN_PLACES = 4;
+const FINISHED: readonly Card['state'][] = ['success', 'error', 'cancelled'];
 const LINKS_ITSELF: readonly Block['type'][] = ['matches', 'listing'];
 
 interface Drawn {
@@ -97,7 +98,9 @@ export class CardView {
     const cancel: FootButton | null = card.cancellable
       ? { key: 'cancel', label: this.around.trans.__('Cancel'), title: '', run: () => this.around.cancel(this.node, card.id) }
       : null;
-    this.foot.update({ cancel, record: card.record, note: card.note, links: [...this.placeLinks(card), ...this.blockLinks(card), ...this.foldLink(card)] });
+    // Of a call that is over, the note is the status's tooltip: quiet when done.
+    const note = FINISHED.includes(card.state) ? '' : card.note;
+    this.foot.update({ cancel, record: card.record, note, links: [...this.placeLinks(card), ...this.blockLinks(card), ...this.foldLink(card)] });
   }
 
   private placeLinks(card: Card): FootButton[] {

@@ -32,5 +32,6 @@ export class HeadView {
     setText(this.status, card.status);
     setText(this.detail, card.detail);
     this.subject.title = card.subject;
+    this.status.title = card.note;
   }
 }

@@ -97,14 +97,16 @@ export class DiffView implements BlockView<DiffBlock> {
     const folded = hunk.folded && !this.opened.has(index);
     const lines = folded ? [] : drawRows(hunk.rows, side);
     const away = hunk.hidden + (folded ? hunk.rows.length : 0);
-    return away ? [...lines, this.gap(away, folded && hunk.rows.length > 0 ? index : null, side === 'new')] : lines;
+    return away ? [...lines, this.gap(away, hunk.folded, folded && hunk.rows.length > 0 ? index : null, side === 'new')] : lines;
   }
 
   /** The quiet line of what is not shown; the right side has an empty one, so that the rows stay level. */
-  private gap(count: number, index: number | null, blank: boolean): HTMLElement {
+  private gap(count: number, unchanged: boolean, index: number | null, blank: boolean): HTMLElement {
     const gap = element('div', 'nbtools-gap');
     const { trans } = this.around;
-    const label = trans._n('⋯ %1 unchanged line', '⋯ %2 unchanged lines', count, count.toLocaleString());
+    const label = unchanged
+      ? trans._n('⋯ %1 unchanged line', '⋯ %2 unchanged lines', count, count.toLocaleString())
+      : trans._n('⋯ %1 more line', '⋯ %2 more lines', count, count.toLocaleString());
     if (!blank) {
       gap.append(index === null ? label : linkButton(label, () => this.open(index), trans.__('Show them')));
     } else if (index !== null) {
