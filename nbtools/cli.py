@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 fine, 1 something is missing, 2 not understood."""
     parser = argparse.ArgumentParser(prog="nbtools", description="The tools that coding agents work with, guarded, in a Jupyter notebook.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    lab = commands.add_parser("lab", help="open JupyterLab with nbtools in every notebook", add_help=False)
+    lab = commands.add_parser("lab", help="open this environment's JupyterLab; takes its options", add_help=False)
     lab.set_defaults(run=_lab)
     for name, run, says in _PLAIN:
         commands.add_parser(name, help=says, description=says).set_defaults(run=run)
@@ -29,13 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _lab(rest: Sequence[str]) -> int:
-    """Becomes JupyterLab, and returns only where it is not installed; its kernels load nbtools from the profile."""
-    _enable([])
+    """Becomes JupyterLab, and returns only where it is not installed."""
     program = shutil.which("jupyter-lab", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if program is None:
         print("JupyterLab is not here: pip install jupyterlab", file=sys.stderr)
         return 1
-    sys.stdout.flush()
+    print("In a notebook: %load_ext nbtools. For every notebook: nbtools enable.", flush=True)
     return os.execv(program, [program, *rest])  # noqa: S606 - the command's very purpose
 
 

@@ -54,6 +54,13 @@ def test_doctor_says_how_to_mend_what_is_missing(nbtools):
     assert "pip install" in done.stdout
 
 
+def test_lab_becomes_jupyterlab_and_changes_nothing(nbtools, tmp_path):
+    done = nbtools("lab", "--version")
+    assert "%load_ext nbtools" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("4.")
+    assert not (tmp_path / "ipython").exists()
+
+
 @pytest.mark.parametrize("arguments", [(), ("dance",), ("doctor", "now")])
 def test_what_is_not_understood_is_refused(nbtools, arguments):
     done = nbtools(*arguments)
