@@ -15,10 +15,10 @@ from playwright.async_api import async_playwright, expect
 from report import Figure, table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from tests.browser.conftest import ARGUMENTS, browser_path  # noqa: E402 - the tests' own server and browser
-from tests.browser.project import make_project, write_notebook  # noqa: E402
-from tests.browser.server import Server  # noqa: E402
-from tests.browser.tab import Tab  # noqa: E402
+from tests.browser.conftest import ARGUMENTS, browser_path
+from tests.browser.project import make_project, write_notebook
+from tests.browser.server import Server
+from tests.browser.tab import Tab
 
 ROUNDS = 30
 FLOOR = "import time; floor = []"
