@@ -1,9 +1,11 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { QuestionKeys } from './asking.js';
 import { CallCanceller } from './cancel.js';
 import { FileOpener } from './open.js';
+import { Orphans } from './orphans.js';
 import { addCallRenderer } from './renderer.js';
 import { ICallCanceller, IFileOpener } from './tokens.js';
 
@@ -42,4 +44,14 @@ const questions: JupyterFrontEndPlugin<void> = {
   activate: (_, notebooks: INotebookTracker) => new QuestionKeys(notebooks).listen()
 };
 
-export default [opener, canceller, renderer, questions];
+const orphans: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:orphans',
+  description: 'Lets go of questions whose kernel has ended.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ITranslator],
+  activate: (_, notebooks: INotebookTracker, translator: ITranslator | null) =>
+    void new Orphans(notebooks, (translator ?? nullTranslator).load('nbtools_agent'))
+};
+
+export default [opener, canceller, renderer, questions, orphans];

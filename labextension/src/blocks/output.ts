@@ -13,19 +13,38 @@ export class OutputView implements BlockView<OutputBlock> {
   private keys: string[] = [];
   private first = 0;
   private noted = '';
+  /** Whether the end is to stay in view; a tab that is hidden has no scroll position to ask. */
+  private following = true;
+  private readonly watcher = new ResizeObserver(() => this.toEnd());
 
   constructor(private readonly around: Surroundings) {
     this.screen = scrollBox('nbtools-screen', around.trans.__('Output'));
     this.screen.append(this.lines);
     this.node.append(this.earlier, this.screen);
+    this.screen.addEventListener('scroll', () => this.noteScroll(), { passive: true });
+    this.watcher.observe(this.screen);
   }
 
   update(block: OutputBlock): void {
     this.noteEarlier(block);
-    const atEnd = this.screen.scrollHeight - this.screen.scrollTop - this.screen.clientHeight < 8;
     this.dropScrolledOff(block.earlier);
     this.drawChanged(block.lines);
-    if (atEnd) {
+    this.toEnd();
+  }
+
+  dispose(): void {
+    this.watcher.disconnect();
+  }
+
+  private noteScroll(): void {
+    const { scrollHeight, scrollTop, clientHeight } = this.screen;
+    if (clientHeight > 0) {
+      this.following = scrollHeight - scrollTop - clientHeight < 8;
+    }
+  }
+
+  private toEnd(): void {
+    if (this.following) {
       this.screen.scrollTop = this.screen.scrollHeight;
     }
   }
