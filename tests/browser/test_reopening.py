@@ -23,6 +23,7 @@ async def test_a_restart_while_asking_changes_nothing(open_notebook):
     await tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
     await expect(tab.cell(1).locator(".jp-InputPrompt")).not_to_have_text("[*]:")
     await tab.ready()
+    await expect(tab.status(1)).to_have_text("Not answered")
     assert tab.read("src/cart.py") == CART
     await expect(tab.page.get_by_text(ERROR)).to_have_count(0)
     await tab.look("restarted", tab.panel)
@@ -46,7 +47,8 @@ async def test_a_saved_notebook_reopens_with_its_records(open_notebook, open_fil
     await tab.close()
     again = await open_file(tab.path, app)
     await expect(again.record(1)).to_contain_text("Approved once by you")
-    await expect(again.card(2)).to_contain_text("Needs your answer")
+    await expect(again.card(2)).to_contain_text("Not answered")
+    await expect(again.card(2)).to_contain_text("run the cell again")
     await expect(again.page.get_by_text(ERROR)).to_have_count(0)
     await again.look(f"reopened-{app}", again.panel)
 
