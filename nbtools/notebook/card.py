@@ -17,6 +17,7 @@ from nbtools.core.call import (
     ToolCall,
     ValidatingCall,
 )
+from nbtools.core.errors import ErrorCode
 from nbtools.core.result import CommandOutput, ToolResultDisplay
 from nbtools.notebook.displays import blocks_of, text_block
 from nbtools.notebook.head import file_of, head_of, workspace_path
@@ -118,9 +119,9 @@ def _success(call: SuccessfulCall) -> str:
     display, summary = call.result.return_display, call.result.summary or ""
     if isinstance(display, CommandOutput):
         return "Done" if display.exit_code == 0 else "Ended" if display.exit_code is None else f"Exit {display.exit_code}"
-    if call.last.plan.tool.kind.changes_nothing or isinstance(display, str):
-        return one_line(summary, 80) or "Done"
-    return "Done"
+    if isinstance(display, str):
+        return "Done" if "\n" in display.strip() else one_line(summary, 80) or "Done"
+    return one_line(summary, 80) or "Done" if call.last.plan.tool.kind.changes_nothing else "Done"
 
 
 def _unfold(blocks: Sequence[Block], *, was_asked: bool) -> str:
@@ -157,10 +158,17 @@ def _took(call: FinishedCall) -> str:
     return elapsed(seconds) if isinstance(call.last, ExecutingCall) and seconds >= 0.01 else ""
 
 
+_NOTHING_TO_OPEN = frozenset({ErrorCode.FILE_NOT_FOUND, ErrorCode.TARGET_IS_DIRECTORY, ErrorCode.PATH_NOT_IN_WORKSPACE})
+"""Failures whose file no click could open."""
+
+
 def _failed(call: ErroredCall, root: str) -> Card:
     error = call.result.error
+    head = head_of(call, root)
+    if error and error.code in _NOTHING_TO_OPEN:
+        head["places"] = ()
     return Card(
-        **head_of(call, root),
+        **head,
         status=FAILED[error.code] if error else "Failed",
         detail=_took(call),
         blocks=(*_failure(call), *_unasked(call, root)),

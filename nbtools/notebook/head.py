@@ -16,6 +16,9 @@ from nbtools.notebook.wire import Place
 _ABOUT_FOLDERS = frozenset({Kind.EXECUTE, Kind.SEARCH})
 """Kinds whose locations are where they work, nothing that a click could open."""
 
+_OBJECTS = ("command", "pattern", "path")
+"""The parameters that name what a call is about, in our vocabulary."""
+
 
 def head_of(call: ToolCall, root: str) -> dict[str, Any]:
     """What every state has: id, tool, object, places."""
@@ -33,7 +36,8 @@ def head_of(call: ToolCall, root: str) -> dict[str, Any]:
 
 def _first_argument(call: ToolCall) -> str:
     """The nearest thing to an object while there is no invocation to ask."""
-    return one_line(next((value for value in call.request.arguments.values() if isinstance(value, str)), ""), 200)
+    texts = {name: value for name, value in call.request.arguments.items() if isinstance(value, str)}
+    return one_line(next((texts[name] for name in (*_OBJECTS, *texts) if name in texts), ""), 200)
 
 
 def _places(locations: Sequence[ToolLocation], root: str) -> tuple[Place, ...]:
