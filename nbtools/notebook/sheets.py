@@ -29,9 +29,14 @@ class Sheet:
         return "\n".join(part for at, part in enumerate(parts) if part or at)
 
     def html(self) -> str:
-        title = f'<div style="font-weight:600;margin-bottom:4px">{escape(self.title)}</div>' if self.title else ""
         lines = "".join(f'<div style="margin-top:6px;white-space:pre-wrap;opacity:.8">{escape(line)}</div>' for line in self.lines)
-        return f'<div class="nbtools-sheet" style="font-size:13px;line-height:1.45">{title}{self._table()}{lines}</div>'
+        return f'<div class="nbtools-sheet" style="font-size:13px;line-height:1.45">{self._title()}{self._table()}{lines}</div>'
+
+    def _title(self) -> str:
+        """Its first line stands out."""
+        first, _, rest = self.title.partition("\n")
+        more = f'<div style="margin-bottom:4px;white-space:pre-wrap">{escape(rest)}</div>' if rest else ""
+        return f'<div style="font-weight:600;margin-bottom:4px">{escape(first)}</div>{more}' if first else ""
 
     def _table(self) -> str:
         if not self.rows:

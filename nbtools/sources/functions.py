@@ -101,7 +101,19 @@ def _as_result(value: Any) -> ToolResult:
     if value is None:
         return ToolResult("Done.", "", summary="done")
     text = value if isinstance(value, str) else _to_text(value)
-    return ToolResult(text, text, summary=_short(text.split("\n", 1)[0]), data=value)
+    return ToolResult(text, text, summary=_summary(value, text), data=value)
+
+
+def _summary(value: Any, text: str) -> str:
+    """A short value itself, the size of a long one."""
+    if isinstance(value, dict | list | tuple | set):
+        return _counted(len(value), "item")
+    lines = text.strip().count("\n") + 1
+    return _short(text.strip()) if lines == 1 else _counted(lines, "line")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _to_text(value: Any) -> str:

@@ -73,6 +73,7 @@ async def test_all_three_kinds_of_functions_run() -> None:
         assert (await session.call("greet", {"name": "Ada"})).llm_content == "Hello Ada"
         counted = await session.call("count", {"to": 3})
         assert counted.llm_content == "1\n2\n3\n"
+        assert counted.summary == "3 lines"
     assert len(seen.events) - len(seen.calls) == 3
 
 
@@ -105,6 +106,7 @@ async def test_results_of_any_type_are_shown() -> None:
     async with Session(".", tools=[anything]) as session:
         table = await session.call("anything", {"which": "table"})
         assert table.data == {"a": [1, 2]}
+        assert table.summary == "1 item"
         assert '"a"' in str(table.llm_content)
         assert (await session.call("anything", {"which": "none"})).llm_content == "Done."
         assert (await session.call("anything", {"which": "result"})).llm_content == "as it is"
