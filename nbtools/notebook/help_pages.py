@@ -10,7 +10,6 @@ from nbtools.notebook.command_line import format_line
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.sheets import Sheet
 from nbtools.policy.modes import Mode, default_decision
-from nbtools.policy.rules import read_rule
 
 if TYPE_CHECKING:
     from nbtools.session import Session
@@ -59,6 +58,8 @@ def policy_says(tool: AnyToolBuilder, session: Session) -> str:
 
 
 def _rules_on(tool: AnyToolBuilder, session: Session) -> list[str]:
+    from nbtools.policy.rules import read_rule  # noqa: PLC0415 - brings the grammar of commands, which loading does not need
+
     policy = session.policy
     lists = (("allow", (*policy.allow, *session.grants)), ("ask", policy.ask), ("deny", policy.deny))
     return [f"{verb} {rule}" for verb, rules in lists for rule in rules if read_rule(rule).concerns(tool.name)]

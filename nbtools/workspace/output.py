@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import deque
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -172,8 +173,9 @@ def _private_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"nbtools-{os.getuid()}-"))
 
 
+@cache
 def _forget_old(folder: Path) -> None:
-    """Outputs older than a week go, so that the folder does not grow for ever."""
+    """Outputs older than a week go, so that the folder does not grow for ever; one look a process is enough."""
     oldest = time.time() - _KEPT_DAYS * 86_400
     for path in folder.glob("*.txt"):
         with contextlib.suppress(OSError):

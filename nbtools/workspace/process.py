@@ -24,7 +24,7 @@ GRACE = 2.0
 """Seconds between the request to end and the end."""
 IDLE = 0.2
 """Seconds without output after which what a finished program left running is taken for background work."""
-_CHUNK = 1 << 18
+_CHUNK = 1 << 17
 _PIPE = 1 << 20
 _MOST_CHUNKS = 64
 _LITTLE = 1 << 16
