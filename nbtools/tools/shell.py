@@ -80,7 +80,8 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
 
     def create_invocation(self, params: ShellParams) -> ShellInvocation:
         self.workspace.resolve(params.path)
-        return ShellInvocation(params, self)
+        limited = params if params.timeout is not None else params.model_copy(update={"timeout": self.timeout})
+        return ShellInvocation(limited, self)
 
 
 class ShellInvocation(BaseToolInvocation[ShellParams]):

@@ -168,3 +168,8 @@ def test_a_kernels_own_variables_stay_with_it() -> None:
     assert environment(outer) == {"A": "1", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
     assert environment({"MPLBACKEND": "agg"})["MPLBACKEND"] == "agg"
     assert "PATH" in environment(os.environ)
+
+
+async def test_the_usual_limit_is_among_the_parameters_of_the_call(tool: ShellTool) -> None:
+    assert tool.build({"command": "true"}).params.timeout == 120
+    assert tool.build({"command": "true", "timeout": 5}).params.timeout == 5
