@@ -13,7 +13,7 @@ from nbtools.notebook.spans import text_of
 from nbtools.notebook.wire import CommandPart
 
 
-def parts(command: str, directory: str = ".", root: str = "/work/project") -> tuple[CommandPart, ...]:
+def parts(command: str, directory: str = ".", root: str = "/home/ada/project") -> tuple[CommandPart, ...]:
     return command_block(command, directory, root).parts
 
 
@@ -47,7 +47,7 @@ def test_nothing_of_it_is_left_out(pieces: list[str]) -> None:
         ("echo x >> ../log", "writes ../log outside the workspace", True),
         ("echo x > /etc/motd", "writes /etc/motd outside the workspace", True),
         ("echo x > ~/.profile", "writes ~/.profile outside the workspace", True),
-        ("echo x > /work/project/a", "writes /work/project/a", False),
+        ("echo x > /home/ada/project/a", "writes /home/ada/project/a", False),
         ("echo x > $OUT", "writes $OUT, where that is shows only when it runs", True),
         ("echo x 2>/dev/null", "", False),
         ("rm -rf build", "deletes files", True),
