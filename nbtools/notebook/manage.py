@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from nbtools.core.call import AwaitingApprovalCall, FinishedCall, LiveCall, ValidatingCall
+from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ExecutingCall, FinishedCall, LiveCall, ScheduledCall, ValidatingCall
 from nbtools.core.errors import ErrorCode, PolicyError, SessionError, ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.notebook.command_line import words
@@ -120,9 +120,8 @@ class Management:
         calls = self._session.history[-count:]
         if not calls:
             return _said("No call is done yet.")
-        return Sheet(
-            "", tuple(_done_row(call) for call in calls), head=("id", "tool", "what", "state", "when", "took"), code=frozenset({1, 2})
-        )
+        head = ("id", "tool", "what", "state", "decided by", "when", "took")
+        return Sheet("", tuple(_done_row(call) for call in calls), head=head, code=frozenset({1, 2}))
 
     def _pending(self, _: list[str]) -> Sheet:
         calls = self._session.active
@@ -206,7 +205,16 @@ def _with(policy: Policy, lists: Mapping[str, tuple[str, ...]]) -> Policy:
 
 def _done_row(call: FinishedCall) -> tuple[str, ...]:
     took = elapsed(call.at - call.last.at)
-    return (call.request.id, call.request.spoken, _subject(call.last), _state(call), clock(call.at), took)
+    return (call.request.id, call.request.spoken, _subject(call.last), _state(call), _decided_by(call), clock(call.at), took)
+
+
+def _decided_by(call: FinishedCall) -> str:
+    """The person who answered, else the rule."""
+    if isinstance(call, CancelledCall) and call.answer is not None:
+        return call.answer.by
+    if isinstance(call.last, ScheduledCall | ExecutingCall) and call.last.approval is not None:
+        return call.last.approval.answer.by
+    return "" if isinstance(call.last, ValidatingCall) else call.last.plan.decision.rule
 
 
 def _subject(call: LiveCall) -> str:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from html import escape
 
 _RULE = "1px solid rgba(128,128,128,.25)"
-_CELL = "text-align:left;vertical-align:top;padding:3px 14px 3px 0;white-space:pre-wrap"
+_CELL = "text-align:left;vertical-align:top;padding:3px 14px 3px 0"
+_SHORT = 28
+"""Characters that a cell keeps on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class Sheet:
 
     def _cell(self, at: int, cell: str) -> str:
         shown = f"<code>{escape(cell)}</code>" if at in self.code and cell else escape(cell)
-        return f'<td style="{_CELL};border-top:{_RULE}">{shown}</td>'
+        wrap = "nowrap" if len(cell) <= _SHORT else "pre-wrap"
+        return f'<td style="{_CELL};white-space:{wrap};border-top:{_RULE}">{shown}</td>'
 
 
 def _aligned(table: Iterable[Sequence[str]]) -> list[str]:

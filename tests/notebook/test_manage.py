@@ -37,6 +37,7 @@ def test_history_and_pending(lab):
     lab.run("%tool ls src\n%tool read missing.txt")
     rows = lab.run("%tools history").text.splitlines()
     assert [row.split()[1:3] for row in rows[1:]] == [["ls", "src"], ["read", "missing.txt"]]
+    assert "searching changes nothing" in rows[1]
     assert "Nothing is under way" in lab.run("%tools pending").text
     lab.run("call = tools.write.background('a.txt', 'x')")
     assert "needs your answer" in lab.run("%tools pending").text
