@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from nbtools.blocking import BlockingSession
-from nbtools.core.call import CallEvent, CancelledCall, ErroredCall, FinishedCall, LiveCall, Observer, SuccessfulCall, ToolCallRequest
+from nbtools.core.call import FINISHED, CallEvent, FinishedCall, LiveCall, Observer, ToolCallRequest
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import SessionError, ToolFailure
+from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
 from nbtools.core.result import ToolResult, failed
 from nbtools.core.schema import Json, Provider, declarations
 from nbtools.core.tool import AnyToolBuilder
@@ -29,7 +29,6 @@ from nbtools.tools import builtin_tools
 from nbtools.workspace.workspace import Workspace
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
-_FINISHED = (SuccessfulCall, ErroredCall, CancelledCall)
 
 
 class Session:
@@ -73,6 +72,8 @@ class Session:
         if self._closed:
             raise SessionError("This session is closed; open a new one.")
         arguments = _NO_ARGUMENTS if arguments is None else arguments
+        if id is not None and self._scheduler.is_live(id):
+            return failed(ToolError(ErrorCode.INVALID_TOOL_PARAMS, f"A call with the id {id!r} is under way; give each call its own id."))
         try:
             canonical, read = self.dialect.read(name, arguments)
         except ToolFailure as failure:
@@ -187,7 +188,7 @@ class History:
         self.calls: deque[FinishedCall] = deque(maxlen=10_000)
 
     def notice(self, event: CallEvent) -> None:
-        if isinstance(event, _FINISHED):
+        if isinstance(event, FINISHED):
             self.calls.append(event)
 
 

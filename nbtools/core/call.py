@@ -119,6 +119,8 @@ class CancelledCall:
 
 
 FinishedCall: TypeAlias = SuccessfulCall | ErroredCall | CancelledCall
+FINISHED = (SuccessfulCall, ErroredCall, CancelledCall)
+"""The same for ``isinstance`` on a hot path, where a tuple is quicker than a union."""
 ToolCall: TypeAlias = LiveCall | FinishedCall
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure
 from nbtools.core.parameters import explain
 from nbtools.core.result import ToolResult
 
 
-class SpokenParams(Protocol):
-    """A pydantic model with one agent's own field names, units and descriptions."""
+class SpokenParams(BaseModel, ABC):
+    """Parameters with one agent's own field names, units and descriptions."""
 
-    @classmethod
-    def model_validate(cls, obj: Any) -> SpokenParams: ...
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @abstractmethod
     def canonical(self) -> Mapping[str, Any]:
         """The same call in the canonical vocabulary."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Spelling:
 
     name: str
     tool: str
-    params: type[Any]
+    params: type[SpokenParams]
     say: Callable[[ToolResult], ToolResult] = lambda result: result
 
 

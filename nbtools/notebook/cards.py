@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from nbtools.core.call import AwaitingApprovalCall, CallEvent, CancelledCall, ErroredCall, ExecutingCall, OutputEvent, SuccessfulCall
+from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, ExecutingCall, OutputEvent
 from nbtools.notebook.card import card_of
 from nbtools.notebook.places import Bundle, Place, Way
 
@@ -21,7 +21,6 @@ TICK = 1.0
 """Seconds after which a running card counts on."""
 
 _log = logging.getLogger(__name__)
-_FINISHED = (SuccessfulCall, ErroredCall, CancelledCall)
 
 
 class Cards:
@@ -51,7 +50,7 @@ class Cards:
             self.drawing(call_id).notice(event)
         except Exception:  # noqa: BLE001 - the display edge: no card may break a call
             _log.exception("A card could not be shown")
-        if isinstance(event, _FINISHED):
+        if isinstance(event, FINISHED):
             self._drawings.pop(call_id, None)
 
     def forget(self, call_id: str) -> None:
@@ -94,7 +93,7 @@ class Drawing:
             return 0 if answered else self._delay_of_question()
         if self.place.silent and not self._asked:
             return None
-        if isinstance(event, _FINISHED) or answered:
+        if isinstance(event, FINISHED) or answered:
             return 0
         if not self._shown and self.place.early and self.place.screen.updates:
             return 0

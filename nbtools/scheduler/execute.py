@@ -8,7 +8,7 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
 from nbtools.core.result import ToolResult, failed
 
 
-def as_result(name: str, error: Exception) -> ToolResult:
+def as_result(name: str, error: Exception | SystemExit) -> ToolResult:
     """The result of a call that ended in ``error``."""
     if isinstance(error, ToolFailure):
         return failed(error.error)
@@ -17,7 +17,7 @@ def as_result(name: str, error: Exception) -> ToolResult:
     return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, _bug_report(name, error)))
 
 
-def _bug_report(name: str, bug: Exception) -> str:
+def _bug_report(name: str, bug: BaseException) -> str:
     """Names the line to look at: the caller cannot mend a bug, but the tool's author can."""
     frames = traceback.extract_tb(bug.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

@@ -56,6 +56,9 @@ class ToolScheduler:
         """The calls that are under way, oldest first."""
         return tuple(self._live.values())
 
+    def is_live(self, call_id: str) -> bool:
+        return call_id in self._live
+
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Tells ``observer`` of every event from now on, until the returned function is called."""
         self._observers = (*self._observers, observer)
@@ -79,19 +82,23 @@ class ToolScheduler:
             await self._ended
 
     async def run(self, request: ToolCallRequest) -> FinishedCall:
-        """Takes the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates."""
+        """Takes the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates.
+
+        The request's id must not be that of a call under way.
+        """
         task = cast("asyncio.Task[object]", asyncio.current_task())
+        before = task.cancelling()
         self._tasks[request.id] = task
         self._enter(ValidatingCall(request, self._clock()))
         try:
             return await self._through(request)
         except Declined as no:
             return self._end(CancelledCall(request, self._live[request.id], no.result, no.answer, self._clock()))
-        except Exception as error:  # noqa: BLE001 - the one door through which a tool's exceptions become results
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the one door through which a tool's exceptions become results
             return self._end(ErroredCall(request, self._live[request.id], as_result(request.spoken, error), self._clock()))
-        except asyncio.CancelledError:
+        except BaseException:
             stopped = self._end(CancelledCall(request, self._live[request.id], _STOPPED, None, self._clock()))
-            if request.id not in self._stopped:
+            if request.id not in self._stopped or task.cancelling() > before + 1:  # the caller's task was cancelled, too
                 raise
             return stopped
         finally:

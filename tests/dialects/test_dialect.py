@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict
 
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.dialects import NBTOOLS, Dialect, Spelling
+from nbtools.dialects import NBTOOLS, Dialect, Spelling, SpokenParams
 
 
-class Look(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class Look(SpokenParams):
     file_path: str
     first: int = 0
 

@@ -33,6 +33,8 @@ class Invocation(BaseToolInvocation[Mapping[str, Any]]):
         match self.params.get("end"):
             case "failure":
                 raise ToolFailure(ErrorCode.CONFLICT, "it changed meanwhile")
+            case "exit":
+                raise SystemExit(3)
             case "bug":
                 raise ZeroDivisionError("oops")
             case "system":
@@ -137,6 +139,7 @@ async def test_modified_arguments_are_validated_and_asked_again() -> None:
         ("bug", ErrorCode.UNHANDLED_EXCEPTION, "look has a bug: ZeroDivisionError: oops"),
         ("system", ErrorCode.NO_SPACE_LEFT, "disk.txt: no space is left"),
         ("broken build", ErrorCode.UNHANDLED_EXCEPTION, "KeyError"),
+        ("exit", ErrorCode.UNHANDLED_EXCEPTION, "SystemExit: 3"),
     ],
 )
 async def test_every_exception_becomes_a_result(end: str, code: ErrorCode, words: str) -> None:
@@ -230,6 +233,31 @@ async def test_a_caller_goes_on_after_its_call_was_cancelled() -> None:
         s.cancel("a")
         assert await task == "cancelled"
         assert task.cancelling() == 0
+
+
+async def test_a_caller_cancelled_together_with_its_call_is_cancelled() -> None:
+    async with session() as s:
+        task = asyncio.create_task(s.call("look", {"forever": True}, id="a"))
+        while not any(isinstance(call, ExecutingCall) for call in s.active):
+            await asyncio.sleep(0)
+        s.cancel("a")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert s.active == ()
+
+
+async def test_an_id_belongs_to_one_call_at_a_time() -> None:
+    async with session() as s:
+        task = asyncio.create_task(s.call("look", {"forever": True}, id="a"))
+        while not s.active:
+            await asyncio.sleep(0)
+        twin = await s.call("look", {}, id="a")
+        assert twin.error is not None
+        assert "id 'a'" in twin.error.message
+        s.cancel("a")
+        assert (await task).error is not None
+        assert (await s.call("look", {}, id="a")).ok
 
 
 async def test_closing_ends_what_is_under_way() -> None:
