@@ -55,6 +55,8 @@ class OutputCollector:
         return self._newlines + (not self._ends_line)
 
     def receive(self, chunk: bytes) -> None:
+        if not chunk:
+            return
         before, self.bytes = self.bytes, self.bytes + len(chunk)
         self._newlines += chunk.count(b"\n")
         self._ends_line = chunk.endswith(b"\n")
