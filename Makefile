@@ -1,6 +1,7 @@
 # make lab    JupyterLab on the first notebook, from nothing
 # make test   everything that is tested, from nothing
 # make check  style, types, layers, generated files
+# make fuzz   looks for inputs that break a law; each fuzzer for FUZZ seconds (make fuzz FUZZ=3600)
 # make bench  the benchmarks, one table each
 # make build  the wheel and the sdist, in dist/
 # make wire   labextension/src/wire.ts from nbtools/notebook/wire.py
@@ -17,7 +18,7 @@ SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
 FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/src/*.ts labextension/src/*/*.ts labextension/style/*)
 
-.PHONY: lab test check bench build wire docs clean
+.PHONY: lab test check fuzz bench build wire docs clean
 .DELETE_ON_ERROR:
 
 lab: $(DONE)/front-end
@@ -32,6 +33,11 @@ check: $(DONE)/python
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python $(SCRIPTS)/wire_types.py --check
+
+FUZZ ?= 300
+fuzz: $(DONE)/python
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=search tests
+	@for target in tests/fuzz/*_target.py; do $(BIN)/python $$target -max_len=400 -max_total_time=$(FUZZ) -artifact_prefix=$(DONE)/ || exit; done
 
 bench: $(DONE)/python
 	@for script in bench/[a-z]*.py; do $(BIN)/python $$script || exit; done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import warnings
 from pathlib import Path
 
@@ -48,6 +49,23 @@ def grounds(root: Path) -> Grounds:
 def _real(root: str, path: str) -> str:
     """With its links followed; a text that can be no path leads nowhere else.  ``root`` is real: only what is below it is looked at."""
     try:
-        return real_path(root, path[len(root) + 1 :]) if path.startswith(f"{root}/") else os.path.realpath(path)
+        if not path.startswith(f"{root}/"):
+            return os.path.realpath(path)
+        below = path[len(root) + 1 :]
+        return real_path(root, below) if _has_links(root, below) else path
     except (OSError, ValueError):  # links in a circle, a name that is too long; NUL, or half of a letter
         return path
+
+
+def _has_links(root: str, below: str) -> bool:
+    """Whether there is a link on the way: for most paths all there is to know, and told with less than a walk along them."""
+    step = root
+    for part in below.split("/"):
+        step = f"{step}/{part}"
+        try:
+            mode = os.lstat(step).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        if stat.S_ISLNK(mode):
+            return True
+    return False

@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 
+from hypothesis import settings
+
 # Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["NBTOOLS_CONFIG"] = tempfile.mkdtemp(prefix="nbtools-tests-")
+
+# The same examples each time, however slow the machine: a check that fails is the change's own fault.  `make fuzz` looks for others.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", derandomize=False)
+settings.load_profile("same")

@@ -108,9 +108,10 @@ export class CardView {
     const cancel: FootButton | null = card.cancellable
       ? { key: 'cancel', label: this.around.trans.__('Cancel'), title: '', run: () => this.around.cancel(this.node, card.id) }
       : null;
-    // Of a call that is over, the note is the status's tooltip: quiet when done.
-    const note = FINISHED.includes(card.state) ? '' : card.note;
-    this.foot.update({ cancel, record: card.record, note, links: [...this.placeLinks(card), ...this.blockLinks(card), ...this.foldLink(card), ...this.deedLinks(card)] });
+    const links = [...this.placeLinks(card), ...this.blockLinks(card), ...this.foldLink(card), ...this.deedLinks(card)];
+    // Of a call that is over, the note takes no line of its own; the status always has it as its tooltip.
+    const note = FINISHED.includes(card.state) && !card.record && !links.length ? '' : card.note;
+    this.foot.update({ cancel, record: card.record, note, links });
   }
 
   private placeLinks(card: Card): FootButton[] {

@@ -33,5 +33,6 @@ export class HeadView {
     setText(this.detail, card.detail);
     this.subject.title = card.subject;
     this.status.title = card.note;
+    this.status.setAttribute('aria-description', card.note);
   }
 }

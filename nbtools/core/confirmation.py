@@ -16,6 +16,8 @@ from nbtools.core.result import DiffStat, FileDiff
 
 
 class ToolConfirmationOutcome(StrEnum):
+    """An *always* grants what ``Confirmation.offers`` says and never more: ``PROCEED_ALWAYS_TOOL`` on a command its parts, not the tool."""
+
     PROCEED_ONCE = "proceed_once"
     PROCEED_ALWAYS = "proceed_always"
     PROCEED_ALWAYS_SERVER = "proceed_always_server"

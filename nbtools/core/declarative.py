@@ -41,6 +41,7 @@ class DeclarativeTool(ABC, Generic[P]):
     asks: Asks = None
     output_limit: int = 40_000
     runs_beside: bool = False
+    names_only: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -9,12 +9,15 @@ few searches.  An expression runs only where its mark was found, and every repet
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+from urllib.parse import quote
 
 from nbtools.core.result import CommandOutput, FileText, LlmContent, Match, Matches, TodoList, ToolResult, ToolResultDisplay
 
@@ -41,7 +44,11 @@ SHAPES = (
     _shape("AWS key", "AKIA ASIA", r"(?<![A-Z0-9])A[KS]IA[0-9A-Z]{16}(?![A-Z0-9])"),
     _shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[opurs]_[A-Za-z0-9]{36,255}"),
     _shape("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
-    _shape("GitLab token", "glpat- gldt- glrt- glptt- glcbt-", r"gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_\-]{20,300}"),
+    _shape(
+        "GitLab token",
+        "glpat- gldt- glrt- glptt- glcbt- glsoat- glagent- glffct- glimt- gloas-",
+        r"gl(?:pat|dt|rt|ptt|cbt|soat|agent|ffct|imt|oas)-[A-Za-z0-9_\-]{20,300}(?:\.[0-9a-z]{9})?",
+    ),
     _shape("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", r"(?:xox[abeprs]|xapp)-[A-Za-z0-9\-]{10,300}"),
     _shape("Slack address", "hooks.slack.com/services/", r"hooks\.slack\.com/services/([A-Za-z0-9/]{20,100})"),
     _shape("Stripe key", "_live_ _test_", r"(?<![A-Za-z0-9])[rsp]k_(?:live|test)_[0-9A-Za-z]{16,250}"),
@@ -53,6 +60,37 @@ SHAPES = (
     _shape("npm token", "npm_", r"npm_[A-Za-z0-9]{36,100}"),
     _shape("PyPI token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_\-]{50,500}"),
     _shape("SendGrid key", "SG.", r"SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}"),
+    _shape("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
+    _shape("Shopify token", "shpat_ shpss_ shpca_ shppa_", r"shp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}"),
+    _shape("Grafana token", "glsa_ glc_", r"(?<![A-Za-z0-9])(?:glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/]{32,400}={0,3})"),
+    _shape("Linear key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}"),
+    _shape("Databricks token", "dapi", r"(?<![A-Za-z0-9])dapi[a-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])"),
+    _shape("Sentry token", "sntrys_ sntryu_", r"sntry[su]_[A-Za-z0-9+/=_]{60,500}"),
+    _shape("Square token", "sq0atp- sq0csp-", r"sq0(?:atp|csp)-[A-Za-z0-9_\-]{22,43}"),
+    _shape("New Relic key", "NRAK-", r"NRAK-[A-Z0-9]{27}"),
+    _shape("Vault token", "hvs. hvb.", r"(?<![A-Za-z0-9])hv[sb]\.[A-Za-z0-9_\-]{24,300}"),
+    _shape("Terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_\-=]{60,70}"),
+    _shape("Doppler token", "dp.pt.", r"dp\.pt\.[A-Za-z0-9]{43}"),
+    _shape("Postman key", "PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    _shape("Atlassian token", "ATATT3", r"ATATT3[A-Za-z0-9_\-=]{60,300}"),
+    _shape("1Password token", "ops_eyJ", r"ops_eyJ[A-Za-z0-9+/]{100,2000}={0,3}"),
+    _shape("age key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    _shape("Brevo key", "xkeysib-", r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    _shape("Groq key", "gsk_", r"(?<![A-Za-z0-9])gsk_[A-Za-z0-9]{40,80}"),
+    _shape("Replicate token", "r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{37}"),
+    _shape("xAI key", "xai-", r"(?<![A-Za-z0-9])xai-[A-Za-z0-9]{60,100}"),
+    _shape("Perplexity key", "pplx-", r"(?<![A-Za-z0-9])pplx-[A-Za-z0-9]{48}"),
+    _shape("LangSmith key", "lsv2_", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
+    _shape("Supabase token", "sbp_", r"(?<![A-Za-z0-9])sbp_[a-f0-9]{40}"),
+    _shape("PlanetScale token", "pscale_", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.\-]{32,64}"),
+    _shape("Pulumi token", "pul-", r"(?<![A-Za-z0-9])pul-[a-f0-9]{40}"),
+    _shape("RubyGems key", "rubygems_", r"rubygems_[a-f0-9]{48}"),
+    _shape("Tailscale key", "tskey-", r"tskey-[a-z]{3,10}-[A-Za-z0-9]{10,30}-[A-Za-z0-9]{20,50}"),
+    _shape("Figma token", "figd_", r"(?<![A-Za-z0-9])figd_[A-Za-z0-9_\-]{38,50}"),
+    _shape("Notion token", "ntn_", r"(?<![A-Za-z0-9])ntn_[0-9]{11}[A-Za-z0-9]{35}"),
+    _shape("Netlify token", "nfp_", r"(?<![A-Za-z0-9])nfp_[A-Za-z0-9]{36,50}"),
+    _shape("Dynatrace token", "dt0c01.", r"dt0c01\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{64}"),
+    _shape("Discord address", "/api/webhooks/", r"/api/webhooks/\d{17,20}/([A-Za-z0-9_\-]{60,80})"),
     _shape("Docker token", "dckr_pat_", r"dckr_pat_[A-Za-z0-9_\-]{20,100}"),
     _shape(
         "JSON web token", "eyJ", r"(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,4000}\.eyJ[A-Za-z0-9_\-]{8,8000}(?:\.[A-Za-z0-9_\-]{0,2000})?"
@@ -60,16 +98,19 @@ SHAPES = (
     _shape("private key", "PRIVATE", _PRIVATE_KEY),
     _shape("password", "://", r"(?<=://)[^\s/:@\"'<>]{0,200}:(?![$<{*%\[])([^\s/@\"'<>]{1,200})@"),
 )
-_STARTS = ("AKIA", "ASIA", "AIza", "eyJ")
+_STARTS = ("AKIA", "ASIA", "AIza", "eyJ", "dapi", "ATATT3")
 """Tokens that are one run of letters and digits; all others have a mark before such a run."""
-_RUN = b"w" * 12
-_RUNS = bytes(0x77 if chr(byte).isalnum() and byte < 0x80 else 0x20 for byte in range(256))
-_BEFORE = 80
+_RUN, _JOINT = b"w" * 12, 0x2D
+_RUNS = bytes(0x77 if chr(byte).isalnum() and byte < 0x80 else _JOINT if byte in b"-_./+" else 0x20 for byte in range(256))
+_BEFORE, _INTO = 80, 4
+"""Characters before such a run, and of it, in which its mark is."""
 _VALUE = r"""\\?["']?\s{0,3}(?::|=>?)\s{0,3}\\?["']?(?!\$)([^\s"'\\,;()<>{}\[\]&|]{12,500})"""
 _NAMED = re.compile(r"(?:passw(?:or)?d|secret|token|key)" + _VALUE)
 _BEARER = re.compile(r"bearer\s{1,3}([a-z0-9._~+/=\-]{16,4000})")
+_KINDS = "api secret access account private signing encryption auth client consumer master storage"
+_FILE = re.compile(r"(?:~|\.{0,2})/(?:[\w.\-]+/){0,20}[\w\-]+\.[a-z]{2,5}")
 _NAMES = ("passw", "secret", "token", "key", "bearer ")
-_KEYS = tuple(f"{kind}{gap}" for kind in "api secret access account private signing encryption".split() for gap in ("_", "-", ""))  # noqa: SIM905
+_KEYS = tuple(f"{kind}{gap}" for kind in _KINDS.split() for gap in ("_", "-", ""))
 
 
 def secret_shape(value: str) -> str:
@@ -87,8 +128,8 @@ class Redactor:
     @staticmethod
     def of(secrets: Mapping[str, str]) -> Redactor:
         """Values that are short or an ordinary word would be found everywhere, and are not looked for.  The longest come first."""
-        worth = [(name, value) for name, value in secrets.items() if _is_worth_hiding(value)]
-        return Redactor(tuple(sorted(worth, key=lambda one: -len(one[1]))))
+        worth = {spelled: name for name, value in secrets.items() if _is_worth_hiding(value) for spelled in _spellings(value)}
+        return Redactor(tuple(sorted(((name, value) for value, name in worth.items()), key=lambda one: -len(one[1]))))
 
     def text(self, text: str) -> str:
         """``text`` itself where there is nothing to take out; it has as many lines afterwards."""
@@ -154,8 +195,14 @@ class Redactor:
 
 
 _PASSWORD = SHAPES[-1]
-_WORDS = tuple(word for shape in SHAPES[:-1] for word in shape.words)
-_JOINTS = ("-", "_", ".")
+_MARKS = re.compile("|".join(re.escape(word) for shape in SHAPES[:-1] for word in shape.words))
+
+
+def _spellings(value: str) -> set[str]:
+    """As it is, in an address, in JSON, and in base64 as far as that does not depend on what stands behind it."""
+    raw = value.encode("utf-8", "replace")
+    coded = base64.b64encode(raw[: len(raw) // 3 * 3]).decode()
+    return {value, quote(value, safe=""), json.dumps(value, ensure_ascii=False)[1:-1]} | ({coded} if len(coded) >= _LONG else set())
 
 
 def _is_worth_hiding(value: str) -> bool:
@@ -168,11 +215,13 @@ def _may_hold_token(text: str) -> bool:
     runs = text.encode("latin-1", "replace").translate(_RUNS)
     start = runs.find(_RUN)
     while start >= 0:
-        before = text[max(start - _BEFORE, 0) : start + 4]
-        if (text.startswith(_STARTS, start) or before[-5:-4] in _JOINTS) and any(word in before for word in _WORDS):
+        if text.startswith(_STARTS, start):
             return True
-        end = runs.find(b" ", start)
-        start = -1 if end < 0 else runs.find(_RUN, end)
+        if start and runs[start - 1] == _JOINT:
+            word = max(runs.rfind(b" ", 0, start) + 1, start - _BEFORE)
+            if _MARKS.search(text, word, start + _INTO):
+                return True
+        start = runs.find(_RUN, start + len(_RUN))
     return False
 
 
@@ -212,7 +261,7 @@ def _cut(text: str, spans: list[tuple[int, int]], name: str) -> str:
 
 def _looks_random(value: str) -> bool:
     """Letters and digits mixed, hardly any twice: not a word, a path, a call or a number."""
-    if value.startswith("redacted:") or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+    if value.startswith("redacted:") or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)) or _FILE.fullmatch(value):
         return False
     counts = Counter(value)
     bits = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())

@@ -125,8 +125,8 @@ class Spelling:
 
     def __init__(self, command: str) -> None:
         wide = sorted(set(_WIDE.findall(command)))
-        pairs = [first + second for first in _CONTROLS for second in _CONTROLS]
-        self.problem = "it holds too many different letters" if len(wide) > len(pairs) else ""
+        self.problem = "it holds too many different letters" if len(wide) > len(_CONTROLS) ** 2 else ""
+        pairs = (first + second for first in _CONTROLS for second in _CONTROLS)
         there = dict(zip(wide, pairs, strict=False))
         self._back = {pair: letter for letter, pair in there.items()}
         self.text = _WIDE.sub(lambda found: there.get(found[0], ""), command) if wide else command

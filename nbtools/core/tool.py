@@ -230,6 +230,11 @@ def runs_beside(tool: ToolBuilder[P]) -> bool:
     return bool(getattr(tool, "runs_beside", False))
 
 
+def names_only(tool: ToolBuilder[P]) -> bool:
+    """Whether it shows no more of files than their names and sizes.  Such a tool has the attribute ``names_only``, true."""
+    return bool(getattr(tool, "names_only", False))
+
+
 def is_tool(value: object) -> bool:
     """Whether ``value`` can be registered: it has a name and builds invocations."""
     return isinstance(getattr(value, "name", None), str) and callable(getattr(value, "build", None))

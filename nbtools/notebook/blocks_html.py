@@ -80,7 +80,7 @@ def _more(text: str) -> str:
 
 
 def _sandbox(block: CommandBlock) -> str:
-    return element("div", "note", f"⛨ {escape(block.sandbox)}") if block.sandbox else ""
+    return element("div", "note", f"▣ {escape(block.sandbox)}") if block.sandbox else ""
 
 
 def _part(part: CommandPart) -> str:
@@ -91,7 +91,7 @@ def _part(part: CommandPart) -> str:
         return element("div", "part", command)
     started = "margin-left:18px" if part.operator == STARTED else ""
     note = element("span", "alarm", f"⚠ {escape(part.note)}") if part.warning else element("em", "note", escape(part.note))
-    return styled_element("div", "part", started, f"{command} {note}")
+    return styled_element("div", "part", started, f"{command} {note}" if operator or part.spans else note)
 
 
 def _output(card: Card, block: OutputBlock) -> str:

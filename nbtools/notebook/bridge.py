@@ -11,6 +11,7 @@ import greenback
 
 from nbtools.blocking import BlockingSession
 from nbtools.core.call import CallEvent, FinishedCall, OutputEvent, ScheduledCall
+from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.notebook.cards import Cards, silently
 from nbtools.notebook.frontend import Kernel, Terminal, has_portal
@@ -87,7 +88,10 @@ class Bridge:
     def _is_kept(self, call_id: str) -> bool:
         """Whether the journal has what a call changed."""
         session = self.blocking.session
-        return session.settings.journal and bool(session.workspace.journal.entries(call=call_id))
+        try:
+            return session.settings.journal and bool(session.workspace.journal.entries(call=call_id))
+        except ToolFailure:  # it cannot be read: the card has no button then
+            return False
 
     def _finish(self, wait: LoopWait | ThreadWait, future: Future[ToolResult], stop: Callable[[], None]) -> ToolResult:
         if isinstance(wait, ThreadWait):

@@ -25,6 +25,7 @@ from nbtools.core.confirmation import ToolAskConfirmationDetails
 from nbtools.core.errors import ErrorCode
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, Media, ToolResult, ToolResultDisplay
 from nbtools.core.tool import Kind
+from nbtools.notebook.confined import confined_by
 from nbtools.notebook.displays import blocks_of, changed_file, text_block
 from nbtools.notebook.folding import unfolding
 from nbtools.notebook.head import file_of, head_of, workspace_path
@@ -55,6 +56,12 @@ def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None
 
 
 def _finished(call: FinishedCall, root: str) -> Card:
+    """How it ended; of a command, also what confined it or why nothing did, where that was asked for."""
+    card, words = _ended(call, root), confined_by(call)
+    return card.model_copy(update={"record": " · ".join(filter(None, [card.record, words]))}) if words else card
+
+
+def _ended(call: FinishedCall, root: str) -> Card:
     match call:
         case SuccessfulCall():
             return _done(call, root)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from nbtools.notebook.workbench import Workbench
 
 _LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace)\s(.*)$", re.DOTALL)
+_FRAGMENT = re.compile(r"(?:\\[\s\"'\\]|\S)*$")
+_ESCAPED = re.compile(r"\\([\s\"'\\])")
+_SPECIAL = re.compile(r"([ \t\"'\\])")
+"""What stands behind a backslash in a word, as ``command_line`` reads it."""
 _MAX_PATHS = 200
 _TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "undo": ("--merge",)}
 
@@ -54,7 +58,7 @@ def _candidates(magic: str, bench: Workbench, given: list[str], fragment: str, c
 
 def _split(text: str) -> tuple[list[str], str]:
     """The words before the one at the cursor, and what there is of that one."""
-    fragment = text[re.search(r"\S*$", text).start() :]  # type: ignore[union-attr]
+    fragment = text[_FRAGMENT.search(text).start() :]  # type: ignore[union-attr]
     before = text[: len(text) - len(fragment)]
     try:
         return [word.text for word in words(before)], fragment
@@ -139,15 +143,16 @@ def _of_tools(bench: Workbench, given: list[str], fragment: str, commands: Seque
 
 
 def _paths(bench: Workbench, fragment: str) -> Candidates:
-    """Files and folders of the workspace that continue ``fragment``; hidden ones only when a dot asks for them."""
-    folder, _, start = fragment.rpartition("/")
+    """Files and folders of the workspace that continue ``fragment``, as a line spells them; hidden ones only when a dot asks for them."""
+    folder, _, start = _ESCAPED.sub(r"\1", fragment).rpartition("/")
     if fragment.startswith(("/", "~")):
         return
     base = Path(bench.session.workspace.root, folder)
-    prefix = f"{folder}/" if folder or fragment.startswith("/") else ""
+    prefix = f"{folder}/" if folder else ""
     there = (entry for entry in _entries(base, start) if not bench.session.workspace.hides(f"{prefix}{entry[0]}", folder=entry[1]))
     for name, is_folder in islice(there, _MAX_PATHS):
-        yield f"{prefix}{name}{'/' if is_folder else ''}", "path"
+        if name.isprintable():
+            yield _SPECIAL.sub(r"\\\1", f"{prefix}{name}{'/' if is_folder else ''}"), "path"
 
 
 def _entries(base: Path, start: str) -> list[tuple[str, Any]]:

@@ -66,14 +66,17 @@ def body_html(card: Card, *, view: View = "split") -> str:
 
 
 def foot_html(card: Card, name: str = "div") -> str:
-    """Who decided, what can be opened; empty where there is nothing to say.  As a ``summary`` it also names what it opens."""
+    """Who decided, what can be opened; empty where there is nothing to say.  As a ``summary`` it also names what it opens.
+
+    The note of a call that is over takes no line of its own.
+    """
     opens = element("span", "link", escape(card.unfold or "show")) if name == "summary" else ""
     links = [link for link in (_file_link(card), opens) if link]
     live = card.state in ("awaiting_approval", "executing", "scheduled")
-    note = element("span", "record", escape(card.note)) if card.note and live else ""
     undo = "".join(element("code", "record", escape(deed.magic)) for deed in card.deeds)
-    if not (card.record or note or opens or undo):
+    if not (card.record or opens or undo or (card.note and live)):
         return ""
+    note = element("span", "record", escape(card.note)) if card.note else ""
     record = element("span", "record", escape(card.record)) if card.record else ""
     separated = ' <span class="nbt-dim" style="opacity:.5">·</span> '.join(links)
     right = f"<span>{separated}</span>" if links else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbtools.core.errors import PolicyError
 from nbtools.notebook.rule_commands import described
+from nbtools.notebook.rule_words import in_words
 from nbtools.notebook.sheets import Sheet
 from nbtools.notebook.sub_commands import SubCommand, inside, one_of, refused, said, without_flags
 from nbtools.policy.claude_settings import looks_like_claude, read_claude_settings
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 FROM_FILES = ("user", "project", "saved")
 """The layers that come from files."""
+_STANDS = {
+    Trust.TRUSTED: "The project's rules are trusted.",
+    Trust.UNKNOWN: "The project's rules are not trusted: only what forbids or asks counts.",
+    Trust.CHANGED: "The project's rules have changed since you trusted them: only what forbids or asks counts.",
+}
 
 
 class LayerCommands:
@@ -71,7 +77,7 @@ class LayerCommands:
         if rest == ["no"]:
             return self._set_trust(project, "", "Not trusted: of the project's rules only what forbids or asks counts.")
         if rest == ["yes"] and self._shown in ("", project.digest):
-            return self._set_trust(project, project.digest, "Trusted, as long as the file stays as it is: these rules count.")
+            return self._set_trust(project, project.digest, "Trusted, as long as the file stays as it is: all of these rules count now.")
         changed = rest == ["yes"]
         self._shown = project.digest
         return self._about(project, trust, changed=changed)
@@ -80,17 +86,30 @@ class LayerCommands:
         inside(self._bench, lambda session: session.store.set_trust(digest))
         self.reload()
         self._shown = ""
-        return replace(_sheet_of(project, trusted=bool(digest)), lines=(says, f"The file is {project.path}."))
+        back = ("%tools trust no takes that back.",) if digest else ()
+        return replace(self._sheet_of(project, trusted=bool(digest)), title=says, lines=(f"The file is {project.path}.", *back))
 
     def _about(self, project: KeptPolicy, trust: Trust, *, changed: bool) -> Sheet:
-        lines = [f"The file is {project.path}; it is {trust.value}."]
+        trusted = trust is Trust.TRUSTED
+        title = _STANDS[trust]
         if changed:
-            lines.insert(0, "It has changed since you looked; these are its rules now.")
-        if trust is Trust.TRUSTED:
-            lines.append("%tools trust no takes that back.")
-        else:
-            lines.append("What forbids or asks counts already. %tools trust yes lets the rest count, until the file changes.")
-        return replace(_sheet_of(project, trusted=trust is Trust.TRUSTED), lines=tuple(lines))
+            title = "Not trusted, for the file has changed since you looked: these are its rules now."
+        how = (
+            "%tools trust no takes that back." if trusted else "%tools trust yes lets what they allow run unasked, until the file changes."
+        )
+        return replace(self._sheet_of(project, trusted=trusted), title=title, lines=(f"The file is {project.path}.", how))
+
+    def _sheet_of(self, project: KeptPolicy, *, trusted: bool) -> Sheet:
+        """The rules of the file, each with what it is about."""
+        named = self._session.tool_named
+        given = [(verb, rule) for verb in VERBS for rule in getattr(project.policy, verb)]
+        rows = [(verb, described(rule), in_words(rule, named), counts(verb, trusted)) for verb, rule in given]
+        if project.policy.mode:
+            rows.insert(
+                0,
+                ("mode", project.policy.mode, "what happens where no rule speaks", "counts" if trusted else "counts where it is stricter"),
+            )
+        return Sheet("", tuple(rows), (), ("", "rule", "what it is about", "now"), frozenset({1}))
 
     def reload(self) -> None:
         """Reads the files anew."""
@@ -108,9 +127,9 @@ class LayerCommands:
             return replace(said(f"There is nothing in {path} that could be a rule here."), lines=_not_carried(imported))
         where = self._kept(imported.policy, flags) if flags else self._added(imported.policy)
         mode = f" The mode is {imported.policy.mode}." if imported.policy.mode else ""
-        lines = (f"{where}{mode}", *_not_carried(imported))
+        lines = _not_carried(imported)
         rows = tuple((verb, described(rule)) for verb in VERBS for rule in getattr(imported.policy, verb))
-        return Sheet("", rows, lines, ("", "rule"), frozenset({1}))
+        return Sheet(f"{where}{mode}", rows, lines, ("", "rule"), frozenset({1}))
 
     def _found(self, text: str) -> Path:
         """As seen from the workspace or, where there is none, from the notebook's folder."""
@@ -168,13 +187,6 @@ def _rows(layer: Layer) -> list[tuple[str, str, str]]:
     counts = {verb: layer.trusted or verb != "allow" for verb in VERBS}
     stands = {verb: layer.name if counts[verb] else f"{layer.name}; does not count: not trusted" for verb in VERBS}
     return [(verb, described(rule), stands[verb]) for verb in ("deny", "ask", "allow") for rule in getattr(layer.policy, verb)]
-
-
-def _sheet_of(project: KeptPolicy, *, trusted: bool) -> Sheet:
-    rows = [(verb, described(rule), counts(verb, trusted)) for verb in VERBS for rule in getattr(project.policy, verb)]
-    if project.policy.mode:
-        rows.insert(0, ("mode", project.policy.mode, "counts" if trusted else "counts where it is stricter"))
-    return Sheet("", tuple(rows), (), ("", "rule", ""), frozenset({1}))
 
 
 def counts(verb: str, trusted: bool) -> str:

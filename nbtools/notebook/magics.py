@@ -69,7 +69,7 @@ class ToolMagics(Magics):
             if sheet is not None:
                 self._show(sheet)
         except NbtoolsError as error:
-            self._show(Sheet(lines=(str(error),)))
+            self._show(Sheet(lines=(f"✕ {error}",)))
 
     def _help(self, name: str) -> None:
         try:

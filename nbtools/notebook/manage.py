@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ExecutingCall, FinishedCall, LiveCall, ScheduledCall, ValidatingCall
+from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ErroredCall, FinishedCall, LiveCall, ValidatingCall
+from nbtools.core.errors import ErrorCode
 from nbtools.core.parameters import did_you_mean
 from nbtools.dialects import dialect_names
 from nbtools.notebook.command_line import words
 from nbtools.notebook.layer_commands import LayerCommands
 from nbtools.notebook.phrases import clock, elapsed
 from nbtools.notebook.places import Way
+from nbtools.notebook.record import decided_by
 from nbtools.notebook.rule_commands import RuleCommands, described
 from nbtools.notebook.setting_commands import SettingCommands
 from nbtools.notebook.sheets import Sheet
@@ -162,16 +164,7 @@ def _counted(kept: KeptPolicy) -> str:
 
 def _done_row(call: FinishedCall) -> tuple[str, ...]:
     took = elapsed(call.at - call.last.at)
-    return (call.request.id, call.request.spoken, _subject(call.last), _state(call), _decided_by(call), clock(call.at), took)
-
-
-def _decided_by(call: FinishedCall) -> str:
-    """The person who answered, else the rule."""
-    if isinstance(call, CancelledCall) and call.answer is not None:
-        return call.answer.by
-    if isinstance(call.last, ScheduledCall | ExecutingCall) and call.last.approval is not None:
-        return call.last.approval.answer.by
-    return "" if isinstance(call.last, ValidatingCall) else call.last.plan.decision.rule
+    return (call.request.id, call.request.spoken, _subject(call.last), _state(call), decided_by(call), clock(call.at), took)
 
 
 def _subject(call: LiveCall) -> str:
@@ -182,4 +175,8 @@ def _subject(call: LiveCall) -> str:
 def _state(call: LiveCall | FinishedCall) -> str:
     if isinstance(call, AwaitingApprovalCall):
         return "needs your answer"
+    if isinstance(call, CancelledCall) and call.answer is not None:
+        return "declined"
+    if isinstance(call, ErroredCall) and call.result.error and call.result.error.code is ErrorCode.POLICY_VIOLATION:
+        return "denied"
     return {"success": "done", "executing": "runs", "scheduled": "queued"}.get(call.state, call.state)

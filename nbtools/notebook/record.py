@@ -56,6 +56,17 @@ def record_of(call: ToolCall) -> str:
     return "" if isinstance(last, ValidatingCall) else _decided(last.plan.decision, harmless=last.plan.kind.changes_nothing)
 
 
+def decided_by(call: FinishedCall) -> str:
+    """The person who answered and what had asked, else the rule or the mode: for the history."""
+    last = call.last
+    if isinstance(call, CancelledCall) and call.answer is not None:
+        asked = f", asked by {_why(last.confirmation.decision)}" if isinstance(last, AwaitingApprovalCall) else ""
+        return one_line(f"{call.answer.by}{asked}")
+    if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
+        return one_line(f"{last.approval.answer.by}, asked by {_why(last.approval.confirmation.decision)}")
+    return "" if isinstance(last, ValidatingCall) else one_line(_why(last.plan.decision))
+
+
 def note_of(call: ToolCall) -> str:
     """Why nobody was asked, where that is of little weight: reading changes nothing."""
     last = last_of(call)
@@ -72,9 +83,15 @@ def _approved(approval: Approval) -> str:
     parts = [f"✓ {_APPROVED[answer.outcome]} by {answer.by}, {clock(approval.at)}", f"asked by {_why(question.decision)}"]
     if changed:
         parts.insert(1, "as changed by hand")
-    if answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS and question.offers:
-        parts.append(f"from now on: {', '.join(question.offers)}")
+    if answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS and (rules := _given(question, answer)):
+        parts.append(f"{'from now on, in later sessions too' if answer.save else 'from now on'}: {', '.join(rules)}")
     return one_line(" · ".join(parts))
+
+
+def _given(question: Confirmation, answer: Answer) -> tuple[str, ...]:
+    """The rules that an *always* has added: those that were chosen, else those that were offered."""
+    chosen = answer.payload.rules if answer.payload else ()
+    return tuple(rule for rule in chosen if rule in question.narrower) or question.offers
 
 
 def _declined(call: CancelledCall, answer: Answer) -> str:
@@ -103,8 +120,10 @@ def _decided(decision: Decision, *, harmless: bool) -> str:
 
 def _why(decision: Decision) -> str:
     """``rule shell(git *) of the project, for git push``; what stands for a default has no place: ``edits ask``."""
-    rule = f"rule {decision.rule}" if is_rule(decision.rule) else decision.rule or decision.reason
     part = f", for {one_line(decision.part, _PART)}" if decision.part else ""
+    if decision.source in _GRANTS:
+        return f"{_GRANTS[decision.source]} {decision.rule}{part}"
+    rule = f"rule {decision.rule}" if is_rule(decision.rule) else decision.rule or decision.reason
     return f"{rule}{_where(decision)}{part}"
 
 
@@ -116,6 +135,7 @@ def _where(decision: Decision) -> str:
 
 _PART = 60
 """Characters of the part of a call that a rule speaks of."""
+_GRANTS = {"grant": "grant", "saved": "saved grant"}
 _PLACES = {
     "user": "the user",
     "project": "the project",

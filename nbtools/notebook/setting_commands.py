@@ -43,13 +43,15 @@ class SettingCommands:
         changed = with_setting(self._bench.session.settings, *rest)
         inside(self._bench, lambda session: setattr(session, "settings", changed))
         name = rest[0]
-        return said(f"{name}: {spelled(name, getattr(changed, name))}. {descriptions()[name]}")
+        confined = (self._bench.session.workspace.sandbox.words(changed),) if name == "sandbox" else ()
+        return said(f"{name} is {spelled(name, getattr(changed, name))} now. {descriptions()[name]}", *filter(None, confined))
 
 
 def descriptions() -> dict[str, str]:
     """What each setting means, as its docstring says it."""
     schema = TypeAdapter(Settings).json_schema()
-    return {name: " ".join(about.get("description", "").replace("``", "").split()) for name, about in schema["properties"].items()}
+    said_of = {name: " ".join(about.get("description", "").replace("``", "").split()) for name, about in schema["properties"].items()}
+    return {name: text.replace("None:", f"{_AS_THE_DIALECT}:") for name, text in said_of.items()}
 
 
 def with_setting(settings: Settings, name: str, text: str) -> Settings:

@@ -96,8 +96,8 @@ class Pen:
     def foot(self, card: Card) -> Iterator[str]:
         live = card.state in ("awaiting_approval", "executing")
         ways = [f"{deed.label}: {deed.magic}" for deed in card.deeds]
-        said = [part for part in (card.record, card.note if live else "", *ways) if part]
-        if said:
+        said = [part for part in (card.record, card.note, *ways) if part]
+        if card.record or ways or (live and said):
             yield self.ink(f"  {' · '.join(said)}", "2")
 
     def block(self, block: Block) -> Iterator[str]:
@@ -106,7 +106,7 @@ class Pen:
                 yield from self.diff(block)
             case CommandBlock():
                 yield from map(self.part, block.parts)
-                yield from [self.ink(f"  ⛨ {block.sandbox}", "2")] if block.sandbox else []
+                yield from [self.ink(f"  ▣ {block.sandbox}", "2")] if block.sandbox else []
             case OutputBlock():
                 yield from self.gap(block.earlier, "earlier line", f", all in {block.full_output}" if block.full_output else "")
                 yield from (f"  {self.spans(line)}" for line in block.lines)

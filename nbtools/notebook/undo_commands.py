@@ -64,7 +64,8 @@ def size(count: int) -> str:
 
 
 def _state(entry: JournalEntry) -> str:
-    told = [f"undone by {entry.undone_by}"] if entry.undone else []
+    told = ["failed half way"] if entry.partly else []
+    told += [f"undone by {entry.undone_by}"] if entry.undone else []
     told += [f"undid {entry.undoes}"] if entry.undoes else []
     told += [] if entry.of_this_session else ["another session"]
     return "; ".join(told)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from nbtools.core.decision import Action, Decision
 from nbtools.core.tool import Kind
-from nbtools.policy.concerning import Rules
+from nbtools.policy.concerning import Concerning, Rules
 from nbtools.policy.hosts import host_covered
 from nbtools.policy.layers import Sourced
 from nbtools.policy.paths import Grounds, Spot
@@ -20,38 +21,41 @@ from nbtools.policy.rules import arguments_text
 _VERBS = {Action.DENY: "denies", Action.ASK: "asks for", Action.ALLOW: "allows"}
 _READING = frozenset({Kind.READ, Kind.SEARCH, Kind.THINK})
 _UNKNOWN = frozenset({Kind.OTHER, Kind.EXECUTE})
+_FILE = re.compile(r"[^/]\.[A-Za-z]\w*\Z")
+"""Who searches in what is named so searches in a file, who searches elsewhere searches in a folder."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A call of a tool that acts on nothing in particular; the subclasses know on what.
+    """A call of a tool that acts on nothing in particular; the subclasses know on what."""
 
-    ``goes_further``: it does more than its tool is there for, so no rule that allows the tool allows it.
-    """
-
-    kind: Kind
-    deny: Rules
-    ask: Rules
-    allow: Rules
+    rules: Concerning
     grounds: Grounds
     arguments: Mapping[str, Any]
-    goes_further: bool
 
     def denied(self) -> Decision | None:
-        return self._whole(self.deny, Action.DENY) or self._by_arguments(self.deny, Action.DENY) or self._touched(self.deny, Action.DENY)
+        return (
+            self._whole(self.rules.deny, Action.DENY)
+            or self._by_arguments(self.rules.deny, Action.DENY)
+            or self._touched(self.rules.deny, Action.DENY)
+        )
 
     def pressing(self) -> Decision | None:
         """What is asked in every mode and whatever is allowed."""
         return None
 
     def asked(self) -> Decision | None:
-        by_rule = self._whole(self.ask, Action.ASK) or self._by_arguments(self.ask, Action.ASK) or self._touched(self.ask, Action.ASK)
+        by_rule = (
+            self._whole(self.rules.ask, Action.ASK)
+            or self._by_arguments(self.rules.ask, Action.ASK)
+            or self._touched(self.rules.ask, Action.ASK)
+        )
         return by_rule or self._perhaps()
 
     def allowed(self) -> Decision | None:
-        if self.goes_further:
+        if self.rules.further:
             return None
-        return self._whole(self.allow, Action.ALLOW) or self._by_arguments(self.allow, Action.ALLOW) or self._covered()
+        return self._whole(self.rules.allow, Action.ALLOW) or self._by_arguments(self.rules.allow, Action.ALLOW) or self._covered()
 
     def leaves_the_workspace(self) -> str:
         """What of it is outside, empty where all is inside."""
@@ -95,7 +99,7 @@ class HostCase(Case):
         return next((by_rule(action, one, host) for one, host in pairs if host_covered(one.rule.spec, host)), None)
 
     def _covered(self) -> Decision | None:
-        used = [next((one for one in self.allow.narrowed if host_covered(one.rule.spec, host)), None) for host in self.hosts]
+        used = [next((one for one in self.rules.allow.narrowed if host_covered(one.rule.spec, host)), None) for host in self.hosts]
         return by_rules(used)
 
 
@@ -111,12 +115,12 @@ class PathCase(Case):
 
     @property
     def _writes(self) -> bool:
-        return self.kind not in _READING
+        return self.rules.kind not in _READING
 
     def pressing(self) -> Decision | None:
         if not self._writes:
             return None
-        if self.kind is Kind.DELETE and (gone := next((spot for spot in self.spots if is_critical(spot, self.grounds)), None)):
+        if self.rules.kind is Kind.DELETE and (gone := next((spot for spot in self.spots if is_critical(spot, self.grounds)), None)):
             return ask_critical(gone.relative or gone.absolute, gone.absolute)
         found = ((spot, protection(spot, self.grounds)) for spot in self.spots)
         return next((ask_protected(spot, why) for spot, why in found if why), None)
@@ -125,7 +129,7 @@ class PathCase(Case):
         about = rules.writes if self._writes else rules.reads
         for spot in self.spots:
             one = rules.paths.touching(spot) or about.touching(spot)
-            if one is None and self._writes and self.kind not in _UNKNOWN:
+            if one is None and self._writes and self.rules.kind not in _UNKNOWN:
                 one = about.below(spot)
             if one is not None:
                 return by_rule(action, one, spot.relative or spot.absolute)
@@ -133,10 +137,11 @@ class PathCase(Case):
 
     def _perhaps(self) -> Decision | None:
         """In a folder there may be what a rule is about; what is not to be read is hidden from who reads in folders."""
-        listed = (self.deny.writes, self.ask.writes) if self._writes else (self.ask.reads,)
-        reach = self._writes or self.kind is Kind.SEARCH
+        listed = (self.rules.deny.writes, self.rules.ask.writes) if self._writes else (self.rules.ask.reads,)
+        reach = self._writes or (self.rules.kind is Kind.SEARCH and not self.rules.names_only)
         for spot in self.spots if reach else ():
-            one = next(filter(None, (rules.perhaps(spot) if self._writes else rules.below(spot) for rules in listed)), None)
+            place = spot if self._writes or spot.folder or _FILE.search(spot.absolute) else replace(spot, folder=True)
+            one = next(filter(None, (rules.perhaps(place) for rules in listed)), None)
             if one is not None:
                 return unclear(one, f"{spot.relative or spot.absolute} may hold what it is about", spot.relative or spot.absolute)
         return None
@@ -145,11 +150,11 @@ class PathCase(Case):
         return by_rules([self._cover(spot) for spot in self.spots])
 
     def _cover(self, spot: Spot) -> Sourced | None:
-        own = self.allow.paths.covering(spot)
-        if own is None and self.kind is Kind.EDIT:
-            return self.allow.writes.covering(spot)
-        if own is None and self.kind in (Kind.READ, Kind.SEARCH):
-            return self.allow.reads.touching(spot) if self.kind is Kind.SEARCH else self.allow.reads.covering(spot)
+        own = self.rules.allow.paths.covering(spot)
+        if own is None and self.rules.kind is Kind.EDIT:
+            return self.rules.allow.writes.covering(spot)
+        if own is None and self.rules.kind in (Kind.READ, Kind.SEARCH):
+            return self.rules.allow.reads.touching(spot) if self.rules.kind is Kind.SEARCH else self.rules.allow.reads.covering(spot)
         return own
 
     def leaves_the_workspace(self) -> str:

@@ -49,15 +49,24 @@ class CommandCase(Case):
         return tuple((act, spot) for act in self.acts.acts for path in act.reads for spot in self._spots(act, path))
 
     @cached_property
-    def mentioned(self) -> tuple[tuple[Act, str, Spot], ...]:
-        """What its words may name, and where that is; through a link, both ends of it."""
-        return tuple((act, path, spot) for act in self.acts.acts for path in mentioned(act) for spot in self._named(path))
+    def mentioned(self) -> dict[str, tuple[Act, tuple[Spot, ...]]]:
+        """What its words name that a rule keeps from being read, by which act first, and where that is; through a link, both ends of it."""
+        named: dict[str, Act] = {}
+        for act in self.acts.acts:
+            for path in mentioned(act):
+                named.setdefault(path, act)
+        kept = [rules for rules in (self.rules.deny.reads, self.rules.ask.reads) if rules]
+        found = {}
+        for path, act in named.items() if kept else ():
+            spots = self._named(path)
+            if any(rules.touching(spot) for rules in kept for spot in spots):
+                found[path] = act, spots
+        return found
 
-    def _named(self, path: str) -> Iterator[Spot]:
+    def _named(self, path: str) -> tuple[Spot, ...]:
         spot = self.grounds.spot_in_command(path, self.directory)
-        yield spot
-        if (led := self.grounds.led(spot)) is not None:
-            yield led
+        led = self.grounds.led(spot)
+        return (spot,) if led is None else (spot, led)
 
     def _spots(self, act: Act, path: str) -> Iterator[Spot]:
         if not _NO_FILE.fullmatch(path):
@@ -98,15 +107,15 @@ class CommandCase(Case):
 
     def _doubtful(self) -> Iterator[Decision]:
         """Words and paths that are only known when the command runs, and folders, may be what a rule is about."""
-        for rules in (self.deny, self.ask):
+        for rules in (self.rules.deny, self.rules.ask):
             for act in self.acts.acts if rules.commands else ():
                 if (one := rules.commands.perhaps(act)) is not None:
                     yield unclear(one, f"what {act.text} runs is only known when it runs", act.text)
             for act, spot in self.read if rules.reads else ():
                 if not _looks_at_names(act) and (one := rules.reads.perhaps(spot)) is not None:
                     yield unclear(one, spot.unclear or f"{spot.relative or spot.absolute} may hold what it is about", act.text)
-            for act, path, spot in self.mentioned if rules.reads else ():
-                if (one := rules.reads.touching(spot)) is not None:
+            for path, (act, spots) in self.mentioned.items() if rules.reads else ():
+                if (one := next(filter(None, map(rules.reads.touching, spots)), None)) is not None:
                     yield unclear(one, f"it names {path}", act.text)
             for act, _, spot in self.written if rules.writes else ():
                 if (one := rules.writes.perhaps(spot)) is not None:
@@ -114,18 +123,21 @@ class CommandCase(Case):
 
     def _covered(self) -> Decision | None:
         """Every act has its rule; one that only starts others is carried by them."""
-        if not self.allow.commands:
+        if not self.rules.allow.commands:
             return None
-        acts = [act for act in self.acts.acts if not act.transparent or act.risk]
         used: list[Sourced] = []
-        for act in acts:
+        carried = []
+        for act in self.acts.acts:
+            if act.transparent and not act.risk:
+                carried.append(act)
+                continue
             found = self._cover(act)
             if isinstance(found, str):
                 why = f"no rule allows {act.text}" + (f": {found}" if found else "")
                 return Decision(Action.ASK, why, UNCOVERED, act.text) if used or found else None
             used += found
-        for act in self.acts.acts:
-            written = self._covers_writes(act) if act not in acts else []
+        for act in carried:
+            written = self._covers_writes(act)
             if isinstance(written, str):
                 return Decision(Action.ASK, f"no rule allows {act.text}: {written}", UNCOVERED, act.text)
             used += written
@@ -135,7 +147,7 @@ class CommandCase(Case):
         """The rules that allow an act, or what hinders the one that would: empty where there is none."""
         why = ""
         away = "" if act.harmless else self._away(act)
-        for rule in self.allow.commands.allowing(act):
+        for rule in self.rules.allow.commands.allowing(act):
             if away:
                 return f"it runs in {away}, and the rule {rule.sourced.name} is for this workspace"
             if act.risk and not (rule.exact or rule.spells(act.spelled)):
@@ -169,7 +181,7 @@ class CommandCase(Case):
     def _edit(self, spot: Spot) -> Sourced | None:
         if spot.unclear:
             return None
-        return self.allow.writes.covering(spot) or (self.allow.edits if spot.inside else None)
+        return self.rules.allow.writes.covering(spot) or (self.rules.allow.edits if spot.inside else None)
 
 
 def _looks_at_names(act: Act) -> bool:

@@ -28,9 +28,13 @@ class WordRule:
     sourced: Sourced
     words: tuple[_Word, ...]
     exact: bool
+    beginning: tuple[_Word, ...] = ()
+    """Its words, where they are spelled out but for the rest of the line; otherwise empty, as nothing is known without a look at each."""
 
     def covers(self, words: Sequence[str]) -> bool:
         """Whether these are its words, a star for any number where it stands alone; the classic walk with one way back."""
+        if self.beginning:
+            return tuple(words[: len(self.beginning)]) == self.beginning and not (self.exact and len(words) > len(self.beginning))
         place = at = 0
         star, resume = -1, 0
         while at < len(words):
@@ -77,8 +81,8 @@ class CommandRules:
         if one.rule.command:
             self._expressions.append(one)
             return
-        words, exact = _words_of(one.rule.spec, self._narrow)
-        rule = WordRule(one, words, exact)
+        words, exact, beginning = _words_of(one.rule.spec, self._narrow)
+        rule = WordRule(one, words, exact, beginning)
         literal = tuple(word for word in words[:2] if isinstance(word, str))
         if not literal or not isinstance(words[0], str):
             self._others.append(rule)
@@ -89,9 +93,9 @@ class CommandRules:
     def touching(self, act: Act) -> Sourced | None:
         """A rule that forbids or asks: whatever stands before the command, and wherever its program lies."""
         for words in _readings(act):
-            found = next((rule for rule in self._candidates(words) if rule.covers(words)), None)
-            if found is not None:
-                return found.sourced
+            for rule in self._candidates(words):
+                if rule.covers(words):
+                    return rule.sourced
         return self._by_expression(act)
 
     def _by_expression(self, act: Act) -> Sourced | None:
@@ -123,16 +127,34 @@ class CommandRules:
         if self._expressions:
             text = " ".join(words)
             yield from (WordRule(one, (), exact=False) for one in self._expressions if _begins(one, text, late=False))
+        if act.launched:
+            yield from self._allowing_launched(act)
 
-    def _candidates(self, words: Sequence[str]) -> Iterator[WordRule]:
-        yield from self._by_words.get(tuple(words[:2]), ())
-        if len(words) > 1:
-            yield from self._by_words.get((words[0],), ())
-        yield from self._others
+    def _allowing_launched(self, act: Act) -> Iterator[WordRule]:
+        """``uv run pytest:*`` is as good as ``pytest:*``; ``uv run:*`` names nothing that it runs."""
+        before = len(act.launched) - len(act.words)
+        yield from (rule for rule in self._candidates(act.launched) if rule.spells(before + 1) and rule.covers(act.launched))
+        text, unnamed = " ".join(act.launched), " ".join((*act.launched[:before], "\0"))
+        for one in self._expressions:
+            if _begins(one, text, late=False) and not _begins(one, unnamed, late=True):
+                yield WordRule(one, (), exact=False)
+
+    def _candidates(self, words: Sequence[str]) -> Sequence[WordRule]:
+        if not self._others and words[0] not in self._by_program:
+            return ()
+        of_both = self._by_words.get(tuple(words[:2]), ())
+        of_program = self._by_words.get((words[0],), ()) if len(words) > 1 else ()
+        return (*of_both, *of_program, *self._others)
 
 
-def _readings(act: Act) -> Iterator[tuple[str, ...]]:
+def _readings(act: Act) -> Iterable[tuple[str, ...]]:
     """The command in all the ways in which a rule may name it."""
+    if act.words and not (act.assignments or act.via or "/" in act.words[0]):
+        return (act.words,)
+    return _in_other_words(act)
+
+
+def _in_other_words(act: Act) -> Iterator[tuple[str, ...]]:
     words = act.words
     if not words:
         if act.assignments:
@@ -164,13 +186,19 @@ def _begins(one: Sourced, text: str, *, late: bool) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _words_of(spec: str, narrow: bool) -> tuple[tuple[_Word, ...], bool]:
-    """The words of a rule; a star at the end, or ``:*``, is any words or none."""
+def _words_of(spec: str, narrow: bool) -> tuple[tuple[_Word, ...], bool, tuple[_Word, ...]]:
+    """The words of a rule, whether they are exact, and its beginning; a star at the end, or ``:*``, is any words or none."""
     open_ended = spec.endswith((":*", " *"))
     plain = spec[:-2] if open_ended else spec
     words = tuple(_word(word, narrow=narrow) for word in _split(plain))
     exact = not open_ended and all(isinstance(word, str) for word in words)
-    return (*words, _REST) if open_ended else words, exact
+    words = (*words, _REST) if open_ended else words
+    return words, exact, _beginning(words)
+
+
+def _beginning(words: tuple[_Word, ...]) -> tuple[_Word, ...]:
+    spelled = words[:-1] if words[-1:] == (_REST,) else words
+    return spelled if all(isinstance(word, str) for word in spelled) else ()
 
 
 def _word(word: str, *, narrow: bool) -> _Word:

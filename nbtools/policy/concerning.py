@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nbtools.core.decision import Action
+from nbtools.core.decision import Action, Decision
+from nbtools.core.tool import Asks, Kind
 from nbtools.policy.commands import CommandRules
 from nbtools.policy.layers import Sourced
 from nbtools.policy.paths import Grounds, PathRules
@@ -44,6 +45,37 @@ class Rules:
     def looks_closer(self) -> bool:
         """Whether any of them speaks of more than the tool."""
         return bool(self.narrowed or self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Concerning:
+    """The rules on the calls of one tool that are of one kind; ``further``: they do more than the tool is there for, so no rule
+    that allows the tool allows them; ``names_only``: they look into no file; ``settled``: the decision, where all are decided alike.
+    """
+
+    deny: Rules
+    ask: Rules
+    allow: Rules
+    kind: Kind
+    asks: Asks
+    further: bool
+    names_only: bool
+    settled: Decision | None = None
+
+    @property
+    def always(self) -> bool:
+        return self.asks == "always"
+
+    @property
+    def decides_alike(self) -> bool:
+        """Whether nothing depends on what a call acts on.  What changes something may change what is protected."""
+        if self.deny.whole is not None:
+            return True
+        looks = any(rules.looks_closer for rules in (self.deny, self.ask, self.allow))
+        if looks or not self.kind.changes_nothing:
+            return False
+        reads = self.kind in (Kind.READ, Kind.SEARCH, Kind.THINK)
+        return not (reads and any(rules.reads for rules in (self.deny, self.ask, self.allow)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from nbtools.core.decision import Action, Decision
-from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Asks, CommandTarget, Kind, PathTarget, Target, asks_of
+from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Asks, CommandTarget, Kind, PathTarget, Target, asks_of, names_only
 from nbtools.policy.cases import Case, HostCase, PathCase
 from nbtools.policy.command_case import CommandCase
-from nbtools.policy.concerning import Book, Rules
+from nbtools.policy.concerning import Book, Concerning
 from nbtools.policy.grants import goes_further
 from nbtools.policy.layers import SESSION, Layer, Policy, mode_of, sourced
 from nbtools.policy.modes import THE_POINT, Mode, default_decision, plan_denial, without_asking
@@ -93,14 +93,13 @@ class Judge:
         return decision
 
     def _case(self, rules: Concerning, target: Target, arguments: Mapping[str, Any]) -> Case:
-        common = (rules.kind, rules.deny, rules.ask, rules.allow, self.grounds, arguments, rules.further)
         match target:
             case CommandTarget(command, directory):
-                return CommandCase(*common, command, directory)
+                return CommandCase(rules, self.grounds, arguments, command, directory)
             case PathTarget(hosts) if rules.kind is Kind.FETCH:
-                return HostCase(*common, hosts)
+                return HostCase(rules, self.grounds, arguments, hosts)
             case PathTarget(paths):
-                return PathCase(*common, paths)
+                return PathCase(rules, self.grounds, arguments, paths)
 
     def _rules_on(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, kind: Kind) -> Concerning:
         annotations, asks = getattr(tool, "annotations", None) or {}, asks_of(tool, invocation)
@@ -109,37 +108,9 @@ class Judge:
             self._books[action].on(tool.name, annotations, runs_commands=runs_commands)
             for action in (Action.DENY, Action.ASK, Action.ALLOW)
         )
-        concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind))
+        concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind), names_only(tool))
         if concerning.decides_alike:
             case = self._case(concerning, _NOWHERE, _NO_ARGUMENTS)
-            concerning = Concerning(deny, ask, allow, kind, asks, concerning.further, self._weighed(concerning, case))
+            concerning = replace(concerning, settled=self._weighed(concerning, case))
         self._concerning[tool.name, kind, invocation.asks] = concerning
         return concerning
-
-
-@dataclass(frozen=True, slots=True)
-class Concerning:
-    """The rules on the calls of one tool that are of one kind; ``settled`` where all of them are decided alike."""
-
-    deny: Rules
-    ask: Rules
-    allow: Rules
-    kind: Kind
-    asks: Asks
-    further: bool
-    settled: Decision | None = None
-
-    @property
-    def always(self) -> bool:
-        return self.asks == "always"
-
-    @property
-    def decides_alike(self) -> bool:
-        """Whether nothing depends on what a call acts on.  What changes something may change what is protected."""
-        if self.deny.whole is not None:
-            return True
-        looks = any(rules.looks_closer for rules in (self.deny, self.ask, self.allow))
-        if looks or not self.kind.changes_nothing:
-            return False
-        reads = self.kind in (Kind.READ, Kind.SEARCH, Kind.THINK)
-        return not (reads and any(rules.reads for rules in (self.deny, self.ask, self.allow)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtools.core.decision import Decision
 from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, CommandTarget, Kind, PathTarget
-from nbtools.policy.protected import CRITICAL, DOUBT, PROTECTED
+from nbtools.policy.protected import CRITICAL, DOUBT, PROTECTED, is_protected_name
 
 if TYPE_CHECKING:
     from nbtools.core.shell_acts import Act
@@ -42,6 +42,8 @@ def narrower(tool: AnyToolBuilder, invocation: AnyToolInvocation) -> tuple[str, 
     if not isinstance(target, PathTarget) or not all(map(_PLAIN_PATH.fullmatch, target.paths)):
         return ()
     folders = dict.fromkeys(path.rstrip("/").rpartition("/")[0] for path in target.paths)
+    if any(map(is_protected_name, "/".join(folders).split("/"))):  # no rule takes the question away there
+        return ()
     return tuple(f"edit({folder}/**)" for folder in folders) if all(folders) and ".." not in "/".join(folders).split("/") else ()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,29 +19,31 @@ _WHOLE = re.compile(r"[\w./][\w./+-]*")
 """A word that is one piece."""
 _PLAIN = re.compile(r"[\w./*?\[\]-]*")
 _NO_PATH = re.compile(r"--[\w-]*|-\w?|\d+")
+_BLANK = re.compile(r"\s")
+_HERE = ("",)
 _ONLY_SAY = frozenset({"echo", "printf"})
 _HAVE_MESSAGES = frozenset({"git", "gh", "hg", "svn"})
 
 
-def mentioned(act: Act) -> Iterator[str]:
+def mentioned(act: Act) -> Iterable[str]:
     """What may be a path, from where the command line starts."""
-    for piece in dict.fromkeys(piece for word in _words(act) for piece in _pieces(word) if piece):
-        for folder in act.folders:
-            yield posixpath.join(folder, piece) if folder else piece
+    pieces = dict.fromkeys(piece for word in _words(act) for piece in ((word,) if _WHOLE.fullmatch(word) else _pieces(word)) if piece)
+    if act.folders == _HERE:
+        return pieces
+    return [posixpath.join(folder, piece) if folder else piece for piece in pieces for folder in act.folders]
 
 
-def _words(act: Act) -> Iterator[str]:
+def _words(act: Act) -> Iterable[str]:
     """Without what is only said, and without the texts of messages."""
-    yield from (assignment.partition("=")[2] for assignment in act.assignments)
-    if act.words and act.words[0] not in _ONLY_SAY:
-        messages = act.words[0] in _HAVE_MESSAGES
-        yield from (word for word in act.words[1:] if not (messages and re.search(r"\s", word)))
+    program, words = act.words[:1], act.words[1:]
+    if program and program[0] in _ONLY_SAY:
+        words = ()
+    elif program and program[0] in _HAVE_MESSAGES:
+        words = tuple(word for word in words if not _BLANK.search(word))
+    return (*(assignment.partition("=")[2] for assignment in act.assignments), *words) if act.assignments else words
 
 
 def _pieces(word: str) -> Iterator[str]:
-    if _WHOLE.fullmatch(word):
-        yield word
-        return
     if _NO_PATH.fullmatch(word):
         return
     if _PLAIN.fullmatch(word) and not word.startswith("-"):

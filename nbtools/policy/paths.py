@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from nbtools.policy.layers import Sourced
 from nbtools.policy.rules import Rule
@@ -20,6 +21,8 @@ from nbtools.policy.rules import Rule
 _SPECIAL = re.compile(r"[*?\[\\]")
 _ENDING = re.compile(r"\*(\.[^*?\[\\/.]+)")
 _ALL = "**"
+_PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:(?P<cwd>cwd)|root|fd/[^/]+)(?=/|\Z)")
+"""Links that lead elsewhere for each process: to its working directory, its root, what it has open."""
 _PLAIN = re.compile(r"[A-Za-z0-9_][\w.+-]*(?:/[A-Za-z0-9_][\w.+-]*)*", re.ASCII)
 """A path that stays as it is behind the root."""
 
@@ -66,6 +69,9 @@ class Grounds:
         why = "" if known else f"{path} is only known when it runs"
         if directory == "." and not self.folded and _PLAIN.fullmatch(path) and len(self.root) > 1:
             return Spot(f"{self.root}/{path}", path, why)
+        if magic := _PROCESS.match(posixpath.normpath(path)) if "/proc/" in path else None:
+            why = f"{path} is another one for each process"
+            path = f"{'.' if magic['cwd'] else ''}{posixpath.normpath(path)[magic.end() :]}" or "/"
         if path.startswith("~"):
             if self.homes and path[1:2] in ("", "/"):
                 path = self.homes[0] + path[1:]
@@ -144,8 +150,8 @@ class PathRules:
 
     def below(self, spot: Spot) -> Sourced | None:
         """A rule about something in this folder, where the rule says where."""
-        found = self._inside.below("." if spot.above else spot.relative) if (spot.inside or spot.above) and self._inside else None
-        return found or (self._anywhere.below(spot.absolute[1:] or ".") if self._anywhere else None)
+        found = self._inside.below("." if spot.above else spot.relative) if (spot.inside or spot.above) and self._inside.filled else None
+        return found or (self._anywhere.below(spot.absolute[1:] or ".") if self._anywhere.filled else None)
 
     def perhaps(self, spot: Spot) -> Sourced | None:
         """A rule that something at this path may fall under: what is in a folder, what is only known later."""
@@ -155,8 +161,8 @@ class PathRules:
         return self.below(spot) or ((near or self._anywhere.loose) if spot.folder else None)
 
     def _found(self, spot: Spot, end: str) -> Sourced | None:
-        found = self._inside.find(spot.relative + end) if spot.inside and self._inside else None
-        return found or (self._anywhere.find(spot.absolute[1:] + end) if self._anywhere else None)
+        found = self._inside.find(spot.relative + end) if spot.relative and self._inside.filled else None
+        return found or (self._anywhere.find(spot.absolute[1:] + end) if self._anywhere.filled else None)
 
 
 class _Half:
@@ -168,13 +174,10 @@ class _Half:
         self.endings: dict[str, list[_Pattern]] = defaultdict(list)
         self.others: list[_Pattern] = []
         self._sorted: list[str] | None = None
-        self._filled = False
-
-    def __bool__(self) -> bool:
-        return self._filled
+        self.filled = False
 
     def add(self, pattern: _Pattern) -> None:
-        self._filled = True
+        self.filled = True
         text = pattern.text
         if pattern.prefix:
             self.prefixes[pattern.prefix].append(pattern)
@@ -186,22 +189,24 @@ class _Half:
             self.others.append(pattern)
 
     def find(self, path: str) -> Sourced | None:
-        return next((pattern.sourced for pattern in self._candidates(path) if pattern.matches(path)), None)
+        for patterns in self._candidates(path):
+            for pattern in patterns:
+                if pattern.matches(path):
+                    return pattern.sourced
+        return None
 
-    def _candidates(self, path: str) -> Iterator[_Pattern]:
+    def _candidates(self, path: str) -> list[list[_Pattern]]:
         parts = path.rstrip("/").split("/")
+        found = []
         if self.prefixes:
-            way = ""
-            for part in parts:
-                way = f"{way}/{part}" if way else part
-                yield from self.prefixes.get(way, ())
+            ways = accumulate(parts, "{}/{}".format) if len(parts) > 1 else parts
+            found += [self.prefixes[way] for way in ways if way in self.prefixes]
         if self.names:
-            for part in parts:
-                yield from self.names.get(part, ())
+            found += [self.names[part] for part in parts if part in self.names]
         if self.endings:
-            for part in parts:
-                yield from self.endings.get(part[part.rfind(".") :] if "." in part else "", ())
-        yield from self.others
+            endings = [part[part.rfind(".") :] for part in parts if "." in part]
+            found += [self.endings[ending] for ending in endings if ending in self.endings]
+        return [*found, self.others] if self.others else found
 
     @property
     def loose(self) -> Sourced | None:

@@ -44,6 +44,11 @@ def protection(spot: Spot, grounds: Grounds) -> str:
     return ""
 
 
+def is_protected_name(part: str) -> bool:
+    """Whether what is called so, or lies in what is called so, is always asked."""
+    return part.casefold() in _NAMES
+
+
 def ask_protected(spot: Spot, why: str) -> Decision:
     part = spot.relative or spot.absolute
     return Decision(Action.ASK, f"{part} is protected: {why}", PROTECTED, part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
@@ -94,7 +95,7 @@ async def approve(
         if answer.outcome is ToolConfirmationOutcome.CANCEL:
             raise Declined(answer)
         if answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR:
-            _grant(answer, waiting.confirmation, desk)
+            answer = _grant(answer, waiting.confirmation, desk)
             return draft.plan, Approval(waiting.confirmation, answer, clock())
         draft = await _modified(request, draft, waiting.confirmation.details, answer.payload, replan)
         if draft.plan.decision.action is Action.ALLOW:
@@ -136,21 +137,30 @@ def _plain_question(request: ToolCallRequest, plan: Plan) -> ToolInfoConfirmatio
     return ToolInfoConfirmationDetails(f"Run {request.spoken}?", what or plan.tool.description)
 
 
-def _grant(answer: Answer, confirmation: Confirmation, desk: Desk) -> None:
+def _grant(answer: Answer, confirmation: Confirmation, desk: Desk) -> Answer:
+    """The answer as it holds: what cannot be kept for later sessions is granted for this one, and the person is told."""
     for rule in _granted(answer, confirmation):
-        desk.allow(rule, save=answer.save, by=confirmation.call_id)
+        try:
+            desk.allow(rule, save=answer.save, by=confirmation.call_id)
+        except (ToolFailure, OSError) as error:
+            if not answer.save:
+                raise
+            warnings.warn(f"{rule} is allowed for this session only, for it could not be kept: {error}", stacklevel=2)
+            answer = replace(answer, save=False)
+            desk.allow(rule, by=confirmation.call_id)
+    return answer
 
 
 def _granted(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
-    """The rules that the answer adds; none where asking is what the call is for."""
+    """The rules that the answer adds, never more than were offered: nobody says yes to every command by answering one."""
     match answer.outcome:
-        case _ if confirmation.type == "ask":
+        case _ if confirmation.type == "ask" or not confirmation.offers:
             return ()
         case ToolConfirmationOutcome.PROCEED_ALWAYS:
             chosen = answer.payload.rules if answer.payload is not None else ()
             return tuple(rule for rule in chosen if rule in confirmation.narrower) or confirmation.offers
         case ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
-            return (confirmation.tool,)
+            return confirmation.offers
         case ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER if confirmation.details.type == "mcp":
             return (f"mcp__{confirmation.details.server_name}__*",)
         case _:

@@ -72,6 +72,7 @@ class GlobTool(BaseDeclarativeTool[GlobParams]):
     name = "glob"
     description = "Lists files whose path fits a glob pattern, the one changed last first; files that git ignores are left out."
     kind = Kind.SEARCH
+    names_only = True
     icon = Icon.FILE_SEARCH
     parameters = GlobParams
 

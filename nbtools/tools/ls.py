@@ -57,6 +57,7 @@ class LsTool(BaseDeclarativeTool[LsParams]):
     name = "ls"
     description = "Lists what is directly in a folder, hidden names included: folders first, files with their size in bytes."
     kind = Kind.SEARCH
+    names_only = True
     icon = Icon.FOLDER
     parameters = LsParams
 

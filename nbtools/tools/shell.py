@@ -220,7 +220,8 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         shown = collector.shown(self.tool.limit)
         meaning = exit_meaning(self.params.command, ended.exit_code)
         why = confined.words if ended.exit_code and not meaning and confined.confined else ""
-        parts = (_stopped(ended, self), meaning, _background(ended), collector.problem, why, lost, self._without(ended, shown.text))
+        by_sandbox = (why, confined.made())
+        parts = (_stopped(ended, self), meaning, _background(ended), collector.problem, *by_sandbox, lost, self._without(ended, shown.text))
         note = "; ".join(part for part in parts if part)
         data = ShellData(
             ended.exit_code,

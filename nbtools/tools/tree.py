@@ -57,6 +57,7 @@ class TreeTool(BaseDeclarativeTool[TreeParams]):
         "Shows the tree of files below a folder. Folders such as .git, node_modules or build are not opened; name one to see what is in it."
     )
     kind = Kind.SEARCH
+    names_only = True
     icon = Icon.FOLDER
     parameters = TreeParams
     output_limit = 1_000_000

@@ -21,7 +21,7 @@ from nbtools.workspace.diff import compared
 from nbtools.workspace.halting import in_thread
 from nbtools.workspace.journal.choosing import chosen
 from nbtools.workspace.journal.records import Entry
-from nbtools.workspace.journal.undoing import FileUndone, Undoing, undoing
+from nbtools.workspace.journal.undoing import IN_EDITOR, FileUndone, Undoing, undoing
 from nbtools.workspace.paths import shown
 from nbtools.workspace.steps import Remove, Write
 from nbtools.workspace.text import decode
@@ -111,15 +111,19 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         lines = [f"{file.path}: {file.why}" for file in hindered[:_MOST_NAMED]]
         more = [f"and {len(hindered) - _MOST_NAMED:,} more"] if len(hindered) > _MOST_NAMED else []
         why = "; ".join([*lines, *more])
-        mergeable = all(file.outcome == "mergeable" for file in hindered)
-        how = (
-            f"Undo {self._last.call} with merge to take its changes out and keep the others."
-            if mergeable
-            else "Change the files by hand, or move aside what is in the way, and undo again."
-        )
-        message = f"Nothing was undone: {why}. {how}"
+        message = f"Nothing was undone: {why}. {self._way_on(hindered)}"
         shown_ = displayed(planned.merges) if planned.merges else message
         return ToolResult(f"Error: {message}", shown_, ToolError(ErrorCode.CONFLICT, message), "nothing undone", data)
+
+    def _way_on(self, hindered: Sequence[FileUndone]) -> str:
+        if all(file.outcome == "mergeable" for file in hindered):
+            return f"Undo {self._last.call} with merge to take its changes out and keep the others."
+        if all(file.why == IN_EDITOR for file in hindered):
+            there = (
+                "Undo it there: Ctrl-Z in a cell for its text, Z beside it (Edit > Undo Cell Operation) for added, deleted and moved cells."
+            )
+            return f"{there} To undo something earlier, name its call."
+        return "Change the files by hand, or move aside what is in the way, and undo again."
 
     def _result(self, planned: Undoing, data: Undone) -> ToolResult:
         done = [file for file in planned.files if file.outcome in ("restored", "merged")]
@@ -133,7 +137,7 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         text = " ".join(filter(None, told))
         diffs = tuple(_diffs(planned, self.workspace))
         display = text if not diffs else diffs[0] if len(diffs) == 1 else FileDiffs(diffs)
-        return ToolResult(text, display, summary=f"{counted(len(done), 'file')} as before", data=data)
+        return ToolResult(text, display, summary=_summary(len(done) - len(merged), len(merged)), data=data)
 
     def _what(self) -> str:
         last = self._last
@@ -147,6 +151,11 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
     @property
     def _last(self) -> Entry:
         return self.entries[-1]
+
+
+def _summary(restored: int, merged: int) -> str:
+    told = [f"{counted(restored, 'file')} as before"] if restored or not merged else []
+    return ", ".join([*told, *([f"{counted(merged, 'file')} merged"] if merged else [])])
 
 
 def _paths(entries: Sequence[Entry]) -> tuple[Path, ...]:

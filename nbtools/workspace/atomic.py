@@ -70,12 +70,14 @@ def remove_folders(made: list[Path] | tuple[Path, ...]) -> None:
 class Manner:
     """``keep``: a name for the old file itself, to be renamed back; nothing is there where the file had to be written in place, or the
     file system knows no second names.  ``sync``: whether it lasts when the power fails now; without, the caller sees to that.  ``mode``: a
-    new file's, which it has from the first moment; None: as new files are.
+    new file's, which it has from the first moment; None: as new files are.  ``store``: a name in any folder for the old file itself, or a
+    copy of it; it is on the disk before anything is changed.
     """
 
     keep: Path | None = None
     sync: bool = True
     mode: int | None = None
+    store: Path | None = None
 
 
 _ALONE = Manner()
@@ -135,14 +137,14 @@ def _overwrite(place: _Place, data: bytes, expected: bytes, manner: Manner) -> N
     if not os.access(place.name, os.W_OK, dir_fd=place.folder, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place.name)
     if info.st_nlink > 1 and not (info.st_nlink == 2 and unshared(place.folder, info)):
-        _write_in_place(place, data, expected)
+        _write_in_place(place, data, expected, manner.store)
         return
     try:
         _swap(place, data, expected, info, manner)
     except OSError as error:
         if error.errno not in _MUST_STAY:
             raise
-        _write_in_place(place, data, expected)
+        _write_in_place(place, data, expected, manner.store)
 
 
 def _swap(place: _Place, data: bytes, expected: bytes, info: os.stat_result, manner: Manner) -> None:
@@ -151,25 +153,59 @@ def _swap(place: _Place, data: bytes, expected: bytes, info: os.stat_result, man
         new.resemble(place, info)
         with folder_lock(place.folder):
             _demand(place, expected)
-            _take_place(new, place, expected, manner.keep)
+            _take_place(new, place, expected, manner)
     if manner.sync:
         place.sync()
 
 
-def _take_place(new: _Temporary, place: _Place, expected: bytes, keep: Path | None) -> None:
-    """``keep`` is a name in the same folder."""
-    if keep is not None:
-        with contextlib.suppress(OSError):
-            place.link(Place(place.folder, keep.name))
-    try:
+def _take_place(new: _Temporary, place: _Place, expected: bytes, manner: Manner) -> None:
+    with ExitStack() as unless_fine:  # a second name would be written in place with the first
+        if manner.keep is not None:
+            kept = Place(place.folder, manner.keep.name)
+            with contextlib.suppress(OSError):
+                place.link(kept)
+            unless_fine.callback(kept.unlink, missing_ok=True)
+        if manner.store is not None:
+            unless_fine.callback(manner.store.unlink, missing_ok=True)
+            _store(place, manner.store, expected)
         if exchange(new.place.name, place.name, place.folder):
             _check_taken(new, place, expected)
         else:
             new.take(place)
-    except (OSError, ToolFailure):
-        if keep is not None:
-            Place(place.folder, keep.name).unlink(missing_ok=True)  # a second name would be written in place with the first
+        unless_fine.pop_all()
+
+
+def _store(place: _Place, store: Path, expected: bytes) -> None:
+    """Gives the file a second name: no byte is copied, and only what somebody wrote just now is still to be brought to the disk."""
+    try:
+        os.link(place.name, store, src_dir_fd=place.folder, follow_symlinks=False)
+    except OSError:
+        write_lasting(store, expected)
+    else:
+        sync_file(store)
+
+
+def write_lasting(path: Path, data: bytes) -> None:
+    """Writes a new file for this user's eyes only; it is on the disk when this returns.  Raises ``OSError``, and nothing is there then."""
+    descriptor = os.open(path, _CREATE | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        _write_all(descriptor, data)
+        os.fsync(descriptor)
+    except BaseException:
+        path.unlink()
         raise
+    finally:
+        os.close(descriptor)
+    sync_file(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """What it holds, and for a folder its names, are on the disk when this returns."""
+    descriptor = os.open(path, _READ | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _check_taken(new: _Temporary, place: _Place, expected: bytes) -> None:
@@ -181,10 +217,12 @@ def _check_taken(new: _Temporary, place: _Place, expected: bytes) -> None:
         raise
 
 
-def _write_in_place(place: _Place, data: bytes, expected: bytes) -> None:
+def _write_in_place(place: _Place, data: bytes, expected: bytes, store: Path | None) -> None:
     """For a file that must stay the same one; a write that fails half way puts the old bytes back."""
     with folder_lock(place.folder):
         _demand(place, expected)
+        if store is not None:
+            write_lasting(store, expected)
         _write_over(place, data, expected)
 
 

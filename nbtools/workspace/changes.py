@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace import transaction
-from nbtools.workspace.journal.journal import Journal
+from nbtools.workspace.journal.journal import Draft, Journal
 from nbtools.workspace.journal.recording import recorded
-from nbtools.workspace.nofollow import look
+from nbtools.workspace.journal.undoing import how_far
 from nbtools.workspace.steps import Move, RemoveTree, Step, Write
 
 
@@ -21,8 +22,8 @@ def make(journal: Journal, step: Step) -> tuple[Path, ...]:
     entry = journal.intend(recorded(journal, [step]))
     try:
         folders = _made(step)
-    except BaseException:
-        _failed(journal, entry, [step])
+    except BaseException as error:
+        _failed(journal, entry, error)
         raise
     journal.made(entry)
     return folders
@@ -36,16 +37,21 @@ async def carry_out(
         return await transaction.carry_out(steps, progress)
     entry = 0
     steps = [_keeping(journal, step) for step in steps]
+    drafts: list[list[Draft]] = []
+    standing: list[Step] = []
 
     def first() -> None:
         nonlocal entry
-        entry = journal.intend(recorded(journal, steps), undoes=undoes)
+        drafts.extend(recorded(journal, [step]) for step in steps)
+        entry = journal.intend([draft for of_step in drafts for draft in of_step], undoes=undoes)
 
     try:
-        folders = await transaction.carry_out(steps, progress, first)
-    except BaseException:
-        if entry:
-            _failed(journal, entry, steps)
+        folders = await transaction.carry_out(steps, progress, first, standing.append)
+    except BaseException as error:
+        if standing:
+            journal.partly(entry, [draft for step, of_step in zip(steps, drafts, strict=True) if step in standing for draft in of_step])
+        elif entry:
+            _failed(journal, entry, error)
         raise
     journal.made(entry)
     return folders
@@ -61,14 +67,26 @@ def _made(step: Step) -> tuple[Path, ...]:
 
 def _keeping(journal: Journal, step: Step) -> Step:
     """The step with a place for what it takes away whole."""
-    takes = step.overwrite if isinstance(step, Move) else isinstance(step, RemoveTree) and step.keep is None and not step.for_good
-    return replace(step, keep=journal.trash()) if takes and isinstance(step, Move | RemoveTree) else step
+    match step:
+        case Move(overwrite=True) | RemoveTree(keep=None, for_good=False):
+            return replace(step, keep=journal.trash())
+        case Write(before=bytes() as before):
+            return replace(step, keep=journal.place_for(step.path, before))
+        case _:
+            return step
 
 
-def _failed(journal: Journal, entry: int, steps: Sequence[Step]) -> None:
-    """Nothing is to be undone, unless something was taken away and could not be put back."""
-    kept = [step.keep for step in steps if isinstance(step, RemoveTree | Move) and step.keep is not None]
-    if any(look(place) is not None for place in kept):
-        journal.made(entry)
-    else:
+def _failed(journal: Journal, entry: int, error: BaseException) -> None:
+    """Nothing is to be undone, unless the step that failed left something behind."""
+    others = isinstance(error, ToolFailure) and error.code is ErrorCode.CONFLICT  # somebody else's change is not to be taken for ours
+    if others or _is_as_before(journal, entry):
         journal.void(entry)
+    else:
+        journal.partly(entry)
+
+
+def _is_as_before(journal: Journal, entry: int) -> bool:
+    try:
+        return how_far(journal, journal.entry(entry)) == "not made"
+    except (OSError, ToolFailure):  # the caller is to hear of the first failure
+        return False

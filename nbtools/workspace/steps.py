@@ -45,7 +45,7 @@ class Made:
 class Write:
     """``path`` shall hold ``after``; it must hold ``before`` until then (None: not exist).  Folders that are missing are made.
 
-    ``mode``: a new file's; None: as new files are.
+    ``mode``: a new file's; None: as new files are.  ``keep``: where the file that was there goes, or a copy of it, before that.
     """
 
     path: Path
@@ -53,19 +53,20 @@ class Write:
     before: bytes | None
     after: bytes
     mode: int | None = None
+    keep: Path | None = None
 
     def make(self, *, sync: bool) -> Made:
         if self.before is None:
             return Made(self, self._remove, self._create(sync=sync))
         kept = beside(self.path, "before")
-        replace(self.path, self.after, self.before, self.subject, Manner(kept, sync))
+        replace(self.path, self.after, self.before, self.subject, Manner(kept, sync, store=self.keep))
         return Made(self, lambda: self._put_back(kept), kept=kept)
 
     def make_alone(self) -> tuple[Path, ...]:
         """Makes it where nothing is to come after it that could fail; the folders made for it."""
         if self.before is None:
             return self._create(sync=True)
-        replace(self.path, self.after, self.before, self.subject)
+        replace(self.path, self.after, self.before, self.subject, Manner(store=self.keep))
         return ()
 
     def _create(self, *, sync: bool) -> tuple[Path, ...]:
@@ -85,10 +86,12 @@ class Write:
     def _put_back(self, kept: Path) -> None:
         if look(kept) is None:
             replace(self.path, self.before or b"", self.after, self.subject)
-            return
-        with folder_lock(self.path.parent):
-            _demand(self.path, self.after, self.subject)
-            rename(kept, self.path)
+        else:
+            with folder_lock(self.path.parent):
+                _demand(self.path, self.after, self.subject)
+                rename(kept, self.path)
+        if self.keep is not None:
+            self.keep.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,17 +23,21 @@ _MANY = 64
 """So many changes are brought to the disk together: one by one would take a hundred times as long."""
 
 
-def _nothing() -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
 async def carry_out(
-    steps: Sequence[Step], progress: Callable[[int], None] | None = None, first: Callable[[], None] = _nothing
+    steps: Sequence[Step],
+    progress: Callable[[int], None] | None = None,
+    first: Callable[[], None] = _nothing,
+    stands: Callable[[Step], None] = _nothing,
 ) -> tuple[Path, ...]:
     """Makes all steps in their order, or none; the folders made for them.
 
     ``progress`` is told, in this event loop, how many are done; ``first`` is done before them, in their thread.  Raises ``ToolFailure``
-    when one cannot be made; it says so where not all could be put back.  Cancelled, it puts everything back first.
+    when one cannot be made; it says so where not all could be put back, and ``stands`` is told of each step that could not.  Cancelled, it
+    puts everything back first.
     """
     loop, stop = asyncio.get_running_loop(), threading.Event()
 
@@ -41,23 +45,23 @@ async def carry_out(
         if progress is not None:
             loop.call_soon_threadsafe(progress, count)
 
-    work = loop.create_task(asyncio.to_thread(_make_all, steps, stop, done, first))
+    work = loop.create_task(asyncio.to_thread(_make_all, steps, stop, done, first, stands))
     try:
         made = await asyncio.shield(work)
     except asyncio.CancelledError:
         stop.set()
         await _finished(work)
-        await _finished(loop.create_task(asyncio.to_thread(_undo, work)))
+        await _finished(loop.create_task(asyncio.to_thread(_undo, work, stands)))
         raise
     # From here on the changes stand: a cancellation comes too late, and the caller hears that they are made.
     await _finished(loop.create_task(asyncio.to_thread(_settle, made)))
     return tuple(folder for one in made for folder in one.folders)
 
 
-def _undo(work: asyncio.Task[list[Made]]) -> None:
+def _undo(work: asyncio.Task[list[Made]], stands: Callable[[Step], None]) -> None:
     """Takes back what the work made before it heard that it was to stop."""
     if not work.cancelled() and work.exception() is None:
-        _take_back(work.result())
+        _take_back(work.result(), stands)
 
 
 def _settle(made: Sequence[Made]) -> None:
@@ -75,7 +79,13 @@ async def _finished(task: asyncio.Task[object] | asyncio.Task[list[Made]] | asyn
             continue
 
 
-def _make_all(steps: Sequence[Step], stop: threading.Event, done: Callable[[int], None], first: Callable[[], None]) -> list[Made]:
+def _make_all(
+    steps: Sequence[Step],
+    stop: threading.Event,
+    done: Callable[[int], None],
+    first: Callable[[], None],
+    stands: Callable[[Step], None],
+) -> list[Made]:
     made: list[Made] = []
     first()
     each = len(steps) < _MANY
@@ -85,9 +95,9 @@ def _make_all(steps: Sequence[Step], stop: threading.Event, done: Callable[[int]
         try:
             made.append(step.make(sync=each))
         except ToolFailure as failure:
-            raise _put_back(failure, made, len(steps)) from None
+            raise _put_back(failure, made, len(steps), stands) from None
         except BaseException:
-            _take_back(made)
+            _take_back(made, stands)
             raise
         done(len(made))
     if not each:
@@ -95,9 +105,9 @@ def _make_all(steps: Sequence[Step], stop: threading.Event, done: Callable[[int]
     return made
 
 
-def _put_back(failure: ToolFailure, made: list[Made], of: int) -> ToolFailure:
+def _put_back(failure: ToolFailure, made: list[Made], of: int, stands: Callable[[Step], None]) -> ToolFailure:
     """The failure to raise when everything before it has been taken back, as far as that goes."""
-    stuck = _take_back(made)
+    stuck = _take_back(made, stands)
     if stuck:
         return ToolFailure(ErrorCode.FILE_WRITE_FAILURE, f"{failure.message} And not everything could be put back: {_named(stuck)}")
     if of == 1:
@@ -106,16 +116,16 @@ def _put_back(failure: ToolFailure, made: list[Made], of: int) -> ToolFailure:
     return ToolFailure(failure.code, f"{failure.message} Nothing was changed{undone}.")
 
 
-def _take_back(made: list[Made]) -> list[str]:
+def _take_back(made: list[Made], stands: Callable[[Step], None]) -> list[str]:
     """Undoes the last step first; what could not be, a sentence each."""
     stuck = []
     for one in reversed(made):
         try:
             one.take_back()
-        except ToolFailure as failure:
+        except (ToolFailure, OSError) as error:
+            failure = from_os_error(error, one.step.subject) if isinstance(error, OSError) else error
             stuck.append(_left(one, failure.message))
-        except OSError as error:
-            stuck.append(_left(one, from_os_error(error, one.step.subject).message))
+            stands(one.step)
     return stuck
 
 

@@ -15,7 +15,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.browser.project import make_project, write_notebook
-from tests.browser.server import Server
+from tests.browser.server import Server, disable_extension
 from tests.browser.tab import Tab
 
 HERE = Path(__file__).parent
@@ -44,6 +44,15 @@ def browser_path() -> str:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
     async with Server(tmp_path_factory.mktemp("served"), tmp_path_factory.mktemp("home")) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def plain_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    """A Jupyter whose user has switched the extension off."""
+    root, home = tmp_path_factory.mktemp("plain"), tmp_path_factory.mktemp("home")
+    disable_extension(home, "nbtools-agent")
+    async with Server(root, home) as server:
         yield server
 
 

@@ -25,7 +25,7 @@ QUIET = {
 
 
 class Server:
-    """JupyterLab and Notebook 7 on ``root``; ``home`` takes everything that Jupyter and IPython write for a user."""
+    """JupyterLab and Notebook 7 on ``root``; ``home`` takes everything that Jupyter, IPython and nbtools write for a user."""
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root = root
@@ -96,6 +96,8 @@ def environment(home: Path) -> dict[str, str]:
         "JUPYTERLAB_SETTINGS_DIR": "settings",
         "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
         "IPYTHONDIR": "ipython",
+        "NBTOOLS_STATE": "state",
+        "NBTOOLS_CONFIG": "nbtools",
     }
     return {**kept, **{name: str(home / folder) for name, folder in folders.items()}, "PYTHONDONTWRITEBYTECODE": "1"}
 

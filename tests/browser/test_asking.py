@@ -164,7 +164,7 @@ async def test_always_asks_no_second_time(open_notebook):
     await tab.done(1)
     await expect(tab.record(1)).to_contain_text("Approved always")
     await tab.run(2)
-    await expect(tab.record(2)).to_contain_text("Allowed by rule edit")
+    await expect(tab.record(2)).to_contain_text("Allowed by grant edit")
     await expect(tab.status(2)).to_have_text("Done")
     assert tab.read("notes.txt") == "one\n2\nthree\n"
     await tab.run(3)

@@ -20,7 +20,6 @@ from tests.browser.canary import Canary
 from tests.browser.project import write_notebook
 from tests.browser.server import Server
 from tests.browser.tab import Tab
-from tests.browser.test_reopening import plain_server  # noqa: F401 - the fixture
 
 HARM = (Path(__file__).parent / "harm.js").read_text(encoding="utf-8")
 """A function that says what on the page should not be there."""
@@ -192,7 +191,7 @@ def told(cell: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.timeout(300)
-async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, canary, plain_server, context):  # noqa: F811
+async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, canary, plain_server, context):
     """Live, then saved: in an untrusted notebook, and without the extension, untrusted and trusted."""
     path = prepare(project, canary)
     tab: Tab = await open_file(path)
@@ -255,7 +254,7 @@ async def answered(tab: Tab) -> None:
 async def without_the_extension(server: Server, context: BrowserContext, notebook: Path, canary: Canary) -> None:
     shutil.copy(notebook, server.root)
     page = await context.new_page()
-    await page.goto(server.address("lab/tree", notebook.name))
+    await page.goto(server.address("lab/workspaces/payloads/tree", notebook.name))
     plain = Tab(page, server.root / notebook.name, notebook.parent)
     await plain.ready()
     watch = Watch(page, canary)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.project import CART, make_project
-from tests.browser.server import Server, disable_extension
 from tests.browser.tab import Tab
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
@@ -83,22 +81,14 @@ async def test_an_untrusted_notebook_shows_its_cards(open_notebook, open_file, a
     await foreign.look(f"untrusted-{app}", foreign.panel)
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def plain_server(tmp_path_factory):
-    """A Jupyter whose user has switched the extension off."""
-    root, home = tmp_path_factory.mktemp("plain"), tmp_path_factory.mktemp("home")
-    disable_extension(home, "nbtools-agent")
-    async with Server(root, home) as server:
-        yield server
-
-
 async def test_without_the_extension_the_html_shows_the_same(open_notebook, plain_server, context):
     tab = await _foreign(open_notebook)
-    folder = make_project(plain_server.root)
-    path = folder / "foreign.ipynb"
+    folder = plain_server.root / "project"
+    folder.mkdir()
+    path = make_project(folder) / "foreign.ipynb"
     path.write_bytes(tab.path.with_name("foreign.ipynb").read_bytes())
     page = await context.new_page()
-    await page.goto(plain_server.address("lab/tree", path.name))
+    await page.goto(plain_server.address("lab/tree", f"project/{path.name}"))
     plain = Tab(page, path, tab.shots)
     await plain.ready()
     await expect(plain.card(1)).to_have_count(0)

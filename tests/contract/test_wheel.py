@@ -5,10 +5,13 @@ import subprocess
 import sys
 import tarfile
 import venv
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 SHARED = "data/share/jupyter/labextensions/nbtools-agent/"
@@ -40,11 +43,42 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scripts(built, tmp_path_factory):
-    """The scripts of a clean virtual environment into which the wheel was installed."""
+    """The scripts of a clean virtual environment: the wheel, what it asks for, as links to what is installed here, and nothing else."""
     home = tmp_path_factory.mktemp("clean")
-    venv.create(home, with_pip=True)
-    run(home / "bin" / "python", "-m", "pip", "install", "--quiet", built[1], scripts=home / "bin", cwd=home)
+    venv.create(home)
+    pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python")
+    run(*pip, "install", "--quiet", "--no-index", "--no-deps", "--no-compile", built[1], scripts=home / "bin", cwd=home)
+    (found,) = home.glob("lib/python*/site-packages/nbtools_agent-*.dist-info")
+    for needed in asked_for(Distribution.at(found)):
+        link(needed, home)
     return home / "bin"
+
+
+def asked_for(package: Distribution) -> list[Distribution]:
+    """What the requirements of a package name, and theirs."""
+    todo, found = [(package, "")], {}
+    while todo:
+        asking, extra = todo.pop()
+        for needed in map(Requirement, asking.requires or ()):
+            if needed.marker is not None and not needed.marker.evaluate({"extra": extra}):
+                continue
+            for wanted in ("", *sorted(needed.extras)):
+                key = canonicalize_name(needed.name), wanted
+                if key not in found:
+                    found[key] = distribution(needed.name)
+                    assert needed.specifier.contains(found[key].version, prereleases=True), needed
+                    todo.append((found[key], wanted))
+    return [one for (_, extra), one in found.items() if not extra]
+
+
+def link(package: Distribution, home: Path) -> None:
+    """All but its scripts, which name the Python that they are for."""
+    for file in package.files or ():
+        source = Path(os.path.normpath(package.locate_file(file)))
+        inside = source.relative_to(sys.prefix)
+        if inside.parts[0] != "bin":
+            (home / inside).parent.mkdir(parents=True, exist_ok=True)
+            (home / inside).symlink_to(source)
 
 
 def names_in(wheel):
@@ -82,7 +116,7 @@ def test_the_sdist_needs_no_node_either(built):
 
 
 def test_jupyterlab_finds_the_extension(scripts):
-    listed = run(scripts / "jupyter", "labextension", "list", scripts=scripts, cwd=scripts)
+    listed = run(scripts / "python", "-m", "jupyterlab.labextensions", "list", scripts=scripts, cwd=scripts)
     (line,) = [line for line in listed.splitlines() if "nbtools-agent" in line]
     assert "enabled" in line
     assert "OK" in line

@@ -26,6 +26,7 @@ def b64(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
+HEX = "0123456789abcdef"
 KEY_BODY = "\n".join(some(64) for _ in range(20))
 PRIVATE_KEY = f"-----BEGIN OPENSSH {'PRIVATE'} KEY-----\n{KEY_BODY}\n-----END OPENSSH {'PRIVATE'} KEY-----"
 # Put together here, so that nobody's scanner takes this file for a leak.
@@ -46,6 +47,37 @@ SECRETS = [
     ("PyPI token", "py" + "pi-AgEIcHlwaS5vcmc" + some(120)),
     ("SendGrid key", "SG" + "." + some(22) + "." + some(43)),
     ("Docker token", "dckr" + "_pat_" + some(27)),
+    ("GitLab token", "gl" + "pat-" + some(27) + ".01" + some(7, "0123456789abcdef")),
+    ("DigitalOcean token", "dop" + "_v1_" + some(64, HEX)),
+    ("Shopify token", "shp" + "at_" + some(32, HEX)),
+    ("Grafana token", "gl" + "sa_" + some(32) + "_" + some(8, HEX)),
+    ("Linear key", "lin" + "_api_" + some(40)),
+    ("Databricks token", "da" + "pi" + some(32, HEX)),
+    ("Sentry token", "sn" + "tryu_" + some(64, HEX)),
+    ("Square token", "sq0" + "atp-" + some(22)),
+    ("New Relic key", "NR" + "AK-" + some(27, string.ascii_uppercase + string.digits)),
+    ("Vault token", "hv" + "s." + some(90)),
+    ("Terraform token", some(14) + ".atlas" + "v1." + some(67)),
+    ("Doppler token", "dp" + ".pt." + some(43)),
+    ("Postman key", "PM" + "AK-" + some(24, HEX) + "-" + some(34, HEX)),
+    ("Atlassian token", "ATA" + "TT3" + some(180)),
+    ("1Password token", "ops" + "_eyJ" + some(250)),
+    ("age key", "AGE-SECRET" + "-KEY-1" + some(58, string.ascii_uppercase + string.digits)),
+    ("Brevo key", "xkey" + "sib-" + some(64, HEX) + "-" + some(16)),
+    ("Groq key", "gs" + "k_" + some(52)),
+    ("Replicate token", "r" + "8_" + some(37)),
+    ("xAI key", "xa" + "i-" + some(80)),
+    ("Perplexity key", "pp" + "lx-" + some(48)),
+    ("LangSmith key", "lsv" + "2_pt_" + some(32, HEX) + "_" + some(10, HEX)),
+    ("Supabase token", "sb" + "p_" + some(40, HEX)),
+    ("PlanetScale token", "psc" + "ale_tkn_" + some(43)),
+    ("Pulumi token", "pu" + "l-" + some(40, HEX)),
+    ("RubyGems key", "ruby" + "gems_" + some(48, HEX)),
+    ("Tailscale key", "ts" + "key-auth-" + some(17) + "-" + some(32)),
+    ("Figma token", "fi" + "gd_" + some(40)),
+    ("Notion token", "nt" + "n_" + some(11, string.digits) + some(35)),
+    ("Netlify token", "nf" + "p_" + some(36)),
+    ("Dynatrace token", "dt0" + "c01." + some(24) + "." + some(64)),
     ("JSON web token", ".".join((b64('{"alg":"HS256","typ":"JWT"}'), b64('{"sub":"1234567890"}'), some(43)))),
     ("private key", PRIVATE_KEY),
 ]
@@ -72,6 +104,10 @@ NAMED = [
     ('{\\"token\\": \\"q1w2e3r4t5y6u7\\"}', '{\\"token\\": \\"[redacted: secret]\\"}'),
     ("curl -H 'Authorization: Bearer q1w2e3r4t5y6u7i8o9'", "curl -H 'Authorization: Bearer [redacted: secret]'"),
     ("postgres://me:s3cret@db/x", "postgres://me:[redacted: password]@db/x"),
+    (
+        "AccountName=a;AccountKey=q1w2e3r4t5y6u7i8o9p0==;EndpointSuffix=core",
+        "AccountName=a;AccountKey=[redacted: secret];EndpointSuffix=core",
+    ),
     ("https://:pw@host", "https://:[redacted: password]@host"),
 ]
 
@@ -100,6 +136,11 @@ HARMLESS = [
     "test_the_password_is_hidden_from_everybody_who_looks_12",
     "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0\n-----END PUBLIC KEY-----",
     "keyboard: us, monkey=patch",
+    "private_key: /etc/ssl/private/server1.pem, client_key=./certs/client2.key",
+    "CACHE_KEY=v1-linux-3f5b591a9c0d4e1f2b3c",
+    "gsk_something_short, r8_loop, xai-1, pul-request-12, dapi32, hvs.name.of.it",
+    "https://registry.npmjs.org/a-b/-/a-b-1.0.12.tgz#3f5b591a9c0d4e1f2b3c4d5e6f708192a3b4c5d6",
+    "golang.org/x/sys v0.1.0 h1:kunALQeHf1/185U1i0GOB/fy1IPRDDpuoOOqRReG57U=",
     "İ token=q",
 ]
 
@@ -116,6 +157,9 @@ def test_values_that_commands_do_not_get() -> None:
     assert redactor.text("x correct-horse-battery y") == "x [redacted: value of B] y"
     assert redactor.text("x correct-horse y") == "x [redacted: value of A] y"
     assert redactor.text("two\nlines here!") == "[redacted: value of F]\n!"
+    coded = Redactor.of({"A": 'a"b/c d-e f+g'})
+    for spelled in ("a%22b%2Fc%20d-e%20f%2Bg", 'a\\"b/c d-e f+g', base64.b64encode(b'a"b/c d-e f+g').decode()):
+        assert "[redacted: value of A]" in coded.text(f"x{spelled} y")
     plain = "a short postgres 12345678"
     assert redactor.text(plain) is plain
 

@@ -1,15 +1,48 @@
 """What the tests of faults share."""
 
+from __future__ import annotations
+
+import json
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Where there is such a place: what is killed is no disk, and bringing everything to one takes most of the time."""
+
+
+def told(program: Sequence[str], place: Path) -> Any:
+    """What a program prints; ``place`` is a folder for it alone."""
+    command = [sys.executable, "-m", *(str(place) if word == "PLACE" else word for word in program)]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=590)
+    shutil.rmtree(place, ignore_errors=True)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+@pytest.fixture(scope="module")
+def programs(request: pytest.FixtureRequest) -> Iterator[Mapping[str, Future[Any]]]:
+    """The ``program`` of each test of a file, as many at a time as there are processors: each of them keeps one busy."""
+    tests = [item for item in request.session.items if item.path == request.path]
+    with tempfile.TemporaryDirectory(prefix="nbtools-faults-", dir=MEMORY) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield {
+                test.name: pool.submit(told, request.module.program(**test.callspec.params), Path(folder, str(number)))
+                for number, test in enumerate(tests)
+            }
+        finally:
+            pool.shutdown(cancel_futures=True)
+
 
 @pytest.fixture
-def place():
-    """In memory where there is such a place: what is killed is no disk, and bringing everything to one takes most of the time."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="nbtools-faults-", dir=memory) as folder:
-        yield Path(folder) / "place"
+def found(programs: Mapping[str, Future[Any]], request: pytest.FixtureRequest) -> Any:
+    """What the test's own program has found."""
+    return programs[request.node.name].result()

@@ -40,7 +40,8 @@ class Operation:
 
 
 _TEXT = b"".join(b"line %d of a file that is longer than a word\n" % number for number in range(200))
-_LARGE = _TEXT * 130
+_LARGE = b"".join(b"line %d of a file %s\n" % (number, b"of long lines, " * 28) for number in range(20)) * 130
+"""A megabyte; of few lines, for comparing them is not what is tested."""
 _PATCH = """*** Begin Patch
 *** Update File: a
 @@

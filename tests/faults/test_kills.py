@@ -1,10 +1,5 @@
 """A process killed at any system call leaves each file whole, the old one or the new one, and a journal that can undo what was made."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.faults.operations import OPERATIONS
@@ -23,19 +18,14 @@ FEWER = {"replace in many": 30, "edit large": 50, "replace_in_files": 100}
 """… and these, where a kill takes longer, at so many."""
 
 
+def program(name):
+    return "tests.faults.killing", name, "PLACE", str(FEWER.get(name, EVERY))
+
+
 @pytest.mark.parametrize("name", [*OPERATIONS, *WITHOUT_JOURNAL])
-def test_a_kill_leaves_every_file_old_or_new_and_the_journal_knows(name, place):
-    kills = killed(name, place)
-    print(name, kills)
-    assert kills["broken"] == []
-    assert kills["kills"] >= min(kills["calls"], FEWER.get(name, EVERY)) * 0.7  # threads make some calls more or less
-    assert kills["before"]
-    assert kills["after"] or name in FEWER  # of few kills the last may come too early: threads make some calls more
-
-
-def killed(name, folder):
-    most = FEWER.get(name, EVERY)
-    command = [sys.executable, "-m", "tests.faults.killing", name, str(folder), str(most)]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=590)
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+def test_a_kill_leaves_every_file_old_or_new_and_the_journal_knows(name, found):
+    print(name, found)
+    assert found["broken"] == []
+    assert found["kills"] >= min(found["calls"], FEWER.get(name, EVERY)) * 0.7  # threads make some calls more or less
+    assert found["before"]
+    assert found["after"] or name in FEWER  # of few kills the last may come too early: threads make some calls more

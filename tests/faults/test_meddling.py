@@ -1,10 +1,5 @@
 """Whatever others do to the files in the middle of a change: it ends and tells how, nothing is half, and nobody's work is lost."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.faults.meddling import MEDDLERS
@@ -20,13 +15,13 @@ EACH = 40
 """So many of the system calls, evenly."""
 
 
+def program(name, meddler):
+    return "tests.faults.meddling", name, meddler, "PLACE", str(EACH)
+
+
 @pytest.mark.parametrize("meddler", MEDDLERS)
 @pytest.mark.parametrize("name", ["edit", "write over", "patch", "move over"])
-def test_others_at_work(name, meddler, place):
-    command = [sys.executable, "-m", "tests.faults.meddling", name, meddler, str(place), str(EACH)]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=590)
-    assert ended.returncode == 0, ended.stderr
-    found = json.loads(ended.stdout)
+def test_others_at_work(name, meddler, found):
     assert found["broken"] == []
     assert set(found["ends"]) <= {"made", "failed"}
     assert sum(found["ends"].values()) >= EACH * 0.9

@@ -25,6 +25,7 @@ from nbtools.notebook.bundle import bundle
 from nbtools.notebook.card import card_of
 from nbtools.notebook.phrases import FAILED
 from nbtools.notebook.wire import MIME, Card, DiffBlock, MatchesBlock, OutputBlock, QuestionBlock, TextBlock
+from nbtools.tools.shell import ShellData
 from nbtools.workspace.diff import file_diff
 from tests.notebook.calls import (
     AT,
@@ -305,3 +306,19 @@ def test_a_description_is_one_line_with_everything_visible() -> None:
 def test_the_reason_for_asking_is_a_rule_where_there_is_one() -> None:
     rule = replace(EDITS_ASK, reason="the rule edit(src/**) asks for it", rule="edit(src/**)")
     assert card_of(asking(edit_details(), rule)).note == "asked because the rule edit(src/**) asks for it"
+
+
+WORDS = "In a sandbox: writes stay in the workspace, no network"
+
+
+@pytest.mark.parametrize(
+    ("words", "note", "said"),
+    [(WORDS, "", WORDS[1:]), ("", "", ""), (WORDS, f"could not write; {WORDS}", "")],
+    ids=["said", "off", "in the body"],
+)
+def test_what_confined_a_command_is_in_the_record(words: str, note: str, said: str) -> None:
+    call = done(CommandOutput("x", 1, 0, "", note), plan(Kind.EXECUTE))
+    data = ShellData(0, "", 1, 2, 0.1, "", text="x", sandbox=words)
+    record = card_of(replace(call, result=replace(call.result, data=data))).record
+    assert record.endswith(said)
+    assert ("sandbox" in record) is bool(said)

@@ -61,3 +61,12 @@ def test_hidden_files_are_offered_to_a_dot(lab, project):
     (project / ".hidden").write_text("x")
     assert "%tool read .hidden" not in offered(lab, "%tool read ")
     assert "%tool read .hidden" in offered(lab, "%tool read .h")
+
+
+def test_names_are_spelled_as_a_line_reads_them(lab, project):
+    (project / "my notes").mkdir()
+    (project / "my notes" / "it's.txt").write_text("x")
+    (project / "my\nname").write_text("x")
+    assert offered(lab, "%tool read my") == ["%tool read my\\ notes/"]
+    assert offered(lab, "%tool read my\\ no") == ["%tool read my\\ notes/"]
+    assert offered(lab, "%tool read my\\ notes/") == ["%tool read my\\ notes/it\\'s.txt"]

@@ -38,6 +38,9 @@ def test_history_and_pending(lab):
     rows = lab.run("%tools history").text.splitlines()
     assert [row.split()[1:3] for row in rows[1:]] == [["ls", "src"], ["read", "missing.txt"]]
     assert "searching changes nothing" in rows[1]
+    lab.run("%tools deny ls\n%tool ls src")
+    assert lab.run("%tools history").text.splitlines()[-1].split()[3:-3] == ["denied", "rule", "ls", "of", "this", "session"]
+    lab.run("%tools revoke ls")
     assert "Nothing is under way" in lab.run("%tools pending").text
     lab.run("call = tools.write.background('a.txt', 'x')")
     assert "needs your answer" in lab.run("%tools pending").text
@@ -136,11 +139,14 @@ def test_a_project_s_rules_count_once_they_are_trusted(lab, project):
     assert "Of this project's rules only what forbids or asks counts: they are not trusted" in opened
     assert "1 allow, 1 deny; not trusted" in opened
     shown = lab.run("%tools trust").text
-    assert [line.split()[:2] for line in shown.splitlines()[1:3]] == [["allow", "shell(echo:*)"], ["deny", "fetch"]]
+    assert [line.split()[:2] for line in shown.splitlines()[2:4]] == [["allow", "shell(echo:*)"], ["deny", "fetch"]]
+    assert "every command that begins with echo" in shown
     assert "counts once trusted" in shown
     rules.write_text('allow = ["shell(echo:*)", "edit"]\n', encoding="utf-8")
-    assert "It has changed since you looked" in lab.run("%tools trust yes").text
-    assert "Trusted, as long as the file stays as it is" in lab.run("%tools trust yes").text
+    assert "Not trusted, for the file has changed since you looked" in lab.run("%tools trust yes").text
+    trusted = lab.run("%tools trust yes").text
+    assert "Trusted, as long as the file stays as it is" in trusted
+    assert "every change that edit makes to a file" in trusted
     assert "hello" in lab.run("%tool shell echo hello").text
     assert "2 allow; trusted" in lab.run("%tools").text
     rules.write_text('allow = ["shell"]\n', encoding="utf-8")
@@ -195,7 +201,7 @@ def test_settings(lab):
     shown = lab.run("%tools settings").text
     assert "500 MB" in shown
     assert "Whether commands run in bubblewrap" in shown
-    assert "redact: off" in lab.run("%tools set redact off").text
+    assert "redact is off now" in lab.run("%tools set redact off").text
     assert ["redact", "off"] in settings_shown(lab)
     lab.run("%tools workspace src")
     assert ["redact", "off"] in settings_shown(lab)
@@ -206,7 +212,7 @@ def test_a_notebook_records_its_calls_until_it_is_told_not_to(lab):
     lab.run("%tool read notes.txt")
     code = "from nbtools.traces import kept, load\nprint([len(load(log).calls) for log in kept.kept_logs()])"
     assert lab.run(code).text.strip() == "[1]"
-    assert "record: off" in lab.run("%tools set record off").text
+    assert "record is off now" in lab.run("%tools set record off").text
     lab.run("%tool read notes.txt")
     assert lab.run(code).text.strip() == "[1]"
 

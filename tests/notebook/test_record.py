@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from nbtools.core.call import Approval
+from nbtools.core.confirmation import Answer, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.decision import Action, Decision
 from nbtools.core.tool import Kind
 from nbtools.notebook.record import note_of, record_of
-from tests.notebook.calls import executing, plan
+from tests.notebook.calls import edit_details, executing, plan, question
 
 
 @pytest.mark.parametrize(
@@ -16,6 +20,8 @@ from tests.notebook.calls import executing, plan
         (Decision(Action.ALLOW, "…", "edit"), "Allowed by rule edit"),
         (Decision(Action.ALLOW, "…", "edit", source="session"), "Allowed by rule edit of this session"),
         (Decision(Action.ALLOW, "…", "shell(ls:*)", "ls", "user"), "Allowed by rule shell(ls:*) of the user, for ls"),
+        (Decision(Action.ALLOW, "…", "shell(ls:*)", source="grant"), "Allowed by grant shell(ls:*)"),
+        (Decision(Action.ALLOW, "…", "edit(src/**)", "src/a.py", "saved"), "Allowed by saved grant edit(src/**), for src/a.py"),
         (Decision(Action.ALLOW, "…", "edit", source="grant, project"), "Allowed by rule edit of a grant and the project"),
         (Decision(Action.DENY, "…", "shell(rm:*)", "rm x", "project"), "✕ Denied by rule shell(rm:*) of the project, for rm x"),
         (Decision(Action.DENY, "plan changes nothing", "plan"), "✕ Denied by rule plan"),
@@ -36,3 +42,18 @@ def test_a_part_is_shown_in_one_line() -> None:
     assert "a ⏎ b‹U+202E›" in record
     assert "\n" not in record
     assert record.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "save", "said"),
+    [
+        ((), False, "from now on: edit"),
+        (("edit(src/**)",), False, "from now on: edit(src/**)"),
+        (("edit(src/**)",), True, "from now on, in later sessions too: edit(src/**)"),
+        (("delete",), False, "from now on: edit"),
+    ],
+)
+def test_an_always_is_recorded_with_the_rules_that_it_added(chosen: tuple[str, ...], save: bool, said: str) -> None:
+    confirmation = replace(question(edit_details()), offers=("edit",), narrower=("edit(src/**)",))
+    answer = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, ToolConfirmationPayload(rules=chosen) if chosen else None, save=save)
+    assert record_of(executing(None, Approval(confirmation, answer, 0.0))).endswith(said)

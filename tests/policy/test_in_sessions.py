@@ -11,7 +11,7 @@ import pytest
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.policy.layers import Layer
-from nbtools.testing import temporary_workspace
+from nbtools.testing import ScriptedConfirmer, temporary_workspace
 
 
 @pytest.fixture
@@ -186,3 +186,27 @@ async def test_what_was_denied_or_asked_of_nobody_is_in_the_history_with_its_dec
             ("deny", "shell(rm:*)", "rm -rf src"),
             ("ask", "edits ask", ""),
         ]
+
+
+async def test_yes_to_a_tool_is_no_yes_to_every_command(root: Path) -> None:
+    whole = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL)
+    async with Session(root, confirmer=ScriptedConfirmer(whole)) as session:
+        assert (await session.call("shell", {"command": "uname -s"})).ok
+        assert session.grants == ("shell(uname:*)",)
+
+
+async def test_yes_to_what_is_always_asked_allows_nothing_more(root: Path) -> None:
+    whole = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL)
+    async with Session(root, confirmer=ScriptedConfirmer(whole)) as session:
+        assert (await session.call("write", {"path": ".envrc", "content": "x"})).ok
+        assert session.grants == ()
+
+
+async def test_what_cannot_be_kept_is_allowed_for_the_session_and_said(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Session(root, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=True))) as session:
+        (tmp_path / "blocked").write_text("")
+        monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "blocked"))
+        with pytest.warns(UserWarning, match=r"shell\(uname:\*\) is allowed for this session only"):
+            await session.call("shell", {"command": "uname -s"})
+        assert session.grants == ("shell(uname:*)",)
+        assert session.decide("shell", {"command": "uname -a"}).action == "allow"

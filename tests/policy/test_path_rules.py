@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nbtools import Session
 from nbtools.core.tool import Kind
 from nbtools.policy.decide import Judge, Policy
 from nbtools.policy.grants import narrower
@@ -70,6 +71,24 @@ def test_looking_into_a_folder_is_asked_where_a_part_of_it_is() -> None:
     policy = Policy(ask=("read(a/b/**)",))
     assert [action(policy, GREP, path) for path in (".", "a", "a/b", "c")] == ["ask", "ask", "ask", "allow"]
     assert action(SECRETS, GREP, ".") == "allow"
+
+
+def test_looking_into_a_folder_is_asked_where_what_is_named_may_be_in_it() -> None:
+    policy = Policy("yolo", ask=("read(*.pem)",))
+    assert [action(policy, GREP, path) for path in (".", "src", "a.pem", "src/", "src/a.py")] == ["ask", "ask", "ask", "ask", "allow"]
+    decision = Judge(policy).decide(GREP, GREP.build({"paths": ["src"]}))
+    assert (decision.rule, decision.part) == ("read(*.pem)", "src")
+    assert action(policy, READ, "src") == "allow"
+
+
+def test_looking_at_names_alone_is_not_asked() -> None:
+    policy = Policy("yolo", ask=("read(*.pem)",))
+    with Session(policy=policy).sync() as session:
+        decided = {name: session.decide(name, arguments).action for name, arguments in _SEARCHES.items()}
+    assert decided == {"ls": "allow", "tree": "allow", "glob": "allow", "grep": "ask"}
+
+
+_SEARCHES = {"ls": {}, "tree": {}, "glob": {"pattern": "**"}, "grep": {"pattern": "x"}}
 
 
 @pytest.mark.parametrize(
@@ -150,6 +169,8 @@ def test_what_may_not_be_read_is_hidden() -> None:
         (["top"], ()),
         (["/etc/x"], ()),
         (["so[me]/x"], ()),
+        ([".nbtools/memory.md"], ()),
+        (["src/.git/hooks/x"], ()),
     ],
 )
 def test_an_always_may_be_for_the_folder(paths: list[str], offered: tuple[str, ...]) -> None:

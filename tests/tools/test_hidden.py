@@ -13,6 +13,7 @@ def session(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{text}\n")
     (tmp_path / "way").symlink_to("secrets")
+    (tmp_path / "short").symlink_to("sub/x.pem")
     return Session(tmp_path, policy=Policy(mode="yolo"))
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,20 @@ async def test_the_shell_keeps_its_state(desk: Desk) -> None:
     assert (await desk.run("pwd")).new.splitlines()[-2].endswith("/work/sub")
     assert "hello\n" in (await desk.run("greet")).new
     assert (await desk.run("echo wait! $?")).new == "echo wait! $?\nwait! 0\n$ "
+
+
+async def test_a_loop_that_was_held_up_takes_no_command_for_one_that_waits(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something else in the loop takes longer than the rest after which a program counts as waiting for the keyboard."""
+    terminal = desk.workspace.terminals.get("1")
+    wait = terminal._something
+
+    async def wait_and_be_held_up(seconds: float) -> None:
+        await wait(seconds)
+        time.sleep(0.4)
+
+    monkeypatch.setattr(terminal, "_something", wait_and_be_held_up)
+    ran = await desk.run("printf some; sleep 0.1; false")
+    assert (ran.finished, ran.exit_code) == (True, 1), ran
 
 
 async def test_several_lines_and_tabs_are_typed_as_they_are(desk: Desk) -> None:

@@ -18,8 +18,10 @@ export class CommandView implements BlockView<CommandBlock> {
 }
 
 function drawPart(part: CommandPart): HTMLElement {
-  const code = element('code', '', ...(part.operator ? [`${part.operator} `] : []), ...drawSpans(part.spans));
-  const row = element('div', part.operator === STARTED ? 'nbtools-part nbtools-started' : 'nbtools-part', code);
+  const row = element('div', part.operator === STARTED ? 'nbtools-part nbtools-started' : 'nbtools-part');
+  if (part.operator || part.spans.length) {
+    row.append(element('code', '', ...(part.operator ? [`${part.operator} `] : []), ...drawSpans(part.spans)));
+  }
   if (part.note) {
     row.append(element('span', part.warning ? 'nbtools-warning' : 'nbtools-quiet', (part.warning ? '⚠ ' : '') + part.note));
   }

@@ -44,6 +44,8 @@ class Act:
     """Why it is asked in every mode: what it removes cannot be missed (``/``, the home folder, the workspace …)."""
     harmless: bool = False
     """Whether it is known to change nothing at all."""
+    launched: tuple[str, ...] = ()
+    """All words with which a program of the project's started it, as a rule may also name it: ``uv run pytest -q``."""
 
 
 @dataclass(frozen=True, slots=True)

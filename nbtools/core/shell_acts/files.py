@@ -112,12 +112,12 @@ def _tee(started: Started) -> Effects:
 FILES: dict[str, Handler] = {
     **dict.fromkeys(
         names(
-            """cat tac nl rev strings md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base64 base32 basenc
-            tsort unexpand hd diff3"""
+            """cat tac nl rev strings md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 basenc
+            tsort unexpand hd"""
         ),
         Reader(),
     ),
-    **dict.fromkeys(("bat", "batcat", "yq", "ptx", "csplit", "xmllint"), Reader(harmless=False)),
+    "csplit": Reader(harmless=False),
     "wc": Reader("", "--files0-from"),
     "jq": Reader(
         "-L --arg --argjson --indent --tab", "-f --from-file --slurpfile --rawfile --argfile", skip=1, replaces_skip="-f --from-file"

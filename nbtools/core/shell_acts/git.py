@@ -105,13 +105,17 @@ _TAKE_TEXTS = {
     **dict.fromkeys(("merge", "tag", "notes", "stash"), names("--message")),
 }
 """Long options whose value is the next word, and nothing but a text."""
+_SHORT_OPTION = re.compile(r"-[^-]")
 _EXEC_TRANSPORT = re.compile(r"(?:--url=)?(?:ext|fd)::")
 _OPERANDS = grammar(
     "", "-mFCcnGSLbB --message --file --author --date --since --until --after --before --grep --format --pretty --max-count"
 )
 
 
-_WRITES = names("rm mv restore checkout clean reset apply am clone worktree init bundle")
+_WRITES = names("rm mv restore checkout switch clean reset apply am clone worktree init bundle read-tree stash")
+_FORCED = names("-f --force -m --merge --discard-changes --ours --theirs -p --patch --pathspec-from-file --overwrite-ignore")
+_A_FILE = re.compile(r"\.|.*(?:\A|[\w-])\.[A-Za-z]\w{0,5}", re.DOTALL)
+"""What is a file rather than a branch, where both may stand."""
 
 
 def _git(started: Started) -> Effects:
@@ -130,6 +134,8 @@ def _git(started: Started) -> Effects:
     inner = started.part(command)
     effects = _command(inner)
     risk = risk or (f"{given.strange} is no option that is known of git" if given.strange else "")
+    if not (risk or aliases):
+        return effects
     return Effects(
         (*aliases, *effects.starts),
         effects.reads,
@@ -184,7 +190,7 @@ def _option_risk(inner: Started) -> str:
             return f"{word} may be an option that makes git {name} start a program"
         if word.startswith("--") and any(long.startswith(word.partition("=")[0]) for long in _STARTS):
             return f"{word} may make git {name} start a program or write a file"
-        if re.match(r"-[^-]", word) and set(_cluster(name, word)[0]) & set(_SHORT.get(name, "")):
+        if _SHORT_OPTION.match(word) and set(_cluster(name, word)[0]) & set(_SHORT.get(name, "")):
             return f"{word} may make git {name} start a program or write a file"
     return ""
 
@@ -200,10 +206,12 @@ def _takes_next(name: str, word: str, *, options: bool) -> bool:
     """Whether an option takes the word after it for a text; ``options``: whether it is no such text itself."""
     if not options:
         return False
+    if not word.startswith("-"):
+        return False
     if word.startswith("--"):
         return word in _TAKE_TEXTS.get(name, ())
     letters, value = _cluster(name, word)
-    return bool(re.match(r"-[^-]", word) and letters and letters[-1] in _TAKES.get(name, "") and not value)
+    return bool(_SHORT_OPTION.match(word) and letters and letters[-1] in _TAKES.get(name, "") and not value)
 
 
 def _written(inner: Started) -> tuple[str, ...]:
@@ -211,15 +219,30 @@ def _written(inner: Started) -> tuple[str, ...]:
     name, words = inner.words[0], inner.words
     given = read_options(inner, _OPERANDS)
     operands = tuple(words[place] for place in given.operands)
-    if name == "init" or (name in ("rm", "mv", "restore") and "--cached" not in words):
+    if name == "init" or (name in ("rm", "mv", "restore") and "--cached" not in words and not ("--staged" in words and len(words) == 3)):
         return operands
-    if name == "checkout":
-        return words[words.index("--") + 1 :] if "--" in words else tuple(word for word in operands if word == "." or "/." in word)
+    if name in ("checkout", "switch"):
+        return _checked_out(inner, operands)
+    if name == "stash":
+        looks = operands[:1] in (("list",), ("show",), ("create",), ("store",), ("branch",))
+        return () if looks else words[words.index("--") + 1 :] if "--" in words else (".",)
     if name == "clean":
         return operands or (".",)
-    if name in ("apply", "am") or (name == "reset" and any(word.startswith("--h") for word in words)):
+    if name in ("apply", "am") or (name in ("reset", "read-tree") and any(re.match(r"--(?:h|me|k)|-u", word) for word in words)):
         return (".",)
     return operands[1:2] if name == "clone" or (name, operands[:1]) in (("worktree", ("add",)), ("bundle", ("create",))) else ()
+
+
+def _checked_out(inner: Started, operands: tuple[str, ...]) -> tuple[str, ...]:
+    """``checkout HEAD x`` and ``checkout x.py`` write files, ``checkout main`` goes to a branch and keeps what was changed."""
+    words = inner.words
+    if "--" in words:
+        return words[words.index("--") + 1 :]
+    forced = any(word.partition("=")[0] in _FORCED for word in words)
+    if inner.words[0] == "switch" or set(words) & {"-b", "-B", "--orphan"}:
+        return (".",) if forced else ()
+    files = tuple(word for place, word in enumerate(operands) if place or _A_FILE.fullmatch(word))
+    return files or ((".",) if forced else ())
 
 
 _LOOKING = names("--get --get-all --get-regexp --get-urlmatch --list -l")

@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass, replace
 
 from nbtools.core.shell_acts.builders import pytest_of
+from nbtools.core.shell_acts.formatters import FORMATTERS
 from nbtools.core.shell_acts.options import grammar, read_options
-from nbtools.core.shell_acts.started import Effects, Handler, Started, names
+from nbtools.core.shell_acts.runners import RUNNERS
+from nbtools.core.shell_acts.started import NOTHING, Effects, Handler, Started, names
 
-_CODE_MODULES = names("timeit code pdb cProfile profile trace runpy idlelib IPython ptpython bpython cgi")
+_CODE_MODULES = names("timeit code pdb cProfile profile trace runpy idlelib IPython ptpython bpython cgi asyncio pydoc ensurepip")
+_SERVERS = names("http.server smtpd xmlrpc.server wsgiref.simple_server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,32 @@ class Python(Interpreter):
     def __call__(self, started: Started) -> Effects:
         for place, word in enumerate(started.words[1:], 1):
             if started.fixed(place) and re.fullmatch(r"-[bBdEIOPqRsSuv]*m", word):
-                of_module = pytest_of(started)
+                of_module = pytest_of(started) if started.words[place + 1 : place + 2] == ("pytest",) else _module(started.part(place + 1))
                 return replace(of_module, risk=_PYTHON(started.part(0, place + 2)).risk or of_module.risk)
             if not word.startswith("-") or not started.fixed(place) or re.match(r"-\w*[cmi]", word):
                 break
         risk = next((word for word in started.words[1:2] if re.match(r"-\w*i", word)), "")
         return Effects(risk="it asks for code") if risk else _PYTHON(started)
+
+
+def _module(started: Started) -> Effects:
+    """A module that is a program, too, is that program; others write what they are told to."""
+    name, words = started.words[0] if started.words else "", started.words
+    handler = FORMATTERS.get(name) or (RUNNERS["pip"] if name == "pip" else None)
+    if handler is not None and started.fixed(0):
+        return handler(started)
+    if name in _SERVERS:
+        return Effects(reads=(".",), risk="it opens the folder to the network")
+    if name in ("zipfile", "tarfile"):
+        unpacks = bool({"-e", "--extract"} & set(words))
+        return (
+            Effects(writes=words[3:4] or (".",))
+            if unpacks
+            else Effects(reads=words[2:], writes=words[2:3] if {"-c", "--create"} & set(words) else ())
+        )
+    if name in ("venv", "virtualenv"):
+        return Effects(writes=tuple(word for word in words[1:] if not word.startswith("-")))
+    return Effects(reads=words[1:2], writes=words[2:3]) if name == "json.tool" else NOTHING
 
 
 INTERPRETERS: dict[str, Handler] = {

@@ -53,6 +53,8 @@ class Places:
 
     def seen(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         """The paths from where the line starts."""
+        if not paths:
+            return ()
         if self.folders == ("",):
             return tuple(dict.fromkeys(paths))
         return tuple(dict.fromkeys(self._joined(folder, path) for path in paths for folder in self.folders))

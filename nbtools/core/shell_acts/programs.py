@@ -6,9 +6,11 @@ import re
 
 from nbtools.core.shell_acts.builders import BUILDERS
 from nbtools.core.shell_acts.files import FILES
+from nbtools.core.shell_acts.formatters import FORMATTERS
 from nbtools.core.shell_acts.git import GIT
 from nbtools.core.shell_acts.harmless import HARMLESS, IDLE
 from nbtools.core.shell_acts.interpreters import INTERPRETERS
+from nbtools.core.shell_acts.launchers import LAUNCHERS
 from nbtools.core.shell_acts.runners import RUNNERS
 from nbtools.core.shell_acts.scripts import SCRIPTS
 from nbtools.core.shell_acts.search import SEARCH
@@ -19,6 +21,7 @@ from nbtools.core.shell_acts.wrappers import WRAPPERS
 
 PROGRAMS: dict[str, Handler] = {
     **RUNNERS,
+    **FORMATTERS,
     **FILES,
     **TRANSFERS,
     **INTERPRETERS,
@@ -27,6 +30,7 @@ PROGRAMS: dict[str, Handler] = {
     **BUILDERS,
     **GIT,
     **WRAPPERS,
+    **LAUNCHERS,
     **SHELLS,
 }
 

@@ -76,14 +76,16 @@ _ALWAYS = {
         jed micro hx helix kak
         mc mcedit less more most pg man info pinfo w3m lynx links elinks ftp lftp telnet gdb lldb rr cgdb dc m4 gnuplot octave octave-cli
         maxima gp sage psql mysql mariadb mongo mongosh redis-cli irb pry ipython ipython3 jshell ghci iex erl mutt mail mailx sqlplus""",
-    "it starts programs by itself": """expect socat nc ncat netcat crontab at batch screen tmux dtach abduco zellij byobu xterm
+    "it starts programs by itself": """rename prename perl-rename flatpak snap wine mono
+        pee vipe zrun sem tsp nq pueue daemonize nvm pkgx devbox sops cmd.exe dotenv envdir runcon cgexec chpst lerna faketime
+        expect socat nc ncat netcat crontab at batch screen tmux dtach abduco zellij byobu xterm
         gnome-terminal konsole alacritty
         kitty wezterm xdg-open open osascript launchctl systemctl service run-parts start-stop-daemon logrotate anacron initctl
         entr watchexec nodemon inotifywait-run reflex watchman ansible ansible-playbook vagrant openvpn certbot nmap stap
         dtrace bpftrace perf valgrind
         logsave lckdo visudo vipw vigr sudoedit sudoreplay newgrp login ssh-agent ssh-copy-id ldd capsh gcore dlv delve
         puppet chef-client salt-call facter magick convert mogrify montage identify composite wish xinit startx dbus-launch""",
-    "it fetches a program and runs it": "npx bunx uvx pnpx yarn-dlx nix-shell nix guix dart-dlx",
+    "it fetches a program and runs it": "nix-shell nix guix",
     "it runs something in another system": "docker podman nerdctl lxc lxc-attach machinectl kubectl oc heroku fly vagrant wsl",
     "its code may do anything": """lua luajit lua5.1 lua5.3 lua5.4 tclsh guile racket sbcl clisp scheme swipl prolog R Rscript
         julia groovy scala kotlin
@@ -105,12 +107,6 @@ def _always() -> Iterator[tuple[str, Handler]]:
 _OF_DOCKER = names("ps images logs version info top stats history search port inspect compose container image volume network")
 _OF_COMPOSE = names("ps logs ls top images version up down stop start restart pull build config")
 _OF_KUBECTL = names("get describe logs top version api-resources explain")
-
-
-def _named_program(started: Started) -> Effects:
-    """``npx tsc``: what it runs is the word after it, which no rule for ``npx`` alone has named."""
-    named = len(started.words) > 1 and started.fixed(1) and re.fullmatch(r"[\w@][\w./@-]*", started.words[1])
-    return Effects(risk="it fetches a program and runs it", spelled=2 if named else 0)
 
 
 def _containers(started: Started) -> Effects:
@@ -157,6 +153,26 @@ def _sqlite(started: Started) -> Effects:
     return Effects(reads=tuple(operands[:1]), risk="" if clear else "it takes commands that start programs")
 
 
+def _cargo(started: Started) -> Effects:
+    words = started.words
+    fixes = "--fix" in words or ("fmt" in words[1:2] and not set(words) & {"--check", "--help"})
+    return Effects(writes=(".",) if fixes else (), risk=_CARGO.risk(started))
+
+
+def _go(started: Started) -> Effects:
+    """``go run https://…`` and ``go run x@v1`` fetch what they run."""
+    words = started.words
+    fetched = next((word for word in words[2:] if words[1:2] == ("run",) and "@" in word), "")
+    profiles = tuple(word.partition("=")[2] for word in words if re.match(r"--?(?:\w+profile|trace|outputdir)=", word))
+    formats = words[1:2] in (("fmt",), ("fix",)) or words[1:3] == ("mod", "edit")
+    risk = _GO.risk(started) or (f"it fetches {fetched} and runs it" if fetched else "")
+    return Effects(writes=(*((".",) if formats else ()), *profiles), risk=risk)
+
+
+_CARGO = Runner("--config --manifest-path --target-dir --out-dir --artifact-dir", words=r"^\+|^(?:install|fix|login)\Z", short="C")
+_GO = Runner(
+    words=r"^(?:generate|tool|env)\Z|^--?(?:exec|toolexec|vettool|C|modfile|overlay|ldflags|gccgoflags|gcflags|asmflags|o)(?:=|\Z)"
+)
 _FOUND = re.compile(r"\{[^}]*\}")
 
 
@@ -178,13 +194,9 @@ _FD = Runner(
     reads=True,
     harmless=True,
 )
-_PACKAGES = Runner(
-    words=r"(?:^|\b)(?:exec|dlx|explore|x)\Z|^--?(?:[cC]|call|script-shell|node-options|prefix|globalconfig|userconfig|git|shell|editor|viewer)(?:=|\Z)"
-)
 
 RUNNERS: dict[str, Handler] = {
     **dict(_always()),
-    **dict.fromkeys(("npx", "bunx", "pnpx", "uvx"), _named_program),
     **dict.fromkeys(("docker", "podman", "nerdctl", "kubectl", "oc"), _containers),
     "make": _make,
     "gmake": _make,
@@ -194,7 +206,8 @@ RUNNERS: dict[str, Handler] = {
     "fd": _fd,
     "fdfind": _fd,
     "rg": Runner(
-        "--pre --hostname-bin",
+        "--pre --hostname-bin --search-zip",
+        "z",
         values="-AaBCdEefgjMmrTt --glob --type --type-not --max-count --context --regexp --file --sort --replace",
         files="-f --file --ignore-file",
         skip=1,
@@ -204,7 +217,27 @@ RUNNERS: dict[str, Handler] = {
         harmless=True,
     ),
     "shuf": Runner(values="-nie --head-count --input-range --random-source", output="-o --output", reads=True),
-    **dict.fromkeys(("iconv", "sdiff"), Runner(values="-ftw --from-code --to-code --width", output="-o --output", reads=True)),
+    **dict.fromkeys(
+        ("iconv", "sdiff"), Runner("--diff-program", values="-ftw --from-code --to-code --width", output="-o --output", reads=True)
+    ),
+    **dict.fromkeys(("bat", "batcat"), Runner("--pager --config-file --config-dir", values="-lHmrL --language --line-range", reads=True)),
+    "diff3": Runner("--diff-program", reads=True),
+    "xmllint": Runner("--shell --load-trace --catalogs --path --xinclude", output="--output -o", reads=True),
+    "base64": Runner(values="-wbid --wrap --input", output="-o --output", reads=True, harmless=True),
+    "ss": Runner("--diag --kill", "DK", harmless=True),
+    "lsof": Runner("", "Dm", words=r"^\+m", harmless=True),
+    "rustc": Runner("--codegen --out-dir --extern", "CLZ", output="-o", words=r"^@"),
+    **dict.fromkeys(("nm", "objdump", "ar", "ranlib", "strip"), Runner("--plugin --target", output="-o")),
+    **dict.fromkeys(("ctags", "etags"), Runner("--options", output="-f -o")),
+    "aria2c": Runner(words=r"^--on-", long="--conf-path --load-cookies --input-file", short="i", output="-d -o -l --dir --out --log"),
+    **dict.fromkeys(
+        ("yt-dlp", "youtube-dl"), Runner("--exec --config-locations --downloader --external-downloader --plugin-dirs --batch-file", "a")
+    ),
+    **dict.fromkeys(("tsx", "ts-node"), Runner("--eval --print --require --import --loader --compiler", "eprC")),
+    **dict.fromkeys(
+        ("jest", "vitest", "mocha"),
+        Runner("--config --require --globalSetup --import --loader --ui --reporter --resolver --transform --root", "cr"),
+    ),
     "ag": Runner("--pager", reads=True, skip=1, default="."),
     "ack": Runner("--pager --ackrc --output --env", reads=True, skip=1, default="."),
     "sort": Runner(
@@ -231,26 +264,30 @@ RUNNERS: dict[str, Handler] = {
     **dict.fromkeys(
         ("gcc", "cc", "g++", "c++", "clang", "clang++"),
         Runner(
-            words=r"^(?:-wrapper|-fplugin|-specs|--specs|-B|-Xclang|-load|@|-fuse-ld|-ld-path|--ld-path|-Wl,.*plugin|-Xlinker|-fpass-plugin|-no-canonical|--config)"
+            output="-o",
+            words=r"^(?:-wrapper|-fplugin|-specs|--specs|-B|-Xclang|-load|@|-fuse-ld|-ld-path|--ld-path|-Wl,.*plugin|-Xlinker|-fpass-plugin|-no-canonical|--config)",
         ),
     ),
     **dict.fromkeys(
         ("tex", "latex", "pdflatex", "xelatex", "lualatex", "latexmk"),
         Runner(words=r"^-+(?:shell-escape|enable-write18|e\b|r\b|pdflatex|latex|usepretex)|\\"),
     ),
-    "go": Runner(
-        words=r"^(?:generate|tool|env)\Z|^--?(?:exec|toolexec|vettool|C|modfile|overlay|ldflags|gccgoflags|gcflags|asmflags|o)(?:=|\Z)"
-    ),
-    "cargo": Runner("--config --manifest-path --target-dir --out-dir --artifact-dir", words=r"^\+|^(?:install|fix|login)\Z", short="C"),
+    "go": _go,
+    "cargo": _cargo,
     "mvn": Runner(words=r"^(?:-s|-f|-gs|--settings|--file|-D.*exec.*|exec:.*)\Z"),
     **dict.fromkeys(("gradle", "gradlew"), Runner("--init-script --build-file --settings-file --project-dir", "Ibcp")),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _PACKAGES),
     **dict.fromkeys(
         ("apt", "apt-get", "apt-cache", "aptitude", "yum", "dnf"),
         Runner("--option --config-file --setopt --config", "oc", words=r"^changelog\Z"),
     ),
-    "pip": Runner("--config-settings --global-option --build-option --editor --python --log", words=r"^config\Z"),
-    "pipx": Runner(words=r"^run(?:pip)?\Z"),
+    **dict.fromkeys(
+        ("pip", "pip3"),
+        Runner(
+            "--config-settings --global-option --build-option --editor --python --log",
+            output="-t -d --target --dest --root --prefix --src --report",
+            words=r"^config\Z",
+        ),
+    ),
     "tcpdump": Runner("--postrotate-command", "zwWGV"),
     "ip": Runner(words=r"^(?:netns|vrf)\Z", short="b"),
     "helm": Runner("--post-renderer --post-renderer-args", words=r"^plugin\Z"),
@@ -266,5 +303,4 @@ RUNNERS: dict[str, Handler] = {
     "tree": Runner("", "oR", values="-LIPT", reads=True, harmless=True),
     "hostname": Runner("--file --boot", "Fb", words=r"^[^-]"),
     "pdftotext": Runner(),
-    "csplit": Runner(),
 }

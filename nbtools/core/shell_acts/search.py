@@ -166,7 +166,7 @@ class _Find:
         for start in starts if removes else ():
             why = critical_removal(start, dynamic=start in {self.started.words[at] for at in self.started.dynamic})
             if why and not (self.narrowed and re.fullmatch(r"(?:\./*)*\.?", start)):
-                return why
+                return f"what find comes upon below {start} ({why.partition(' is ')[2] or why})"
         return ""
 
 

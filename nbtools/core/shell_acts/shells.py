@@ -37,7 +37,7 @@ def _shell(started: Started) -> Effects:
         return Effects(starts=(Script(words[position], started.fixed(position)),), transparent=True)
     if "n" in flags and "i" not in flags:
         return Effects(reads=words[position : position + 1], risk="" if started.fixed(position) else "which file it reads is not known")
-    if position < len(words) and "s" not in flags:
+    if position < len(words) and "s" not in flags and not re.match(r"/dev/(?:stdin|fd)|/proc/", words[position]):
         return Effects(reads=(words[position],), risk="" if started.fixed(position) else "which file it runs is not known")
     return Effects(risk="it runs what it is given to read")
 
@@ -55,10 +55,24 @@ def _trap(started: Started) -> Effects:
 
 
 def _source(started: Started) -> Effects:
+    if re.match(r"/dev/(?:stdin|fd)|/proc/", "".join(started.words[1:2])):
+        return Effects(risk="it runs what it is given to read")
     return Effects(
         reads=started.words[1:2],
         risk="" if all(map(started.fixed, range(1, min(2, len(started.words))))) else "which file it runs is not known",
     )
+
+
+def _jobs(started: Started) -> Effects:
+    """``jobs -x`` starts what stands behind it."""
+    place = next((at for at, word in enumerate(started.words) if at and (not started.fixed(at) or re.match(r"-\w*x", word))), 0)
+    return Effects((started.part(place + 1),), risk="it starts what stands behind it") if place else Effects(harmless=True)
+
+
+def _arch(started: Started) -> Effects:
+    """On macOS it starts a program for another processor."""
+    place = next((at for at, word in enumerate(started.words) if at and not word.startswith("-")), 0)
+    return Effects((started.part(place),), risk="it starts what stands behind it") if place else Effects(harmless=len(started.words) == 1)
 
 
 def _alias(started: Started) -> Effects:
@@ -161,6 +175,8 @@ SHELLS: dict[str, Handler] = {
     "source": _source,
     ".": _source,
     "alias": _alias,
+    "jobs": _jobs,
+    "arch": _arch,
     "export": _declares,
     "declare": _declares,
     "typeset": _declares,

@@ -88,6 +88,8 @@ class Effects:
     """Where it goes before it starts anything."""
     unclear: tuple[str, ...] = ()
     """Of the paths, those that nobody knows."""
+    launched: tuple[str, ...] = ()
+    """Its words where a rule may name what it starts together with them: ``uv run pytest``."""
 
 
 Handler: TypeAlias = Callable[[Started], Effects]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from nbtools.core.shell_acts import assignments as variables
 from nbtools.core.shell_acts.act import Act, Acts
@@ -19,6 +20,7 @@ from nbtools.core.shell_syntax import Redirect, SimpleCommand, parse_shell
 
 _DEEPEST = 12
 """How many programs may start one another before it is a doubt."""
+_CONNECTION = re.compile(r"/+dev/+(?:tcp|udp)/")
 _MOST = 20_000
 """How many acts a line may have."""
 
@@ -40,6 +42,18 @@ class _Around:
 
     def inside(self, name: str, folder: str) -> _Around:
         return _Around((*self.via, name), folder or self.elsewhere)
+
+
+class _Head(NamedTuple):
+    """What an act is called, before it is known what it does."""
+
+    text: str
+    words: tuple[str, ...]
+    assignments: tuple[str, ...]
+    dynamic: tuple[int, ...]
+    via: tuple[str, ...]
+    critical: str = ""
+    launched: tuple[str, ...] = ()
 
 
 class _Walk:
@@ -72,23 +86,15 @@ class _Walk:
         dynamic = frozenset(command.dynamic)
         dashes = dashes_of(command.argv, dynamic)
         started = Started(command.argv, dynamic, frozenset(command.splits), dashes, command.assignments, fed)
-        act = Act(
-            command.text,
-            command.argv,
-            command.assignments,
-            command.dynamic,
-            around.via,
-            transparent=not command.argv,
-            critical=critical,
-        )
+        head = _Head(command.text, command.argv, command.assignments, command.dynamic, around.via, critical)
         if not command.argv:
             risk = next((risk for risk in map(_variable_risk, command.assignments) if risk), "")
-            self._add(replace(act, risk=risk), Effects(), command.redirects, around)
+            self._add(head, Effects(risk=risk, transparent=True), command.redirects)
             return
-        self._program(act, started, command.redirects, around)
+        self._program(head, started, command.redirects, around)
         self.doubted(self.places.after(command))
 
-    def _program(self, act: Act, started: Started, redirects: tuple[Redirect, ...], around: _Around) -> None:
+    def _program(self, head: _Head, started: Started, redirects: tuple[Redirect, ...], around: _Around) -> None:
         effects = effects_of(started)
         bodies = tuple(filter(None, (_fed_text(effects, redirect) for redirect in redirects)))
         if bodies:
@@ -97,10 +103,10 @@ class _Walk:
             effects = replace(effects, risk=f"{started.name} is a function of this very line", transparent=False, harmless=False)
         if around.elsewhere or self.places.moved:
             self.doubted(self._moved_program(started, around))
-        self._add(act, effects, redirects, around)
+        self._add(head, effects, redirects)
         self._backquoted(redirects, around)
         for start in effects.starts:
-            self._start(start, around.inside(started.words[0], effects.folder))
+            self._start(start, around.inside(started.words[0], effects.folder), effects.launched)
 
     def _backquoted(self, redirects: tuple[Redirect, ...], around: _Around) -> None:
         """The grammar does not see backquotes in a here-document; bash does."""
@@ -110,16 +116,15 @@ class _Walk:
                 for found in re.finditer(r"`([^`]+)`?", redirect.body):
                     self.line(found[1], _Around((*around.via, "`"), around.elsewhere))
 
-    def _start(self, start: Started | Script, around: _Around) -> None:
+    def _start(self, start: Started | Script, around: _Around, launched: tuple[str, ...]) -> None:
         if len(around.via) > _DEEPEST or len(self.acts) > _MOST:
             self.doubted("too many programs start one another")
         elif isinstance(start, Script):
             self.doubted("" if start.known else f"what {around.via[-1]} runs is only known when it runs")
             self.line(start.text if start.known else re.sub(r'(?<!\S)"|"(?!\S)', "", start.text), around)
         elif start.words:
-            text = shown(start)
-            act = Act(text, start.words, start.assignments, tuple(sorted(start.dynamic)), around.via)
-            self._program(act, start, (), around)
+            head = _Head(shown(start), start.words, start.assignments, tuple(sorted(start.dynamic)), around.via, launched=launched)
+            self._program(head, start, (), around)
 
     def _moved_program(self, started: Started, around: _Around) -> str:
         if "/" in started.words[0] and not started.words[0].startswith("/"):
@@ -128,25 +133,25 @@ class _Walk:
             return "git trusts the configuration of the folder it is started in"
         return "where its paths lead is not clear" if around.elsewhere and not started.name.startswith("env") else ""
 
-    def _add(self, act: Act, effects: Effects, redirects: tuple[Redirect, ...], around: _Around) -> None:
-        opened = [redirect for redirect in redirects if redirect.writes]
-        given = [redirect for redirect in redirects if redirect.operator in ("<", "<>")]
-        redirected = tuple(redirect.target for redirect in opened)
+    def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...]) -> None:
+        opened = [redirect for redirect in redirects if redirect.writes] if redirects else []
+        given = [redirect for redirect in redirects if redirect.operator in ("<", "<>")] if redirects else []
+        redirected = tuple([redirect.target for redirect in opened])
         hazy = {redirect.target for redirect in (*opened, *given) if redirect.dynamic}
-        hazy |= {act.words[place] for place in act.dynamic} | set(effects.unclear)
-        reads = self.places.seen((*effects.reads, *(redirect.target for redirect in given)))
+        hazy.update([head.words[place] for place in head.dynamic], effects.unclear)
+        reads = self.places.seen((*effects.reads, *[redirect.target for redirect in given]))
         writes = self.places.seen((*effects.writes, *redirected))
-        risk = effects.risk or act.risk or _program_risk(act) or variables.exported_risk(act.assignments if act.words else ())
-        risk = risk or next(("it opens a connection" for path in (*reads, *writes) if re.match(r"/+dev/+(?:tcp|udp)/", path)), "")
-        critical = act.critical or effects.critical or self._critical(act, effects, writes)
+        risk = effects.risk or _program_risk(head) or variables.exported_risk(head.assignments if head.words else ())
+        risk = risk or ("it opens a connection" if any(map(_CONNECTION.match, (*reads, *writes))) else "")
+        critical = head.critical or effects.critical or self._critical(head, effects, writes)
         self.acts.append(
             Act(
-                act.text,
-                act.words,
-                act.assignments,
-                act.dynamic,
-                act.via,
-                transparent=(act.transparent or effects.transparent) and not risk,
+                head.text,
+                head.words,
+                head.assignments,
+                head.dynamic,
+                head.via,
+                transparent=effects.transparent and not risk,
                 risk=risk,
                 spelled=effects.spelled if risk == effects.risk else 0,
                 reads=reads,
@@ -156,17 +161,18 @@ class _Walk:
                 folders=self.places.folders,
                 critical=critical,
                 harmless=effects.harmless and not (risk or writes or critical),
+                launched=head.launched,
             )
         )
 
-    def _critical(self, act: Act, effects: Effects, writes: tuple[str, ...]) -> str:
-        dynamic = {act.words[place] for place in act.dynamic} | set(effects.unclear)
+    def _critical(self, head: _Head, effects: Effects, writes: tuple[str, ...]) -> str:
+        dynamic = {head.words[place] for place in head.dynamic}.union(effects.unclear) if effects.removes else set()
         for path in effects.removes:
             for seen in {path, *self.places.seen((path,))}:
                 why = critical_removal(seen, dynamic=path in dynamic)
                 if why:
                     return why
-        return next((why for why in map(critical_write, writes) if why), "")
+        return next((why for why in map(critical_write, writes) if why), "") if writes else ""
 
 
 def shown(started: Started) -> str:
@@ -178,8 +184,8 @@ def _hazy(path: str, hazy: set[str]) -> bool:
     return any(path == word or path.endswith("/" + word) for word in hazy)
 
 
-def _program_risk(act: Act) -> str:
-    return "which program it is shows only when it runs" if 0 in act.dynamic else ""
+def _program_risk(head: _Head) -> str:
+    return "which program it is shows only when it runs" if 0 in head.dynamic else ""
 
 
 def _variable_risk(assignment: str) -> str:

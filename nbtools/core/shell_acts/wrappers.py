@@ -22,6 +22,8 @@ class Wrapper:
     flags: str = ""
     values: str = ""
     optional: str = ""
+    strange: str = ""
+    """Options with a value that bring other code or other surroundings: a risk."""
     operands: int = 0
     risk: str = ""
     script: str = ""
@@ -39,7 +41,7 @@ class Wrapper:
     """Whether it starts a shell when no program is named."""
 
     def __call__(self, started: Started) -> Effects:
-        known = grammar(self.flags, self.values, self.optional, numbers=self.numbers)
+        known = grammar(self.flags, f"{self.values} {self.strange}", self.optional, numbers=self.numbers)
         given = read_options(started, known, stop=self.operands != _ALL)
         if started.name == "env" and (split := given.values("-S", "--split-string")):
             return self._split(started, split[0].value or "", split[0].position)
@@ -74,6 +76,8 @@ class Wrapper:
             return self.risk
         if given.strange:
             return f"{given.strange} is no option that is known of {started.name}"
+        if brought := given.values(*self.strange.split()):
+            return f"{brought[0].name} makes {started.name} start something else"
         own = given.operands[: self.operands]
         if given.unclear and given.unclear not in {started.words[place] for place in given.operands[self.operands :]}:
             return f"{given.unclear} may be an option of {started.name}"
@@ -119,6 +123,7 @@ WRAPPERS: dict[str, Handler] = {
     "time": Wrapper("-pvqaV --portability --verbose --quiet --append", "-fo --format --output", writes="-o --output", assigns=_OF_BASH),
     "builtin": Wrapper(),
     "exec": Wrapper("-cl", "-a"),
+    **dict.fromkeys(("chronic", "cronic", "ifne", "ccache", "sccache", "distcc", "dumb-init", "tini", "retry", "with-contenv"), Wrapper()),
     "noglob": Wrapper(),
     "nocorrect": Wrapper(),
     "caffeinate": Wrapper("-disu", "-t"),

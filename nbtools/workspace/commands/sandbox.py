@@ -22,14 +22,18 @@ from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.settings import Settings
-from nbtools.workspace.commands.sandbox_mounts import mounts
+from nbtools.workspace.commands import seccomp
+from nbtools.workspace.commands.sandbox_mounts import absent, mounts
 from nbtools.workspace.hiding import Hiding
 
 INSTALL = 'pip install "nbtools-agent[sandbox]"'
 _APART = ("--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL")
 _USERS = (("--unshare-user",), ())
 """Without a user namespace it works for root, and where bubblewrap is installed with more rights."""
+_SECCOMP = ("--seccomp", "9", "--setenv", "TMPDIR", "/tmp")  # noqa: S108 - it is their own
 _PROBE_SECONDS = 10
+_FILTERED = 'exec 9<"$0"; exec "$@"'
+"""For sh: starts a program with the file of the filter open as descriptor 9."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,13 @@ class Confined:
     argv: list[str]
     words: str
     confined: bool
+    missing: tuple[Path, ...] = ()
+    """What makes other programs run and was not there, so that nothing keeps a command from making it."""
+
+    def made(self) -> str:
+        """What of it is there by now, for who reads the result; empty where nothing is."""
+        names = ", ".join(path.name for path in self.missing if path.is_symlink() or path.exists())
+        return f"{names} was made, which can make other programs run: look into it first" if names else ""
 
 
 class Sandbox:
@@ -75,15 +86,21 @@ class Sandbox:
             if settings.sandbox == "required":
                 raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, f"The settings require a sandbox: {found} Nothing was run.")
             return Confined(list(argv), words, confined=False)
-        lies = await asyncio.to_thread(mounts, self._root, hiding, self._folder())
-        options = [*found.options, *_APART, *(() if settings.network else ("--unshare-net",)), *lies, "--setenv", "TMPDIR", "/tmp"]  # noqa: S108 - its own
+        folders = self._folder()
+        lies = await asyncio.to_thread(mounts, self._root, hiding, folders / "tmp", network=settings.network)
+        options = [*found.options, *_APART, *_SECCOMP, *(() if settings.network else ("--unshare-net",)), *lies]
         if terminal:
             options += ["--as-pid-1", "--new-session"]  # only the first of a session gets the terminal, and with it ^C and jobs
-        return Confined([found.path, *options, "--chdir", str(folder), "--", *argv], words, confined=True)
+        started = ["/bin/sh", "-c", _FILTERED, str(folders / "filter"), found.path, *options]
+        missing = absent(self._root)
+        return Confined([*started, "--chdir", str(folder), "--", *argv], words, confined=True, missing=missing)
 
     def _folder(self) -> Path:
+        """With its ``/tmp``, and beside that, where no command can write, the filter of system calls."""
         if self._scratch is None or not self._scratch.is_dir():
             self._scratch = Path(tempfile.mkdtemp(prefix="nbtools-box-"))
+            (self._scratch / "filter").write_bytes(seccomp.program())
+            (self._scratch / "tmp").mkdir()
         return self._scratch
 
     async def close(self) -> None:
@@ -123,11 +140,11 @@ def _tried(places: tuple[str, ...]) -> Bubblewrap | str:
 
 def _complaint(path: str, options: Sequence[str]) -> str:
     """Why it does not work; empty where it does."""
-    lies = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 - its own
+    lies = ("--seccomp", "0", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 - its own
     try:
         done = subprocess.run(
             [path, *options, *_APART, "--unshare-net", *lies, "--", "true"],
-            stdin=subprocess.DEVNULL,
+            input=seccomp.program(),
             capture_output=True,
             timeout=_PROBE_SECONDS,
             check=False,

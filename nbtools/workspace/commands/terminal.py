@@ -186,12 +186,18 @@ class Terminal:
             rests = now - self._heard
             asks = self.at_prompt and self.prompts > prompts
             rest = (_TURN if ahead else 0) if asks else self._needed_rest(ahead)
-            if rests >= rest or now >= deadline:
+            if now >= deadline or (rests >= rest and not (rest and self._was_heard())):
                 break
             await self._something(min(rest - rests, deadline - now))
         if self._master < 0:
             await self._exited()
         return self.at_prompt and self.prompts > prompts
+
+    def _was_heard(self) -> bool:
+        """Reads what waits to be read: a loop that was held up has not heard it, and that is no rest."""
+        before = self._heard
+        self._readable()
+        return self._heard != before
 
     async def _exited(self) -> None:
         """It has let go of the terminal, and ends in a moment."""

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import sqlite3
+import stat
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbtools.workspace.journal.content import HASHED, digest
+from nbtools.workspace.atomic import write_lasting
+from nbtools.workspace.journal.content import HASHED, digest, is_loose, is_of, loose_key
+from nbtools.workspace.nofollow import look
 from nbtools.workspace.state import private_folder
 
 _INSIDE = HASHED
 """Bytes of a content that lies in the journal itself."""
-_PACKED = 1 << 15
+_PACKED = 1 << 13
 """Bytes of a content that is made smaller; of a larger one that would take longer than writing it."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LOOSE = "f-"
-"""How the keys of contents begin that have a file of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +47,47 @@ class Blobs:
 
         Contents that take longer to hash than to write are kept under a name by chance, as they are.
         """
-        if _PACKED < len(data) <= HASHED:
-            return Blob(digest(data), packed=False, stored=len(data), data=data)
         if len(data) <= _PACKED:
             packed = zlib.compress(data, 1)
             smaller = len(packed) < len(data)
             return Blob(digest(data), smaller, min(len(packed), len(data)), packed if smaller else data)
         if len(data) <= _INSIDE:
-            return Blob(f"r-{secrets.token_hex(16)}", packed=False, stored=len(data), data=data)
-        key = f"{_LOOSE}{secrets.token_hex(16)}"
-        _write(private_folder(self._folder / "blobs") / key, data)
+            return Blob(digest(data), packed=False, stored=len(data), data=data)
+        key = loose_key(data)
+        write_lasting(private_folder(self._folder / "blobs") / key, data)
         return Blob(key, packed=False, stored=len(data), data=None)
 
-    def content(self, key: str, *, packed: bool, stored: int, data: bytes | None) -> bytes | None:
+    def place_for(self, path: Path, data: bytes) -> Path | None:
+        """Where the file at ``path``, which holds ``data``, can be kept itself once another takes its place; its key is the name.
+
+        None where a copy is as good, or all that can be had: of a small file, one with several names, one on another file system.
+        Raises ``OSError``.
+        """
+        info = look(path) if len(data) > _PACKED else None
+        if info is None or not stat.S_ISREG(info.st_mode) or info.st_nlink > 1:
+            return None
+        folder = private_folder(self._folder / "blobs")
+        return folder / loose_key(data) if folder.stat().st_dev == info.st_dev else None
+
+    def content(self, key: str, *, packed: bool, data: bytes | None) -> bytes | None:
         """The content as it was; None where it is gone or damaged."""
         if data is not None:
             return zlib.decompress(data) if packed else data
         try:
-            there = (self._folder / "blobs" / key).read_bytes()
+            there = self.file(key).read_bytes()
         except OSError:
             return None
-        return there if len(there) == stored else None
+        return there if is_of(key, there) else None
+
+    def file(self, key: str) -> Path:
+        """Where a content is that has a file of its own."""
+        return self._folder / "blobs" / key
 
     def remove(self, keys: Iterable[str]) -> None:
         for key in keys:
-            if key.startswith(_LOOSE):
+            if is_loose(key):
                 with contextlib.suppress(OSError):
-                    (self._folder / "blobs" / key).unlink()
+                    self.file(key).unlink()
 
     def trash(self) -> Path:
         """A place that nobody has, for what is deleted.  Raises ``OSError``."""
@@ -82,22 +95,3 @@ class Blobs:
 
     def is_trash(self, path: Path) -> bool:
         return path.parent == self._folder / "trash"
-
-
-def _write(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, _NEW, 0o600)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
-    except BaseException:
-        path.unlink()
-        raise
-    finally:
-        os.close(descriptor)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

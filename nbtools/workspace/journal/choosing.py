@@ -41,7 +41,7 @@ def _last(journal: Journal) -> str:
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{why}, or an undo to bring back what was undone.")
     last = journal.last()
     if not last:
-        why = "no call has changed anything here" if journal.enabled else "no journal is kept (Settings.journal)"
+        why = "no call has changed anything here" if journal.enabled else "the journal is off (%tools set journal on)"
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: {why}.")
     return last
 
@@ -49,7 +49,7 @@ def _last(journal: Journal) -> str:
 def _unknown(journal: Journal, call: str) -> ToolFailure:
     gone = dropped(journal.store) if journal.exists else ""
     why = f"The journal knows no change by the call {call!r}: it changed nothing, or there is no such call."
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{why} {gone or 'session.changes lists what can be undone.'}")
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{why} {gone or '%tools journal (session.changes) lists what can be undone.'}")
 
 
 def listed(journal: Journal, name: Callable[[Path], str]) -> tuple[JournalEntry, ...]:
@@ -71,4 +71,5 @@ def _listed(entries: list[Entry], journal: Journal, name: Callable[[Path], str])
         undone_by=entries[-1].undone_by,
         undoes=entries[-1].undoes,
         of_this_session=entries[0].session == journal.session,
+        partly=any(entry.status == "partly" for entry in entries),
     )

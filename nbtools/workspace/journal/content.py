@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import struct
 import zlib
 from itertools import count
 
 HASHED = 1 << 18
 """Bytes of a content that is hashed whole; of a larger one that would take longer than writing it."""
+LOOSE = "f-"
 _EDGE = 1 << 16
 _PIECE = 1 << 16
 _MOST_DELTA = 1_000_000
@@ -30,13 +32,31 @@ def fingerprint(data: bytes | None) -> str:
     return f"{len(data):x}-{zlib.crc32(data):08x}-{edges}"
 
 
+def loose_key(data: bytes) -> str:
+    """A name for a content that has a file of its own; quicker made than a digest, and another one each time."""
+    return f"{_seal(data)}-{secrets.token_hex(8)}"
+
+
+def is_loose(key: str) -> bool:
+    return key.startswith(LOOSE)
+
+
+def is_of(key: str, data: bytes | None) -> bool:
+    """Whether ``data`` is what a loose key was made for."""
+    return data is not None and key.startswith(f"{_seal(data)}-")
+
+
+def _seal(data: bytes) -> str:
+    return f"{LOOSE}{len(data):x}-{zlib.crc32(data):08x}"
+
+
 def delta(before: bytes, after: bytes) -> bytes | None:
     """What makes ``after`` of ``before``: how many bytes at both ends stay, and what comes between.  None where that is too much."""
     most = min(len(before), len(after))
     head = _common(before, after, most)
     tail = _common_tail(before, after, most - head)
-    middle = after[head : len(after) - tail]
-    return _LENGTHS.pack(head, tail) + middle if len(middle) <= _MOST_DELTA else None
+    end = len(after) - tail
+    return _LENGTHS.pack(head, tail) + after[head:end] if end - head <= _MOST_DELTA else None
 
 
 def applied(change: bytes, before: bytes) -> bytes:

@@ -18,13 +18,13 @@ from nbtools.workspace.journal.blobs import Blob, Blobs
 from nbtools.workspace.journal.pruning import dropped, prune
 from nbtools.workspace.journal.records import Entry, Record, Status
 from nbtools.workspace.journal.recover import recover
-from nbtools.workspace.journal.store import FILE, Store, unkept
+from nbtools.workspace.journal.store import FILE, Store, told
 from nbtools.workspace.state import state_path, workspace_key
 
 _ENTRIES = "SELECT id, call, session, tool, at, status, undoes, undone_by FROM entries"
 _STEPS = "SELECT entry, kind, path, place, before, after, delta, mode, bytes, folders FROM steps"
 _INSERT = "INSERT INTO steps (entry, kind, path, place, before, after, delta, mode, bytes, folders) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_CHECKED_EVERY = 64
+_CHECKED_EVERY = 256
 """The size is looked at whenever this part of the limit has been added."""
 
 
@@ -48,8 +48,7 @@ class Journal:
         self._root = root
         self._settings = settings
         self._places: tuple[Store, Blobs] | None = None
-        self._made: list[int] = []
-        self._void: list[int] = []
+        self._noted: dict[int, Status | None] = {}
         self._added: int | None = None
         self._left: tuple[Path, ...] = ()
 
@@ -85,8 +84,8 @@ class Journal:
         """What a person should know of it: that it was damaged, how far back it goes no more."""
         if not self.exists:
             return ()
-        told = dropped(self.store)
-        return (*self.store.notices, *([told] if told else []), *map(_left, self._left))
+        gone = dropped(self.store)
+        return (*self.store.notices, *([gone] if gone else []), *map(_left, self._left))
 
     # --- recording
 
@@ -129,18 +128,29 @@ class Journal:
 
     def trash(self) -> Path:
         """A place that nobody has, for what is deleted whole.  Raises ``ToolFailure``."""
-        try:
+        with told():
             return self.blobs.trash()
-        except OSError as error:
-            raise unkept(f"{error.filename}: {error.strerror}") from None
+
+    def place_for(self, path: Path, data: bytes) -> Path | None:
+        """Where the file at ``path`` can be kept itself; see ``Blobs.place_for``.  Raises ``ToolFailure``."""
+        with told():
+            return self.blobs.place_for(path, data)
 
     def made(self, entry: int) -> None:
         """It was done.  Noted with the next transaction: until then the files themselves tell."""
-        self._made.append(entry)
+        self._noted[entry] = "made"
 
     def void(self, entry: int) -> None:
         """It was not done, and everything is as it was."""
-        self._void.append(entry)
+        self._noted[entry] = None
+
+    def partly(self, entry: int, standing: Sequence[Draft] = ()) -> None:
+        """It failed, and not all could be put back; ``standing``: of which steps that is known."""
+        self._noted[entry] = "partly"
+        if standing:
+            with contextlib.suppress(ToolFailure), self.writing() as connection:  # else all that was intended stays recorded
+                connection.execute("DELETE FROM steps WHERE entry = ?", (entry,))
+                self.insert(connection, entry, standing)
 
     def undone(self, entries: Sequence[Entry], by: str) -> None:
         """Notes that ``entries`` are undone by another call; empty: that they are in effect again."""
@@ -161,14 +171,15 @@ class Journal:
     @contextlib.contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Any]:
         """One transaction, with what is noted by then; ``durable``: whether it is on the disk when it ends."""
-        made, void = tuple(self._made), tuple(self._void)
+        noted = tuple(self._noted.items())
+        void = [(entry,) for entry, status in noted if status is None]
         with self.store.writing(durable=durable) as connection:
-            connection.executemany("UPDATE entries SET status = 'made' WHERE id = ?", [(entry,) for entry in made])
-            connection.executemany("DELETE FROM entries WHERE id = ?", [(entry,) for entry in void])
-            connection.executemany("DELETE FROM steps WHERE entry = ?", [(entry,) for entry in void])
+            connection.executemany("UPDATE entries SET status = ? WHERE id = ?", [(status, entry) for entry, status in noted if status])
+            connection.executemany("DELETE FROM entries WHERE id = ?", void)
+            connection.executemany("DELETE FROM steps WHERE entry = ?", void)
             yield connection
-        for noted, written in ((self._made, made), (self._void, void)):
-            noted[:] = [entry for entry in noted if entry not in written]
+        for entry, _ in noted:
+            self._noted.pop(entry, None)
 
     # --- reading
 
@@ -182,7 +193,11 @@ class Journal:
         where = " AND ".join(f"{name} = ?" for name, _ in given) or "1"
         order = f"ORDER BY id DESC LIMIT {last}" if last else "ORDER BY id DESC"
         rows = self.store.read(f"{_ENTRIES} WHERE {where} {order}", [value for _, value in given])
-        return tuple(self._entry(row) for row in reversed(rows) if row[0] not in self._void)
+        return tuple(self._entry(row) for row in reversed(rows) if self._noted.get(row[0], "") is not None)
+
+    def entry(self, number: int) -> Entry:
+        """One that there is."""
+        return self._entry(self.store.read(f"{_ENTRIES} WHERE id = ?", (number,))[0])
 
     def last(self, session: str = "") -> str:
         """The last call that changed something and is not undone, itself no undoing; of one session where that is given."""
@@ -209,12 +224,12 @@ class Journal:
 
     def content(self, key: str) -> bytes | None:
         """What was kept under ``key``; None where it is gone."""
-        rows = self.store.read("SELECT packed, stored, data FROM blobs WHERE key = ?", (key,))
-        return self.blobs.content(key, packed=rows[0][0], stored=rows[0][1], data=rows[0][2]) if rows else None
+        rows = self.store.read("SELECT packed, data FROM blobs WHERE key = ?", (key,))
+        return self.blobs.content(key, packed=rows[0][0], data=rows[0][1]) if rows else None
 
     def settle(self) -> None:
         """Writes down what is only noted, as far as that can be: on a full disk it stays noted, and the files tell as much."""
-        if self._made or self._void:
+        if self._noted:
             with contextlib.suppress(ToolFailure), self.writing():
                 pass
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from nbtools.workspace.journal.blobs import Blobs
 from nbtools.workspace.journal.store import Store
 
-_FREED = 0.9
-"""What is left of the limit when something has to go."""
+_FREED = 0.99
+"""What is left of the limit when something has to go: little at a time, for each file that goes takes as long as a write."""
 _AT_ONCE = 50
 _ORPHANS = """
 FROM blobs WHERE NOT EXISTS (SELECT 1 FROM steps WHERE steps.before = blobs.key)

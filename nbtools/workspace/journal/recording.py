@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from nbtools.core.errors import ToolFailure
-from nbtools.workspace.journal.content import HASHED, delta, fingerprint
+from nbtools.workspace.journal.blobs import Blob
+from nbtools.workspace.journal.content import delta, fingerprint
 from nbtools.workspace.journal.journal import Draft, Journal
 from nbtools.workspace.journal.records import Record
 from nbtools.workspace.journal.store import unkept
@@ -71,14 +71,11 @@ def _drafts(journal: Journal, step: Step) -> Iterator[Draft]:  # noqa: C901 - a 
 def _write(journal: Journal, step: Write) -> Draft:
     if step.before is None:
         return Draft(Record("write", step.path, after=fingerprint(step.after), folders=missing_folders(step.path)))
-    if len(step.before) > HASHED:
-        # While the disk writes, the processor compares.
-        with ThreadPoolExecutor(1) as pool:
-            difference = pool.submit(delta, step.before, step.after)
-            blob = journal.blobs.prepared(step.before)
-        change = difference.result()
+    change = delta(step.before, step.after)
+    if step.keep is None:
+        blob = journal.blobs.prepared(step.before)
     else:
-        blob, change = journal.blobs.prepared(step.before), delta(step.before, step.after)
+        blob = Blob(step.keep.name, packed=False, stored=len(step.before), data=None)
     after = fingerprint(step.after) if change is None else "delta"
     return Draft(Record("write", step.path, before=blob.key, after=after, delta=change, bytes=blob.stored), blob)
 

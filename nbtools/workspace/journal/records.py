@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 StepKind: TypeAlias = Literal["write", "move", "trash", "restore", "lost", "folder", "unfolder", "mode", "link", "cells"]
-Status: TypeAlias = Literal["intended", "running", "made"]
-"""``intended``: recorded, and about to be made or cut short: the files tell.  ``running``: a command that may still change things."""
+Status: TypeAlias = Literal["intended", "running", "made", "partly"]
+"""``intended``: recorded, and about to be made or cut short: the files tell.  ``running``: a command that may still change things.
+``partly``: it failed, and not all could be put back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class JournalEntry:
 
     ``at`` counts seconds since the epoch; ``undone_by`` is the call that has undone it, ``undoes`` the call that this one has undone, empty
     where there is none.  ``of_this_session``: whether this session made the call.
+    ``partly``: it failed, and not all could be put back; undoing brings back what did change.
     """
 
     id: str
@@ -62,6 +64,7 @@ class JournalEntry:
     undone_by: str
     undoes: str
     of_this_session: bool
+    partly: bool = False
 
     @property
     def undone(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nbtools.core.errors import ToolFailure
+from nbtools.workspace.folder_lock import folder_lock
 from nbtools.workspace.journal.blobs import Blobs
 from nbtools.workspace.journal.content import HASHED, digest
 from nbtools.workspace.journal.store import Store
@@ -25,15 +26,15 @@ UNION SELECT place FROM steps JOIN entries ON entries.id = steps.entry
 WHERE status = 'intended' AND place != x'' AND entry > (SELECT max(id) FROM entries) - ?1
 """
 _TAKEN = """
-SELECT path, place FROM steps JOIN entries ON entries.id = steps.entry
-WHERE status = 'intended' AND kind = 'trash' AND entry > (SELECT max(id) FROM entries) - ?
+SELECT path, place, before FROM steps JOIN entries ON entries.id = steps.entry
+WHERE status = 'intended' AND (kind = 'trash' OR (kind = 'write' AND before GLOB 'f-*')) AND entry > (SELECT max(id) FROM entries) - ?
 """
 
 
 def recover(store: Store, blobs: Blobs) -> tuple[Path, ...]:
     """Clears the folders of changes that may have been cut short.  Returns what stays: files that are the only copy of something."""
     _drop_nobodys(store)
-    _drop_second_names(store)
+    _drop_second_names(store, blobs)
     return tuple(path for folder in _folders(store) for path in sweep(folder, lambda data: _keeps(store, blobs, data)))
 
 
@@ -42,27 +43,29 @@ def _folders(store: Store) -> list[Path]:
     return sorted({Path(os.fsdecode(row[0])).parent for row in store.read(_INTERRUPTED, (_LAST,))})
 
 
-def _drop_second_names(store: Store) -> None:
+def _drop_second_names(store: Store, blobs: Blobs) -> None:
     """Of what was about to be taken away and is still in its place: a file with two names would be written in both."""
-    for row in store.read(_TAKEN, (_LAST,)):
-        path, place = (Path(os.fsdecode(name)) for name in row)
-        with contextlib.suppress(OSError, ToolFailure):
-            if os.path.samestat(status(path), status(place)):
-                unlink(place)
+    for path, place, key in store.read(_TAKEN, (_LAST,)):
+        taken, kept = Path(os.fsdecode(path)), Path(os.fsdecode(place)) if place else blobs.file(key)
+        # Who is just changing it has this lock, until it has one name again.
+        with contextlib.suppress(OSError, ToolFailure), folder_lock(taken.parent):
+            if os.path.samestat(status(taken), status(kept)):
+                unlink(kept)
 
 
 def _keeps(store: Store, blobs: Blobs, data: bytes) -> bool:
     """Whether the journal has this content."""
     values = (digest(data), -1) if len(data) <= HASHED else ("", len(data))
-    rows = store.read("SELECT key, packed, stored, data FROM blobs WHERE key = ? OR stored = ?", values)
-    return any(blobs.content(key, packed=packed, stored=stored, data=kept) == data for key, packed, stored, kept in rows)
+    rows = store.read("SELECT key, packed, data FROM blobs WHERE key = ? OR stored = ?", values)
+    return any(blobs.content(key, packed=packed, data=kept) == data for key, packed, kept in rows)
 
 
 def _drop_nobodys(store: Store) -> None:
     """Contents written to the disk for an entry that never was: what it was to be of still has them."""
     with contextlib.suppress(OSError):
+        named = {row[0] for row in store.read("SELECT key FROM blobs WHERE key GLOB 'f-*'")}
         for file in list(_old(store.folder / "blobs")):
-            if not store.read("SELECT 1 FROM blobs WHERE key = ?", (file.name,)):
+            if file.name not in named:
                 os.unlink(file)
 
 

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class Store:
 
         Not ``durable``: a power cut may take it back, with all that came later; ``kill -9`` does not.
         """
-        with self._lock, _told(), self._synchronous(durable=durable):
+        with self._lock, told(), self._synchronous(durable=durable):
             connection = self._begun()
             try:
                 yield connection
@@ -85,8 +85,8 @@ class Store:
                 raise
 
     def read(self, question: str, values: Sequence[Any] = ()) -> list[Any]:
-        """All rows.  A broken journal is set aside, and has none."""
-        with self._lock, _told():
+        """All rows.  A broken journal is set aside, and has none.  Raises ``ToolFailure``."""
+        with self._lock, told(_unread):
             for _ in range(2):
                 try:
                     return self._opened().execute(question, values).fetchall()
@@ -188,7 +188,7 @@ class Store:
         self.notices.append(f"The journal was damaged and is set aside as {self.folder / name}: earlier changes cannot be undone.")
 
 
-WITHOUT = "session.settings = dataclasses.replace(session.settings, journal=False)"
+WITHOUT = "%tools set journal off, in Python session.settings = dataclasses.replace(session.settings, journal=False)"
 
 
 def _inode(path: Path) -> int:
@@ -209,18 +209,24 @@ def _is_broken(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """What keeps the journal from working, as the caller reads it."""
+def told(worded: Callable[[str, ErrorCode], ToolFailure] | None = None) -> Iterator[None]:
+    """What keeps the journal from working, as the caller reads it; ``worded``: otherwise than ``unkept``."""
+    worded = worded or unkept
     try:
         yield
     except sqlite3.Error as error:
         full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-        raise unkept(str(error), ErrorCode.NO_SPACE_LEFT if full else ErrorCode.FILE_WRITE_FAILURE) from None
+        raise worded(str(error), ErrorCode.NO_SPACE_LEFT if full else ErrorCode.FILE_WRITE_FAILURE) from None
     except OSError as error:
-        raise unkept(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
+        raise worded(f"{error.filename}: {error.strerror}" if error.filename else str(error), ErrorCode.FILE_WRITE_FAILURE) from None
 
 
 def unkept(why: str, code: ErrorCode = ErrorCode.FILE_WRITE_FAILURE) -> ToolFailure:
     """What to say where nothing is changed because what was there before cannot be kept."""
     told = f"Nothing was changed: what was there before cannot be kept for undoing ({why})."
+    return ToolFailure(code, f"{told} Mend that, or go on without undo: {WITHOUT}.")
+
+
+def _unread(why: str, code: ErrorCode) -> ToolFailure:
+    told = f"The journal of this workspace cannot be used ({why}): nothing is changed, and nothing can be undone."
     return ToolFailure(code, f"{told} Mend that, or go on without undo: {WITHOUT}.")

@@ -13,7 +13,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.result import FileDiff
 from nbtools.workspace.diff import compared
 from nbtools.workspace.files import read_if_there
-from nbtools.workspace.journal.content import applied, fingerprint
+from nbtools.workspace.journal.content import applied, fingerprint, is_loose, is_of
 from nbtools.workspace.journal.journal import Journal
 from nbtools.workspace.journal.recording import link_of
 from nbtools.workspace.journal.records import Entry, Record
@@ -25,6 +25,9 @@ from nbtools.workspace.text import decode, encode
 
 Outcome: TypeAlias = Literal["restored", "as before", "merged", "mergeable", "conflict"]
 """``as before``: it was so already.  ``mergeable``: changed since, and both changes fit together.  ``conflict``: they do not."""
+
+
+IN_EDITOR = "it was changed in the open notebook, which has its own undo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,9 @@ HowFar: TypeAlias = Literal["made", "not made", "partly", "changed since"]
 def how_far(journal: Journal, entry: Entry) -> HowFar:
     """What became of a change that was recorded, as the files tell: a session may have been cut short before, at or after it."""
     found = {file.outcome for file in undoing(journal, [entry], str, merging=False).files}
-    if found <= {"restored"}:
+    if not found:  # only folders
+        return "made" if any(os.path.lexists(folder) for record in entry.records for folder in record.folders) else "not made"
+    if found == {"restored"}:
         return "made"
     if found == {"as before"}:
         return "not made"
@@ -123,9 +128,10 @@ class _Planner:
             case "unfolder":
                 self._step(MakeFolder(record.path, self.name(record.path)))
             case "lost":
-                self._tell(record.path, "conflict", "it was too large to be kept, and is gone")
+                there = self._stays(record)
+                self._tell(record.path, "as before" if there else "conflict", "" if there else "it was too large to be kept, and is gone")
             case "cells":
-                self._tell(record.path, "conflict", "it was changed in the open notebook, which has its own undo (Ctrl-Z)")
+                self._tell(record.path, "conflict", IN_EDITOR)
             case "folder":
                 pass
 
@@ -137,7 +143,9 @@ class _Planner:
         now = self._content(path)
         before = self.journal.content(record.before) if record.before else None
         if record.before and before is None:
-            self._tell(path, "conflict", "what was in it is not kept any more")
+            # A file that is kept itself has its place there only when another has taken its own.
+            same = is_of(record.before, now)
+            self._tell(path, "as before" if same else "conflict", "" if same else self._why_gone(record.before))
             return
         after = applied(record.delta, before) if record.delta is not None and before is not None else None
         is_after = now == after if after is not None else fingerprint(now) == record.after
@@ -148,6 +156,11 @@ class _Planner:
             self._tell(path, "as before")
         else:
             self._merge(path, after, now, before)
+
+    def _why_gone(self, key: str) -> str:
+        file = self.journal.blobs.file(key)
+        spoiled = is_loose(key) and file.exists()
+        return f"a program that had it open wrote to what was kept of it, {file}" if spoiled else "what was in it is not kept any more"
 
     def _merge(self, path: Path, base: bytes | None, now: bytes | None, before: bytes | None) -> None:
         """Takes the change out and leaves what has come since."""
@@ -233,6 +246,7 @@ class _Planner:
     def _mode(self, record: Record) -> None:
         info, after = look(record.path), int(record.after, 8)
         if info is None or info.st_mode & 0o7777 == record.mode:
+            self._tell(record.path, "as before")
             return
         if info.st_mode & 0o7777 != after:
             self._tell(record.path, "conflict", "its mode was changed since")

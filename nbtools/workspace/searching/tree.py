@@ -115,7 +115,11 @@ def _children(path: str, node: Node, hides: Hides) -> list[Node]:
 
 
 def _is_hidden(path: str, entry: os.DirEntry[str], hides: Hides) -> bool:
-    return hides(f"{path}/{entry.name}", entry.is_dir(follow_symlinks=False))
+    """By its own name, or by that of what it leads to."""
+    below = f"{path}/{entry.name}"
+    if hides(below, entry.is_dir(follow_symlinks=False)):
+        return True
+    return entry.is_symlink() and hides(os.path.realpath(below), os.path.isdir(below))
 
 
 def _node(path: str, entry: os.DirEntry[str], hides: Hides) -> Node:

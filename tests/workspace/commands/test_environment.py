@@ -32,6 +32,10 @@ SECRET = [
     ("APP_COOKIE", "abc"),
     ("DATABASE_URL", "postgres://me:pw@host/db"),
     ("PIP_INDEX_URL", "https://me:pw@host/simple"),
+    ("AZURE_DEVOPS_EXT_PAT", "abc"),
+    ("DB_PWD", "hunter2"),
+    ("MINIO_SECRETKEY", "abc"),
+    ("AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;AccountKey=b"),
     ("ANYTHING", "gh" + "p_" + "a1" * 18),
     ("SSH_KEY", "-----BEGIN OPENSSH " + "PRIVATE KEY-----\nabc"),
 ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import platform
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,16 +18,19 @@ from typing import Any
 import psutil
 import pytest
 
+import nbtools
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.settings import Settings
+from nbtools.policy.paths import Grounds
+from nbtools.policy.protected import protection
 from nbtools.tools.shell import ShellData, ShellStarted, ShellTool
 from nbtools.tools.shell_kill import ShellKillTool
 from nbtools.tools.shell_output import ShellOutput, ShellOutputTool
 from nbtools.tools.terminal_open import TerminalOpenTool, TerminalState
 from nbtools.tools.terminal_run import TerminalRan, TerminalRunTool
-from nbtools.workspace.commands import sandbox
+from nbtools.workspace.commands import sandbox, sandbox_mounts
 from nbtools.workspace.commands.sandbox import bubblewrap
 from nbtools.workspace.workspace import Workspace
 
@@ -77,6 +82,7 @@ def names(folder: Path) -> list[str]:
 
 
 LOCAL = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('local')"
+KEYCTL = 250 if platform.machine() == "x86_64" else 219
 REFUSED = [
     "echo x > ~/notes.txt",
     "echo x > ../outside.txt",
@@ -103,6 +109,10 @@ REFUSED = [
     "test -w /proc/sys/kernel/core_pattern",
     "ls /dev/sd* /dev/vd* /dev/kvm /dev/mem",
     "mknod disk b 8 0",
+    "python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'",  # AF_VSOCK: made, and spoken to no one
+    "python3 -c 'import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9).bind((0, 1))'",  # the kernel's audit
+    f"python3 -c 'import ctypes; raise SystemExit(ctypes.CDLL(None).syscall({KEYCTL}, 0, -3, 0) < 0)'",
+    "rm -rf ../project/.git/hooks/* .git/hooks; mkdir .git/hooks && echo x > .git/hooks/pre-commit",
     "python3 -c \"import ctypes; raise SystemExit(0 if ctypes.CDLL(None).chroot(b'/proc/1/root') == 0 else 1)\"",
 ]
 
@@ -186,6 +196,50 @@ async def test_what_rules_hide_is_empty_there(box: Workspace) -> None:
 
 
 @needed
+async def test_hooks_that_were_not_there_cannot_be_made(box: Workspace) -> None:
+    (box.root / ".git" / "hooks").rmdir()
+    assert (await data(box, "echo x > .git/hooks/pre-commit")).exit_code
+    assert names(box.root / ".git" / "hooks") == []
+
+
+@needed
+async def test_a_file_that_says_where_the_repository_is_stays(box: Workspace, home: Path) -> None:
+    (box.root / ".git").rename(home / "repository")
+    (box.root / ".git").write_text("gitdir: ../repository\n")
+    assert (await data(box, "echo 'gitdir: evil' > .git; mv .git away")).exit_code
+    assert (box.root / ".git").read_text() == "gitdir: ../repository\n"
+
+
+@needed
+async def test_what_makes_programs_run_and_is_new_is_told(box: Workspace) -> None:
+    result = await run(box, "echo 'echo hello' > .envrc; ln -s nowhere .git/commondir")
+    assert "commondir, .envrc was made" in str(result.llm_content)
+    assert "was made" not in str((await run(box, "true")).llm_content)
+
+
+@needed
+async def test_sockets_outside_answer_only_where_there_is_a_network(box: Workspace, home: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(home / "service"))
+        server.listen()
+        connect = f"python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{home}/service\")'"
+        assert (await data(box, connect)).exit_code == 1
+        box.settings = dataclasses.replace(box.settings, network=True)
+        assert (await data(box, connect)).exit_code == 0
+
+
+@needed
+async def test_the_agent_of_ssh_is_not_there(box: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.settings = dataclasses.replace(box.settings, network=True)
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(home / "agent"))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(home / "agent"))
+        server.listen()
+        connect = f"python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{home}/agent\")'"
+        assert (await data(box, connect)).exit_code == 1
+
+
+@needed
 async def test_its_tmp_is_its_own_and_stays_for_the_next_command(box: Workspace) -> None:
     name = f"nbtools-{os.getpid()}-box"
     await data(box, f"echo kept > /tmp/{name}")
@@ -259,6 +313,29 @@ async def test_terminals_have_jobs_keys_and_a_folder_in_it(box: Workspace, home:
 
 
 @needed
+def test_terminals_work_where_nbtools_itself_is_in_tmp(box: Workspace, home: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as elsewhere:
+        shutil.copytree(
+            Path(nbtools.__file__).parent, Path(elsewhere) / "nbtools", ignore=shutil.ignore_patterns("labextension", "__pycache__")
+        )
+        program = (
+            "import asyncio, nbtools, sys\n"
+            "async def main():\n"
+            "    async with nbtools.Session(sys.argv[1], policy=nbtools.Policy(mode='yolo'),"
+            " settings=nbtools.Settings(sandbox='required')) as session:\n"
+            "        await session.call('terminal_open')\n"
+            "        ran = await session.call('terminal_run', {'id': '1', 'command': 'false', 'wait': 20})\n"
+            "        print(nbtools.__file__, ran.data.finished, ran.data.exit_code)\n"
+            "asyncio.run(main())"
+        )
+        env = {**os.environ, "PYTHONPATH": elsewhere}
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(box.root)], env=env, cwd=home, capture_output=True, text=True, timeout=60, check=True
+        )
+        assert done.stdout == f"{elsewhere}/nbtools/__init__.py True 1\n"
+
+
+@needed
 async def test_the_card_says_it(box: Workspace) -> None:
     details = await ShellTool(box).build({"command": "ls"}).should_confirm_execute()
     assert isinstance(details, ToolExecuteConfirmationDetails)
@@ -296,3 +373,9 @@ async def test_one_that_does_not_work_says_why(tmp_path: Path) -> None:
 async def test_off_nothing_is_said(tmp_path: Path) -> None:
     confined = await Workspace(tmp_path).confined(["true"], tmp_path)
     assert (confined.argv, confined.words, confined.confined) == (["true"], "", False)
+
+
+def test_what_is_read_only_in_a_sandbox_is_asked_outside_of_it() -> None:
+    grounds = Grounds("/w")
+    asked = {name for name in sandbox_mounts._PROTECTED.split() if protection(grounds.spot(name), grounds)}
+    assert {*sandbox_mounts._PROTECTED.split()} - asked == {".config"}  # there only parts of it are

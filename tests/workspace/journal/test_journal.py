@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import errno
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,11 +21,12 @@ from hypothesis import strategies as st
 from nbtools import ErrorCode, Policy, Session
 from nbtools.core.errors import ToolFailure
 from nbtools.core.settings import Settings
+from nbtools.workspace.atomic import Manner, replace
 from nbtools.workspace.changes import carry_out, make
 from nbtools.workspace.journal.content import applied, delta, fingerprint
 from nbtools.workspace.journal.journal import Journal
 from nbtools.workspace.journal.store import FILE
-from nbtools.workspace.steps import RemoveTree, Write
+from nbtools.workspace.steps import Made, RemoveTree, Write
 
 YOLO = Policy(mode="yolo")
 
@@ -71,6 +75,113 @@ def test_contents_of_any_size_are_kept(root: Path, state: Path, size: int) -> No
     journal.close()
 
 
+def large(name: Path) -> bytes:
+    data = os.urandom(40_000)
+    name.write_bytes(data)
+    return data
+
+
+def kept(journal: Journal) -> list[Path]:
+    return list((journal.folder / "blobs").iterdir())
+
+
+def test_a_file_that_another_takes_the_place_of_is_kept_itself_no_byte_is_copied(root: Path, state: Path) -> None:
+    journal, path = journal_of(root), root / "f"
+    before, inode = large(path), path.stat().st_ino
+    wrote(journal, path, before, b"after")
+    (one,) = kept(journal)
+    assert (one.stat().st_ino, one.stat().st_nlink, path.stat().st_nlink) == (inode, 1, 1)
+    journal.close()
+
+
+def test_a_file_with_several_names_is_kept_as_a_copy(root: Path, state: Path) -> None:
+    journal, path = journal_of(root), root / "f"
+    before = large(path)
+    (root / "other").hardlink_to(path)
+    wrote(journal, path, before, b"after")
+    assert (root / "other").read_bytes() == b"after"
+    assert journal.content(journal.entries()[0].records[0].before) == before
+    journal.close()
+
+
+def test_a_file_that_got_a_second_name_at_the_last_moment_is_kept_as_a_copy(root: Path, state: Path) -> None:
+    journal, path = journal_of(root), root / "f"
+    before = large(path)
+    place = journal.place_for(path, before)
+    (root / "other").hardlink_to(path)
+    replace(path, b"after", before, "f", Manner(store=place))
+    assert place is not None
+    assert (root / "other").read_bytes() == b"after"
+    assert place.read_bytes() == before
+    assert not place.samefile(path)
+
+
+def test_a_change_that_is_refused_leaves_no_second_name(root: Path, state: Path) -> None:
+    journal, path = journal_of(root), root / "f"
+    before = large(path)
+    with pytest.raises(ToolFailure):
+        wrote(journal, path, before[::-1], b"after")
+    assert path.read_bytes() == before
+    assert path.stat().st_nlink == 1
+    assert not kept(journal)
+    assert not journal.entries()
+    journal.close()
+
+
+async def test_what_is_taken_back_has_one_name_again(root: Path, state: Path) -> None:
+    journal, path = journal_of(root), root / "f"
+    before, inode = large(path), path.stat().st_ino
+    with pytest.raises(ToolFailure):
+        await carry_out(journal, [Write(path, "f", before, b"after"), Write(root / "g", "g", b"not there", b"")])
+    assert (path.read_bytes(), path.stat().st_ino, path.stat().st_nlink) == (before, inode, 1)
+    assert not kept(journal)
+    assert not journal.entries()
+    journal.close()
+
+
+async def test_what_another_program_still_wrote_to_is_not_taken_for_what_was_there(root: Path, state: Path) -> None:
+    path = root / "f"
+    path.write_text("line\n" * 10_000)
+    with path.open("a") as log:
+        async with Session(root, policy=YOLO) as session:
+            assert (await session.call("edit", {"path": "f", "old": "line\n", "new": "LINE\n", "count": 10_000})).ok
+            log.write("late\n")
+            log.flush()
+            refused = await session.undo()
+            assert refused.error is not None
+            (spoiled,) = kept(session.workspace.journal)
+            assert f"f: a program that had it open wrote to what was kept of it, {spoiled}" in refused.error.message
+            assert path.read_text() == "LINE\n" * 10_000
+
+
+async def test_what_failed_half_way_and_could_not_be_put_back_can_be_undone(root: Path, state: Path) -> None:
+    for name in "ab":
+        (root / name).write_text(f"{name}\n")
+
+    @dataclass(frozen=True, slots=True)
+    class Stuck(Write):
+        """Cannot be taken back."""
+
+        def make(self, *, sync: bool) -> Made:
+            return dataclasses.replace(Write.make(self, sync=sync), back=broken_disk)
+
+    async with Session(root, policy=YOLO) as session:
+        journal = session.workspace.journal
+        steps = [Write(root / "a", "a", b"a\n", b"A\n"), Stuck(root / "b", "b", b"b\n", b"B\n"), Write(root / "c", "c", b"no", b"")]
+        with pytest.raises(ToolFailure, match="not everything could be put back"):
+            await carry_out(journal, steps)
+        assert [(root / name).read_text() for name in "ab"] == ["a\n", "B\n"]
+        (change,) = session.changes
+        assert change.partly
+        undone = await session.undo()
+        assert undone.ok, undone.error
+        assert [(root / name).read_text() for name in "ab"] == ["a\n", "b\n"]
+
+
+def broken_disk() -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
 @pytest.mark.parametrize("size", [10, 300_000, 3_000_000])
 def test_every_change_of_a_content_has_another_fingerprint(size: int) -> None:
     data = os.urandom(size)
@@ -88,7 +199,7 @@ def test_nobody_else_can_read_it(root: Path, state: Path) -> None:
     asyncio.run(carry_out(journal, [RemoveTree(root / "dir", "dir")]))
     for path in (state, journal.folder, journal.folder / "blobs", journal.folder / "trash"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700, path
-    for path in (*journal.folder.glob("journal.sqlite*"), *(journal.folder / "blobs").iterdir()):
+    for path in journal.folder.glob("journal.sqlite*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     journal.close()
 
@@ -102,6 +213,16 @@ def test_where_it_cannot_be_kept_nothing_is_changed_and_the_way_on_is_said(root:
     assert "Nothing was changed" in caught.value.message
     assert "journal=False" in caught.value.message
     assert path.read_bytes() == b"before"
+
+
+async def test_a_journal_that_cannot_be_opened_says_so_and_the_way_on(root: Path, state: Path) -> None:
+    async with Session(root, policy=YOLO) as session:
+        (session.workspace.journal.folder / FILE).mkdir(parents=True)
+        for result in (await session.call("write", {"path": "f", "content": "x"}), await session.undo()):
+            assert result.error is not None
+            assert "The journal of this workspace cannot be used" in result.error.message
+            assert "%tools set journal off" in result.error.message
+        assert not (root / "f").exists()
 
 
 def test_a_full_disk_of_the_journal_changes_nothing(root: Path, tiny_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtools.core.settings import Settings
 from nbtools.workspace.journal.journal import Journal
-from nbtools.workspace.journal.looking import Look, Looking, TooMuch
+from nbtools.workspace.journal.looking import Look, Looking, TooMuch, may_change_unseen, stamp_of
 from nbtools.workspace.journal.records import Record
 from nbtools.workspace.journal.snapshot import Snapshot
 from nbtools.workspace.searching.file_names import files
@@ -38,6 +38,12 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def snapshot(root: Path) -> Snapshot:
     return Snapshot(Journal(root, Settings), root)
+
+
+def settle(root: Path) -> None:
+    """Returns when no file is so new that it may change and look the same."""
+    while any(may_change_unseen(stamp_of(path.lstat()), time.time_ns()) for path in root.rglob("*") if path.is_file()):
+        time.sleep(0.002)
 
 
 def looked(snapshot: Snapshot) -> Look:
@@ -103,7 +109,7 @@ def test_what_a_command_changes_is_noticed(root: Path, snapshot: Snapshot, what:
     change, expected = CHANGES[what]
     assert records(snapshot, root, lambda _: None) == ()
     if not quick:
-        time.sleep(0.06)  # longer than what may change unseen
+        settle(root)
         assert records(snapshot, root, lambda _: None) == ()
     assert {(record.kind, record.path.relative_to(root).as_posix()) for record in records(snapshot, root, change)} == expected
     assert records(snapshot, root, lambda _: None) == ()
@@ -137,7 +143,7 @@ def test_what_was_dropped_for_its_size_does_not_count_as_new(root: Path) -> None
 
 def test_nothing_is_written_where_nothing_changed(root: Path, snapshot: Snapshot) -> None:
     records(snapshot, root, lambda _: None)
-    time.sleep(0.06)  # longer than what may change unseen
+    settle(root)
     records(snapshot, root, lambda _: None)
     before = snapshot._journal.store.read("SELECT path, mtime, ctime, key FROM files ORDER BY path")
     assert len(before) == 5
@@ -154,7 +160,7 @@ def test_ignore_files_hold_from_when_they_are_changed(root: Path, quick: bool) -
 
     def seen() -> set[str]:
         if not quick:
-            time.sleep(0.06)
+            settle(root)
         now = looking.look(root / "none", MANY, LARGE)
         assert isinstance(now, Look)
         return set(now.files)
