@@ -1,21 +1,15 @@
-"""What a corpus costs: ingest, ingest again with nothing new, SQL and search; on logs made from samples or from nothing.
+"""What a corpus costs: ingest, ingest again with nothing new, SQL and search on copies of real logs.
 
 python bench/corpus.py [megabytes] [folder of logs]
 
-Logs are real ones of that folder (or of $NBTOOLS_TRACES), copied under other names until there are so many bytes; without a folder, ATIF
-documents are made.
+Logs are real ones of that folder, copied under other names until there are so many bytes; without a folder, those of the tests.
 """
 
 from __future__ import annotations
 
-import sys
-
-sys.path.append(sys.path.pop(0))  # the glob beside this file is not that of the standard library, which is wanted here
-
-import json
-import os
 import resource
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,9 +23,8 @@ from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus.mapping import processors
 
 MEGABYTES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-SAMPLES = sys.argv[2] if len(sys.argv) > 2 else os.environ.get("NBTOOLS_TRACES", "")
+SAMPLES = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
 ROUNDS = 20
-_OUTPUT = "import error, failing: " + "one two three four " * 150
 QUERIES = {
     "count of calls by name": "select name, count(*) from calls group by name order by 2 desc",
     "slowest sessions": "select id, ended - started as took from sessions order by took desc nulls last limit 10",
@@ -45,7 +38,7 @@ SEARCHES = {"a word": "failing", "two words": "import error", "a phrase": '"test
 def samples() -> list[Path]:
     """One file each, of formats that are read line by line: those are copied whole."""
     found = []
-    for path in sorted(Path(SAMPLES).glob("**/*.jsonl")) if SAMPLES else ():
+    for path in sorted(SAMPLES.glob("**/*.jsonl")):
         try:
             known = load(path)
         except TraceError:
@@ -58,7 +51,7 @@ def samples() -> list[Path]:
 def plant(root: Path) -> int:
     """Bytes of the logs made."""
     made = number = 0
-    texts = _copied() if SAMPLES else _made()
+    texts = _copied()
     while made < MEGABYTES * 1_000_000:
         text, suffix = next(texts)
         (root / f"log{number:06}{suffix}").write_bytes(text)
@@ -73,25 +66,6 @@ def _copied() -> Iterator[tuple[bytes, str]]:
         sys.exit(f"there is no log in {SAMPLES}")
     while True:
         yield from ((text, ".jsonl") for text in texts)
-
-
-def _made() -> Iterator[tuple[bytes, str]]:
-    number = 0
-    while True:
-        number += 1
-        steps = [_step(number, step) for step in range(1, 300)]
-        document = {"schema_version": "ATIF-v1.8", "session_id": f"s{number}", "agent": {"name": "maker", "version": "1"}, "steps": steps}
-        yield json.dumps(document).encode(), ".json"
-
-
-def _step(number: int, step: int) -> dict[str, object]:
-    call = {"tool_call_id": f"t{step}", "function_name": "Bash", "arguments": {"command": f"pytest tests/test_{step}.py -k case{number}"}}
-    result = {
-        "source_call_id": f"t{step}",
-        "content": f"self.assertEqual({step}, {number})\nimport error, failing: " + "one two three four " * 150,
-    }
-    base = {"step_id": step, "timestamp": "2026-01-02T03:04:05Z", "source": "agent", "message": f"Now the test session {step}."}
-    return {**base, "tool_calls": [call], "observation": {"results": [result]}}
 
 
 def timed(run: Callable[[], object]) -> float:

@@ -1,6 +1,6 @@
 """What reading logs costs: every row of 200 MB of sessions made from real ones, against decoding the same lines and no more.
 
-NBTOOLS_TRACES=<folder of sample logs> python bench/load.py [megabytes] [largest file in megabytes]
+python bench/load.py [megabytes] [largest file in megabytes]
 
 Bars: extraction in one process at 0.75 of orjson's rate, with two at 1.7 of that; at most 300 MB for one file of any size.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import re
 import resource
 import sys
@@ -25,7 +24,7 @@ from report import Figure, alternate, table
 from nbtools import traces
 from nbtools.traces.model import Call
 
-SAMPLES = Path(os.environ.get("NBTOOLS_TRACES") or Path(__file__).resolve().parents[2] / "shared" / "traces") / "claude-code"
+SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples" / "claude-code"
 MEGABYTES = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 LARGEST = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
 FILES = 8

@@ -1,39 +1,31 @@
-"""Write ``src/wire.ts`` from the wire format of ``nbtools/notebook/wire.py``; ``--check`` only compares.
+"""Write ``src/wire.ts`` and ``src/trace/wire.ts`` from the wire formats in ``nbtools/notebook``; ``--check`` only compares.
 
-Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when the file on disk is not
-what would be written.  Needs pydantic, no Node.
+Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when a file on disk is not
+what would be written.  Needs nbtools, no Node.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import inspect
 import json
 import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-if TYPE_CHECKING:
-    from types import ModuleType
+from nbtools.notebook import wire as call
+from nbtools.notebook.trace import wire as trace
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "nbtools" / "notebook" / "wire.py"
-TARGET = ROOT / "labextension" / "src" / "wire.ts"
 HEADER = """\
-// Generated from nbtools/notebook/wire.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from {source} by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
-import * as parse from './parse.js';
-
-export const MIME = '{mime}';
-export const LIVE_TARGET = '{live_target}';
-
-/** Text and its space-separated style words. */
-export type Span = readonly [string, string];
 """
 PLAIN = {
     "string": ("string", "parse.text"),
@@ -43,17 +35,6 @@ PLAIN = {
 NULL = {"type": "null"}
 
 Schema = dict[str, Any]
-
-
-def load_wire() -> ModuleType:
-    """The wire module by its path, so that nothing else of the package need be importable."""
-    spec = importlib.util.spec_from_file_location("nbtools_wire", SOURCE)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{SOURCE} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def literal(value: object) -> str:
@@ -115,28 +96,75 @@ def interface(name: str, schema: Schema) -> str:
     return f"{doc}export interface {name} {{\n{members}}}\n{parser}"
 
 
-def generate() -> str:
-    """The whole of ``wire.ts``."""
-    wire = load_wire()
-    whole: list[tuple[type[BaseModel], Literal["serialization"]]] = [
-        (model, "serialization") for model in (wire.Card, wire.LiveRequest, wire.LiveAnswer)
-    ]
+@dataclass(frozen=True)
+class Format:
+    """A module of models and the file made from it; ``known`` are the models that another file has."""
+
+    source: str
+    target: str
+    roots: tuple[type[BaseModel], ...]
+    constants: Mapping[str, str]
+    prologue: str
+    known: frozenset[str] = frozenset()
+
+    def generate(self) -> str:
+        """The whole file."""
+        models = schemas(self.roots)
+        order = TopologicalSorter({name: sorted(references(models[name])) for name in sorted(models)}).static_order()
+        body = [interface(name, models[name]) for name in order if name not in self.known]
+        constants = "".join(f"export const {name} = {literal(value)};\n" for name, value in self.constants.items())
+        return HEADER.format(source=self.source) + "\n".join([self.prologue, constants, *body])
+
+
+def schemas(roots: Iterable[type[BaseModel]]) -> dict[str, Schema]:
+    """Those of the models and of all that are in them, by their names."""
+    whole: list[tuple[type[BaseModel], Literal["serialization"]]] = [(model, "serialization") for model in roots]
     _, top = models_json_schema(whole, ref_template="#/$defs/{model}")
     models: dict[str, Schema] = top["$defs"]
-    order = TopologicalSorter({name: sorted(references(models[name])) for name in sorted(models)}).static_order()
-    return "\n".join([HEADER.format(mime=wire.MIME, live_target=wire.LIVE_TARGET), *(interface(name, models[name]) for name in order)])
+    return models
+
+
+SPAN = """\
+import * as parse from './parse.js';
+
+/** Text and its space-separated style words. */
+export type Span = readonly [string, string];
+"""
+CALLS = (call.Card, call.LiveRequest, call.LiveAnswer)
+FORMATS = (
+    Format(
+        "nbtools/notebook/wire.py",
+        "labextension/src/wire.ts",
+        CALLS,
+        {"MIME": call.MIME, "LIVE_TARGET": call.LIVE_TARGET},
+        SPAN,
+    ),
+    Format(
+        "nbtools/notebook/trace/wire.py",
+        "labextension/src/trace/wire.ts",
+        (trace.TraceView, trace.TraceRequest, trace.TraceAnswer),
+        {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": trace.TRACE_TARGET},
+        "import * as parse from '../parse.js';\nimport { parseCard, type Card, type Span } from '../wire.js';\n",
+        frozenset(schemas(CALLS)),
+    ),
+)
+
+
+def is_current(path: Path, wanted: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == wanted
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    wanted = generate()
-    if not parser.parse_args().check:
-        TARGET.write_text(wanted, encoding="utf-8")
-    elif not TARGET.is_file() or TARGET.read_text(encoding="utf-8") != wanted:
-        print("labextension/src/wire.ts is not what nbtools/notebook/wire.py says: run `make wire`", file=sys.stderr)
-        return 1
-    return 0
+    checks = parser.parse_args().check
+    stale = [(one, wanted) for one in FORMATS if not is_current(ROOT / one.target, wanted := one.generate())]
+    for one, wanted in stale:
+        if checks:
+            print(f"{one.target} is not what {one.source} says: run `make wire`", file=sys.stderr)
+        else:
+            (ROOT / one.target).write_text(wanted, encoding="utf-8")
+    return int(checks and bool(stale))
 
 
 if __name__ == "__main__":

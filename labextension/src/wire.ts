@@ -2,11 +2,11 @@
 
 import * as parse from './parse.js';
 
-export const MIME = 'application/vnd.nbtools.call.v1+json';
-export const LIVE_TARGET = 'nbtools_cells';
-
 /** Text and its space-separated style words. */
 export type Span = readonly [string, string];
+
+export const MIME = 'application/vnd.nbtools.call.v1+json';
+export const LIVE_TARGET = 'nbtools_cells';
 
 /** Part of a file, syntax-coloured; ``start`` is the number of its first line. */
 export interface CodeBlock {

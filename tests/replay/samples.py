@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nbtools.traces import Trace, load
+from tests.traces.recorded import SAMPLES
 
 CWD = "/home/sam/shop"
-_HERE = os.environ.get("NBTOOLS_TRACES", "")
-real = pytest.mark.skipif(not _HERE, reason="NBTOOLS_TRACES names no folder of recorded sessions")
 
 
 def sample(name: str) -> Trace:
-    return load(Path(_HERE, name))
+    return load(SAMPLES / name)
 
 
 def log(path: Path, *calls: tuple[str, dict[str, Any], str, dict[str, Any]], cwd: str = CWD) -> Trace:

@@ -11,7 +11,7 @@ from nbtools.core.errors import TraceError
 from nbtools.replay import Ground, ground_of, meaning_of
 from nbtools.replay.operations import by_operation
 from nbtools.traces.model import NOWHERE, Call, Detail, Op
-from tests.replay.samples import CWD, bash, edit, log, real, sample
+from tests.replay.samples import CWD, bash, edit, log, sample
 
 
 class Nowhere:
@@ -88,7 +88,6 @@ def test_by_the_dialect_of_its_agent(tmp_path: Path) -> None:
         meaning_of(trace.calls[2], ground)
 
 
-@real
 @pytest.mark.parametrize(
     ("name", "meant"),
     [

@@ -15,7 +15,7 @@ from nbtools.policy.modes import Mode
 from nbtools.replay import Replayed, Skipped, replay, stepping
 from nbtools.replay.wording import levelled, same_changes, volatile
 from nbtools.testing import ONCE, ScriptedConfirmer
-from tests.replay.samples import CWD, bash, edit, git, log, real, sample, shop
+from tests.replay.samples import CWD, bash, edit, git, log, sample, shop
 
 FREE = Policy(mode=Mode.YOLO)
 
@@ -99,7 +99,6 @@ async def test_a_range_steps_to_where_results_part_and_goes_on_by_hand(tmp_path:
     assert git(folder, "status", "--short") == "M price.py\n?? new.txt"
 
 
-@real
 @pytest.mark.parametrize(
     ("name", "count"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,8 +17,8 @@ from nbtools.traces.aligning import Deed, aligned, command, relative
 from nbtools.traces.compare import Comparison, compare
 from nbtools.traces.model import Call, Op
 from nbtools.traces.recorder import Recorder
+from tests.traces.recorded import SAMPLES
 
-SAMPLES = Path(os.environ.get("NBTOOLS_TRACES") or Path(__file__).resolve().parents[3] / "shared" / "traces")
 FILES = {"a.py": "one = 1\n", "b.py": "two = 2\n"}
 
 
@@ -117,8 +116,6 @@ async def test_what_is_shown_runs_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_real_sessions_are_compared(a: str, b: str) -> None:
-    if not (SAMPLES / a).is_file():
-        pytest.skip("no samples here")
     one, other = traces.load(SAMPLES / a), traces.load(SAMPLES / b)
     comparison = compare(one, other)
     ours = [step.a for step in comparison.steps if step.a]

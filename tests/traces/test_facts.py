@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nbtools import traces
+from tests.traces.recorded import SAMPLES
 
-SAMPLES = Path(os.environ.get("NBTOOLS_TRACES") or Path(__file__).resolve().parents[3] / "shared" / "traces")
-EXPECTED: dict[str, dict[str, Any]] = json.loads((SAMPLES / "facts.json").read_text()) if (SAMPLES / "facts.json").is_file() else {}
+EXPECTED: dict[str, dict[str, Any]] = json.loads((SAMPLES / "facts.json").read_text())
 
 
 @pytest.mark.parametrize("sample", EXPECTED)

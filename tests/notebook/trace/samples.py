@@ -1,13 +1,11 @@
-"""Real logs, where they are."""
+"""Real logs."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-import pytest
+from tests.traces.recorded import SAMPLES
 
-SAMPLES = Path(os.environ.get("NBTOOLS_TRACES") or Path(__file__).resolve().parents[4] / "shared" / "traces")
 CLAUDE = "claude-code/external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
 LOGS = (
     CLAUDE,
@@ -21,8 +19,4 @@ LOGS = (
 
 
 def sample(name: str) -> Path:
-    """Skips the test where the samples are not there."""
-    path = SAMPLES / name
-    if not path.is_file():
-        pytest.skip(f"no sample {name}; NBTOOLS_TRACES names their folder")
-    return path
+    return SAMPLES / name

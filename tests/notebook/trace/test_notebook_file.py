@@ -17,7 +17,7 @@ from nbtools.notebook.trace.notebook_file import cell_of, tamed
 from nbtools.replay import Meaning, ground_of, meaning_of
 from nbtools.tools import tools_to_make
 from nbtools.workspace.workspace import Workspace
-from tests.replay.samples import bash, edit, log, real, sample
+from tests.replay.samples import bash, edit, log, sample
 
 _TOOLS = tools_to_make(Workspace("."))
 
@@ -74,7 +74,6 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         trace.to_notebook(tmp_path / "nowhere" / "out.ipynb")
 
 
-@real
 @pytest.mark.parametrize(
     "name",
     [

@@ -16,6 +16,7 @@ from nbtools import traces
 from nbtools.traces.corpus import Corpus, Progress
 from nbtools.traces.corpus.parts import Write
 from tests.traces.atif_logs import Called, many, write
+from tests.traces.recorded import SAMPLES
 
 COUNT = "select source, count(*) from calls group by source order by source"
 
@@ -211,10 +212,7 @@ def test_the_index_is_made_again_when_most_of_it_is_waste(corpus: Corpus, logs: 
 
 
 def test_a_sub_agents_file_is_part_of_its_session(corpus: Corpus) -> None:
-    samples = Path(os.environ.get("NBTOOLS_TRACES") or Path(__file__).resolve().parents[4] / "shared" / "traces")
-    layout = samples / "claude-code" / "subagent-layout"
-    if not layout.is_dir():
-        pytest.skip("the samples are not here")
+    layout = SAMPLES / "claude-code" / "subagent-layout"
     corpus.ingest(f"{layout}/**/*.jsonl")
     (main,) = layout.glob("*.jsonl")
     expected = traces.load(main)

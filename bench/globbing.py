@@ -2,7 +2,7 @@
 
 By path against rg --files; newest first against rg --files --sortr modified, which looks at every file's time as we must.
 
-python bench/glob.py [files]
+python bench/globbing.py [files]
 """
 
 from __future__ import annotations
