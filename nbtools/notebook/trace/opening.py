@@ -6,17 +6,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nbtools.core.errors import TraceError
 from nbtools.notebook.trace.static_html import trace_html, trace_text
 from nbtools.notebook.trace.summary import Summary, summary_of
-from nbtools.notebook.trace.timeline import Line, timeline
+from nbtools.notebook.trace.timeline import Key, Line, timeline
+from nbtools.traces.model import Call
 from nbtools.traces.trace import Trace, load
 
 
 class Explorer:
-    """Shows ``trace`` where a cell ends with it."""
+    """Shows ``trace`` where a cell ends with it.
 
-    def __init__(self, trace: Trace) -> None:
+    ``log`` is its path as the person gave it, for the cells that go on from here; ``step`` is the number of the line to begin at.
+    Raises ``TraceError`` where there is no such step.
+    """
+
+    def __init__(self, trace: Trace, *, log: str = "", step: str = "") -> None:
         self.trace = trace
+        self.log = log
+        self.step = self.line_at(step) if step else None
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -26,6 +34,32 @@ class Explorer:
     @cached_property
     def summary(self) -> Summary:
         return summary_of(self.trace)
+
+    def line_at(self, step: str) -> int:
+        """The place in ``lines`` of the step with this number: ``46``, ``48.1``.  Raises ``TraceError``."""
+        found = self._numbers.get(step.strip())
+        if found is None:
+            last = next((line.number for line in reversed(self.lines) if not line.depth), "")
+            raise TraceError(f"There is no step {step.strip()}: the log has 1 to {last}." if last else "There is no step in this log.")
+        return found
+
+    def call_at(self, step: str) -> Call:
+        """The call that is this step.  Raises ``TraceError`` where there is no such step, or something was said in it."""
+        line = self.lines[self.line_at(step)]
+        if not line.call:
+            raise TraceError(f"Step {line.number} is no call: something was said there.")
+        return self._calls[line.session, line.call]
+
+    def calls_between(self, first: str, last: str) -> list[Call]:
+        """The calls from one step to another, both of them included, and with them what the last one started.
+
+        Either may be something said.  Raises ``TraceError`` where there is no such step, or no call between them.
+        """
+        start, end = self.line_at(first), self._end(self.line_at(last))
+        found = [self._calls[line.session, line.call] for line in self.lines[start:end] if line.call]
+        if not found:
+            raise TraceError(f"There is no call between the steps {first.strip()} and {last.strip()}.")
+        return found
 
     def bundle(self) -> dict[str, Any]:
         """A MIME bundle: HTML without scripts for every frontend and for saved notebooks, text for the rest."""
@@ -37,10 +71,23 @@ class Explorer:
     def __repr__(self) -> str:
         return f"<Explorer of {self.summary.title!r}, {len(self.lines)} steps>"
 
+    def _end(self, line: int) -> int:
+        """Behind the lines that are nested under it."""
+        depth = self.lines[line].depth
+        return next((number for number in range(line + 1, len(self.lines)) if self.lines[number].depth <= depth), len(self.lines))
 
-def open_trace(path: str | Path) -> Explorer:
-    """The log at ``path`` to look at; its rows are ``.trace``.
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {line.number: place for place, line in enumerate(self.lines)}
 
-    Raises ``TraceError`` where it cannot be opened or is in no format that is known.
+    @cached_property
+    def _calls(self) -> dict[Key, Call]:
+        return {(call.session, call.id): call for call in self.trace.calls}
+
+
+def open_trace(path: str | Path, step: str | int | None = None) -> Explorer:
+    """The log at ``path`` to look at; its rows are ``.trace``.  ``step`` is the number of the step to begin at: ``46``, ``"48.1"``.
+
+    Raises ``TraceError`` where it cannot be opened or is in no format that is known, and where there is no such step.
     """
-    return Explorer(load(path))
+    return Explorer(load(path), log=str(path), step="" if step is None else str(step))
