@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from nbtools.blocking import BlockingSession
 from nbtools.core.call import FinishedCall, LiveCall, Observer, Plan, ToolCallRequest, ValidatingCall
@@ -29,6 +29,7 @@ from nbtools.core.toolset import ToolRegistry
 from nbtools.core.vocabulary import VOCABULARY
 from nbtools.dialects import Dialect, SpokenTools, dialect_names, tool_named
 from nbtools.dialects import dialect as dialect_named
+from nbtools.logbook import Logbook
 from nbtools.policy.decide import Judge, Policy
 from nbtools.policy.granted import Grant
 from nbtools.policy.layers import Layer
@@ -47,9 +48,6 @@ from nbtools.workspace.commands.spill import shortened
 from nbtools.workspace.journal.choosing import listed
 from nbtools.workspace.journal.records import JournalEntry
 from nbtools.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from nbtools.traces.kept import KeptRecorder
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
 _WORDS_OF_A_CALL = 200
@@ -94,7 +92,7 @@ class Session:
         self._discovered: tuple[str, ...] = ()
         for observer in observers:
             self.observe(observer)
-        self._recorder: KeptRecorder | None = None
+        self._logbook = Logbook(self.workspace.root, self._prefix, self.observe)
         self._record()
         if self.settings.plugins:
             self._load_plugins()
@@ -198,21 +196,15 @@ class Session:
         self._scheduler.redactor = Redactor.of(secret_variables(os.environ)) if self.settings.redact else None
 
     def _record(self) -> None:
-        """Begins the log of this session where there is to be one, ends it where there is not; it is made with the first call."""
-        if self.settings.record and self._recorder is None:
-            from nbtools.traces.kept import KeptRecorder  # noqa: PLC0415 - of no use to a session without a log, and not small
-
-            self._recorder = KeptRecorder(self.workspace.root, self._prefix, self.dialect.name, self.settings.record_bytes)
-            self._unrecord = self.observe(self._recorder)
-        elif not self.settings.record and self._recorder is not None:
-            self._unrecord()
-            self._recorder.close()
-            self._recorder = None
+        if self.settings.record:
+            self._logbook.keep(self.dialect.name, self.settings.record_bytes)
+        else:
+            self._logbook.stop()
 
     @property
     def log(self) -> Path | None:
         """Where the calls of this session are recorded (``nbtools.traces.load`` reads it), from the first on; None where they are not."""
-        return None if self._recorder is None else self._recorder.path
+        return self._logbook.path
 
     # --- the accent
 
@@ -384,8 +376,7 @@ class Session:
         self._closed = True
         await self._scheduler.close()
         await self.workspace.close()
-        if self._recorder is not None:
-            self._recorder.close()
+        self._logbook.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -278,6 +278,13 @@ async def test_a_setting_keeps_logs_in_the_state_folder(root: Path) -> None:
     assert traces.load(logs[0]).sessions[0].cwd == os.path.realpath(root)
 
 
+async def test_the_log_of_a_closed_session_is_there(root: Path) -> None:
+    async with Session(root, settings=Settings(record=True)) as session:
+        await session.call("read", {"path": "a.py"})
+    assert session.log is not None
+    assert len(traces.load(session.log).calls) == 1
+
+
 async def test_the_oldest_logs_go_first(root: Path) -> None:
     folder = None
     for name in ("2000-01-01T00-00-00-x", "2001-01-01T00-00-00-x"):
