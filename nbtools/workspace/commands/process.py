@@ -87,8 +87,12 @@ def start(
     receive: Callable[[bytes], None],
     errors: BinaryIO | None = None,
     readable: Sequence[str] | None = None,
+    given: int | None = None,
+    at_once: bool = False,
 ) -> Running:
-    """Begins what ``run`` runs; the caller sees to its end.  Raises ``OSError``."""
+    """Begins what ``run`` runs; the caller sees to its end.  ``given`` is a descriptor that it reads its input from; with ``at_once``
+    each little of its output is read as it comes.  Raises ``OSError``.
+    """
     mark = new_mark()
     out, into = os.pipe()
     output = f"pipe:[{os.fstat(out).st_ino}]"
@@ -100,7 +104,7 @@ def start(
         def popen() -> subprocess.Popen[bytes]:
             return subprocess.Popen(
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if given is None else given,
                 stdout=into,
                 stderr=into if errors is None else errors,
                 cwd=cwd,
@@ -115,7 +119,7 @@ def start(
         raise
     finally:
         os.close(into)
-    return Running(process, out, Descendants(process.pid, mark, output), receive)
+    return Running(process, out, Descendants(process.pid, mark, output), receive, _LITTLE if not at_once else 0)
 
 
 def _widen(pipe: int) -> None:
@@ -128,12 +132,15 @@ def _widen(pipe: int) -> None:
 class Running:
     """One running program, watched from one event loop."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pipe: int, descendants: Descendants, receive: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], pipe: int, descendants: Descendants, receive: Callable[[bytes], None], little: int = _LITTLE
+    ) -> None:
         self.loop = asyncio.get_running_loop()
         self.process = process
         self.pipe = pipe
         self.descendants = descendants
         self.receive = receive
+        self.little = little
         self.started = self.heard = self.loop.time()
         self.exit: asyncio.Future[None] = self.loop.create_future()
         self.silent: asyncio.Future[None] = self.loop.create_future()
@@ -254,7 +261,7 @@ class Running:
 
     def _rests(self) -> bool:
         """Reads once, and rests if that was little."""
-        if not 0 < self._read() < _LITTLE:
+        if not 0 < self._read() < self.little:
             return False
         self.pause = self.loop.call_later(_PAUSE, self._go_on)
         return True

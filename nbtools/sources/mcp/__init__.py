@@ -1,0 +1,1 @@
+"""Tools, prompts and resources of MCP servers."""

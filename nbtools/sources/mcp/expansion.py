@@ -1,0 +1,25 @@
+"""Variables in settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}|\$(\w+)|%(\w+)%")
+
+
+def expanded(text: str, environ: Mapping[str, str]) -> str:
+    """``text`` with ``$NAME``, ``${NAME}``, ``${NAME:-default}``, Cursor's ``${env:NAME}`` and ``%NAME%`` replaced.
+
+    ``$1`` and a lone ``%NAME%`` of no variable stay as they are.  Raises ``KeyError`` with the name of a variable that is not set.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        name, default, plain, percent = found[1], found[2], found[3], found[4]
+        if name is not None:
+            return environ.get(name) or default if default is not None else environ[name]
+        if percent is not None:
+            return environ.get(percent, found[0])
+        return found[0] if plain.isdigit() else environ[plain]
+
+    return _VARIABLE.sub(value, text)

@@ -1,0 +1,87 @@
+"""A server's tool among the session's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nbtools.core.confirmation import ToolMcpConfirmationDetails
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.result import ToolResult
+from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
+from nbtools.sources.mcp.connection import Connection
+from nbtools.sources.mcp.content import result_of
+
+if TYPE_CHECKING:
+    from mcp.types import Tool
+
+_SHORT = 100
+_ANY: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
+    """``declared`` is what the server says of it, ``connection`` the way to it.
+
+    What it says of itself (that it only reads, that it destroys) is shown and not believed: only of a trusted server is it taken for the
+    tool's kind.
+    """
+
+    kind = Kind.OTHER
+    can_update_output = True
+
+    def __init__(self, name: str, declared: Tool, connection: Connection) -> None:
+        server = connection.server
+        self.name = name
+        self.declared = declared
+        self.connection = connection
+        self.display_name = f"{_title(declared)} ({server.name})"
+        self.description = declared.description or _title(declared)
+        self.parameters = declared.input_schema or _ANY
+        if server.trust:
+            self.asks = False
+            self.kind = Kind.READ if declared.annotations and declared.annotations.read_only_hint else Kind.OTHER
+
+    def create_invocation(self, params: Mapping[str, Any]) -> McpInvocation:
+        return McpInvocation(self, params)
+
+
+class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
+    __slots__ = ("tool",)
+
+    def __init__(self, tool: McpTool, params: Mapping[str, Any]) -> None:
+        super().__init__(params)
+        self.tool = tool
+
+    def get_description(self) -> str:
+        values = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in self.params.items())
+        return values if len(values) <= _SHORT else f"{values[: _SHORT - 1]}…"
+
+    async def should_confirm_execute(self) -> ToolMcpConfirmationDetails:
+        tool, server = self.tool.declared, self.tool.connection.server.name
+        title = f"Let {server} run {_title(tool)}?"
+        return ToolMcpConfirmationDetails(title, server, tool.name, _title(tool), dict(self.params))
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        tool = self.tool
+        told: list[str] = []
+
+        def heard(done: float, total: float | None, message: str | None) -> None:
+            if update_output is not None:
+                told[:] = [*told[-_LINES:], _step(done, total, message)]
+                update_output("\n".join(told))
+
+        answer = await tool.connection.call(tool.declared.name, dict(self.params), heard)
+        return result_of(tool.connection.server.name, tool.declared.name, answer)
+
+
+_LINES = 19
+
+
+def _step(done: float, total: float | None, message: str | None) -> str:
+    share = f"{done:g} of {total:g}" if total else f"{done:g}"
+    return f"{share} · {message}" if message else share
+
+
+def _title(tool: Tool) -> str:
+    return tool.title or (tool.annotations.title if tool.annotations and tool.annotations.title else tool.name)
