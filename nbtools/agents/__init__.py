@@ -1,0 +1,1 @@
+"""Models that use the tools.  Needs ``pip install "nbtools-agent[agents]"``."""

@@ -1,0 +1,1 @@
+"""A session's tools for other agents, over MCP."""
