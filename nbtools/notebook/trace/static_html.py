@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from nbtools.notebook.html import ICONS
@@ -54,12 +54,17 @@ def trace_html(summary: Summary, lines: Sequence[Line]) -> str:
 
 def trace_text(summary: Summary, lines: Sequence[Line]) -> str:
     """The same in lines of text."""
-    facts = " · ".join(_told(fact) for fact in summary.facts)
-    doubts = [f"  ? {fact.doubt}" for fact in summary.facts if fact.doubt]
-    width = max((len(line.number) for line in lines[:SHOWN]), default=1)
-    shown = [_text(line, width) for line in lines[:SHOWN]]
     more = [f"  {_left(len(lines))}"] if len(lines) > SHOWN else []
-    return "\n".join([summary.title, f"  {facts}", *doubts, *shown, *more])
+    return "\n".join([*text_lines(summary, lines[:SHOWN]), *more])
+
+
+def text_lines(summary: Summary, lines: Sequence[Line]) -> Iterator[str]:
+    """The title, the facts, why some of them are in doubt, and each of ``lines``."""
+    yield summary.title
+    yield "  " + " · ".join(_told(fact) for fact in summary.facts)
+    yield from (f"  ? {fact.doubt}" for fact in summary.facts if fact.doubt)
+    width = max((len(line.number) for line in lines), default=1)
+    yield from (_text(line, width) for line in lines)
 
 
 def _left(count: int) -> str:
