@@ -8,8 +8,9 @@ from typing import Any
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.trace.static_html import trace_html, trace_text
+from nbtools.notebook.trace.strip import bars
 from nbtools.notebook.trace.summary import Summary, summary_of
-from nbtools.notebook.trace.timeline import Key, Line, timeline
+from nbtools.notebook.trace.timeline import Timeline, timeline
 from nbtools.traces.model import Call
 from nbtools.traces.trace import Trace, load
 
@@ -27,7 +28,7 @@ class Explorer:
         self.step = self.line_at(step) if step else None
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def lines(self) -> Timeline:
         """What the list shows, in its order."""
         return timeline(self.trace)
 
@@ -39,31 +40,34 @@ class Explorer:
         """The place in ``lines`` of the step with this number: ``46``, ``48.1``.  Raises ``TraceError``."""
         found = self._numbers.get(step.strip())
         if found is None:
-            last = next((line.number for line in reversed(self.lines) if not line.depth), "")
+            last = next((number for number in reversed(self.lines.numbers) if "." not in number), "")
             raise TraceError(f"There is no step {step.strip()}: the log has 1 to {last}." if last else "There is no step in this log.")
         return found
 
     def call_at(self, step: str) -> Call:
         """The call that is this step.  Raises ``TraceError`` where there is no such step, or something was said in it."""
-        line = self.lines[self.line_at(step)]
-        if not line.call:
-            raise TraceError(f"Step {line.number} is no call: something was said there.")
-        return self._calls[line.session, line.call]
+        row = self.lines.rows[self.line_at(step)]
+        if not isinstance(row, Call):
+            raise TraceError(f"Step {step.strip()} is no call: something was said there.")
+        return row
 
     def calls_between(self, first: str, last: str) -> list[Call]:
         """The calls from one step to another, both of them included, and with them what the last one started.
 
         Either may be something said.  Raises ``TraceError`` where there is no such step, or no call between them.
         """
-        start, end = self.line_at(first), self._end(self.line_at(last))
-        found = [self._calls[line.session, line.call] for line in self.lines[start:end] if line.call]
+        start, end = self.line_at(first), self.lines.end(self.line_at(last))
+        found = [row for row in self.lines.rows[start:end] if isinstance(row, Call)]
         if not found:
             raise TraceError(f"There is no call between the steps {first.strip()} and {last.strip()}.")
         return found
 
     def bundle(self) -> dict[str, Any]:
         """A MIME bundle: HTML without scripts for every frontend and for saved notebooks, text for the rest."""
-        return {"text/html": trace_html(self.summary, self.lines), "text/plain": trace_text(self.summary, self.lines)}
+        return {
+            "text/html": trace_html(self.summary, self.lines, bars(self.lines.tones, self.lines.weights)),
+            "text/plain": trace_text(self.summary, self.lines),
+        }
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return self.bundle()
@@ -71,18 +75,9 @@ class Explorer:
     def __repr__(self) -> str:
         return f"<Explorer of {self.summary.title!r}, {len(self.lines)} steps>"
 
-    def _end(self, line: int) -> int:
-        """Behind the lines that are nested under it."""
-        depth = self.lines[line].depth
-        return next((number for number in range(line + 1, len(self.lines)) if self.lines[number].depth <= depth), len(self.lines))
-
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        return {line.number: place for place, line in enumerate(self.lines)}
-
-    @cached_property
-    def _calls(self) -> dict[Key, Call]:
-        return {(call.session, call.id): call for call in self.trace.calls}
+        return {number: line for line, number in enumerate(self.lines.numbers)}
 
 
 def open_trace(path: str | Path, step: str | int | None = None) -> Explorer:

@@ -10,7 +10,7 @@ from nbtools.notebook.markup import NO_MATH, element, styled_element
 from nbtools.notebook.phrases import counted
 from nbtools.notebook.style import AMBER, BLUE, GREEN, GREY, RED, RULE, tint
 from nbtools.notebook.trace.outcomes import Tone
-from nbtools.notebook.trace.strip import Bar, bars
+from nbtools.notebook.trace.strip import Bar
 from nbtools.notebook.trace.summary import Fact, Summary
 from nbtools.notebook.trace.timeline import Line
 
@@ -46,9 +46,9 @@ _DEEPEST = 8
 """Levels of nesting that are drawn as such."""
 
 
-def trace_html(summary: Summary, lines: Sequence[Line]) -> str:
-    """The head, the strip and the first lines in a frame."""
-    inner = _head(summary) + _strip(lines) + "".join(map(_line, lines[:OPEN])) + _folded(lines[OPEN:SHOWN]) + _more(len(lines))
+def trace_html(summary: Summary, lines: Sequence[Line], drawn: Sequence[Bar] = ()) -> str:
+    """The head, the strip of the bars ``drawn`` and the first lines in a frame."""
+    inner = _head(summary) + _strip(lines, drawn) + "".join(map(_line, lines[:OPEN])) + _folded(lines[OPEN:SHOWN]) + _more(len(lines))
     return f'<div class="nbt-trace {NO_MATH}" style="{_FRAME}" dir="ltr">{inner}</div>'
 
 
@@ -104,9 +104,9 @@ def _tip(text: str) -> str:
     return f' title="{escape(text)}"'
 
 
-def _strip(lines: Sequence[Line]) -> str:
+def _strip(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
     """Nothing to read aloud: the lines say it all."""
-    drawn = "".join(_bar(bar, lines) for bar in bars(lines))
+    drawn = "".join(_bar(bar, lines) for bar in bars)
     style = f"display:flex;align-items:flex-end;height:{_HEIGHT}px;padding:8px 10px;{_RULES}"
     return f'<div class="nbt-strip" aria-hidden="true" style="{style}">{drawn}</div>' if drawn else ""
 
