@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from nbtools.core.errors import TraceError
 from nbtools.notebook.command_line import parse
 from nbtools.notebook.flags import grammar_of
-from nbtools.notebook.trace.notebook_file import cell_of, tamed
+from nbtools.notebook.trace.call_cell import cell_of
+from nbtools.notebook.trace.notebook_file import tamed
 from nbtools.replay import Meaning, ground_of, meaning_of
 from nbtools.tools import tools_to_make
 from nbtools.workspace.workspace import Workspace
