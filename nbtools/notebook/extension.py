@@ -38,7 +38,7 @@ class Extension:
         self._shown = Shown(shell, lambda: self.bench.session.history, lambda: self.bench.root)
         self._portal = Portal(shell)
         self._magics = ToolMagics(shell, self.bench, self._shown)
-        self._trace_magics = TraceMagics(shell)
+        self._trace_magics = TraceMagics(shell, self.bench, self._shown)
         self._tools = Tools(self.bench, self._shown.remember)
         self._matcher = matcher_of(self.bench, lambda: self._magics.management.names)
         self._before: dict[tuple[str, str], Any] = {}
@@ -116,7 +116,7 @@ class Extension:
         data = message["content"].get("data", {})
         call_id = data.get("cancel")
         if isinstance(call_id, str):
-            self.bench.bridge.cancel(call_id)
+            self.bench.cancel(call_id)
         for verb in ("undo", "merge"):
             if isinstance(data.get(verb), str):
                 self.bench.bridge.undo_at_card(data[verb], merge=verb == "merge")
