@@ -12,10 +12,11 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.mending import mended
 from nbtools.traces.model import Problem, Ref
-from nbtools.traces.source import UNREADABLE, Source, decoded, located
+from nbtools.traces.source import UNREADABLE, Source, decoded
 
 T = TypeVar("T")
 _PIECE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_START = Ref(0, 0)
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 
@@ -48,13 +49,17 @@ def parts(
     document: Opened[Any], items: Sequence[msgspec.Raw], within: Ref | None = None, decode: Callable[[bytes], Any] = decoded
 ) -> Iterator[tuple[Ref, Any] | Problem]:
     """Each of ``items``, which stand in the document in this order.  ``within``: the document is these bytes of the file."""
-    start = within or Ref(0, 0)
-    for item, ref in zip(items, located(document.text, items), strict=True):
-        if ref.offset + ref.length > document.end:
+    text, end, start = document.text, document.end, within or _START
+    at = 0
+    for item in items:
+        data = bytes(item)
+        begins = text.index(data, at)
+        at = begins + len(data)
+        if at > end:
             return
-        here = Ref(start.offset + ref.offset, ref.length, start.line, start.file, start.member)
+        here = Ref(start.offset + begins, len(data), start.line, start.file, start.member)
         try:
-            yield here, decode(bytes(item))
+            yield here, decode(data)
         except (TraceError, *UNREADABLE) as error:
             yield Problem(here, str(error))
 
@@ -77,7 +82,7 @@ def holds_lines(source: Source) -> bool:
         first = [line for line in islice(log, 3) if line.strip()][:2]
     if first and first[0].lstrip()[:1] == b"[":
         first = first[:1]
-    return any(isinstance(_value(line), dict | list) for line in first)
+    return any(map(_is_document, first))
 
 
 def line_of(line: bytes) -> Opened[msgspec.Raw]:
@@ -87,11 +92,11 @@ def line_of(line: bytes) -> Opened[msgspec.Raw]:
     return Opened(msgspec.json.decode(line, type=msgspec.Raw), line, len(line))
 
 
-def _value(line: bytes) -> Any:
+def _is_document(line: bytes) -> bool:
     try:
-        return msgspec.json.decode(line)
+        return line_of(line).value is not None
     except UNREADABLE:
-        return None
+        return False
 
 
 def _closed(text: bytes) -> tuple[bytes, int]:
