@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+from nbtools.traces.libraries import library
+
 F = TypeVar("F", bound="Sized")
 T = TypeVar("T")
 TASK = 50 << 20
@@ -75,6 +77,16 @@ def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *,
             else:
                 yield from zip(one.files, outcome, strict=True)
     yield from _one_by_one(lost, work, client)
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[Any]:
+    """The client of a scheduler whose address is given, for as long as it is wanted; anything else as it is."""
+    if not isinstance(client, str):
+        yield client
+        return
+    with library("distributed").Client(client) as made:
+        yield made
 
 
 def batches(files: Iterable[F], size: int) -> Iterator[list[F]]:
