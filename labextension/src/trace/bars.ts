@@ -13,6 +13,14 @@ export interface Range {
   readonly last: number;
 }
 
+/** Pixels that a bar is wide at most; a short log leaves the rest of the strip free. */
+const WIDEST = 28;
+
+/** How much of the strip's width the bars take. */
+export function widthOf(bars: readonly TraceBar[], room: number): number {
+  return Math.min(room, bars.length * WIDEST);
+}
+
 /** How many lines the bars stand for. */
 export function linesOf(bars: readonly TraceBar[]): number {
   return bars.length ? bars[bars.length - 1]!.last + 1 : 0;

@@ -36,7 +36,8 @@ export class PanelView {
     this.clear();
     this.card = new CardView(this.desk);
     this.card.update(opened.card);
-    this.node.replaceChildren(this.card.node, this.foot(opened), ...this.around(opened.around));
+    this.card.node.append(this.foot(opened));
+    this.node.replaceChildren(this.card.node, ...this.around(opened.around));
     if (opened.raw) {
       this.node.append(element('h3', '', this.desk.trans.__('Raw')), new RawView(opened, this.enquiry, this.desk.trans).node);
     }
@@ -74,7 +75,7 @@ export class PanelView {
 
   private foot(opened: TraceOpened): HTMLElement {
     const { trans } = this.desk;
-    const foot = element('div', 'nbtools-trace-foot');
+    const foot = element('div', 'nbtools-foot nbtools-trace-foot');
     if (opened.replay || opened.obstacle) {
       this.again = this.againButton(opened);
       foot.append(this.again);

@@ -93,7 +93,7 @@ export class RowView {
     if (line.snippet.length) {
       this.subject.replaceChildren(...drawSpans(line.snippet));
     } else {
-      setText(this.subject, line.subject);
+      this.subject.replaceChildren(...path(line.subject));
     }
     this.subject.title = line.subject;
   }
@@ -106,4 +106,10 @@ export class RowView {
     const text = line.snippet.length ? plainText(line.snippet) : line.subject;
     return [line.number, line.name || who, text, this.added.textContent, this.removed.textContent, line.right, rewound, nested].filter(Boolean).join(', ');
   }
+}
+
+/** Of a long path the folders give way, not the name. */
+function path(subject: string): (Node | string)[] {
+  const [, folders, name] = /^(\S*\/)([^\s/]+)$/.exec(subject) ?? [];
+  return folders && name ? [element('span', 'nbtools-trace-folders', folders), element('span', 'nbtools-trace-last', name)] : [subject];
 }

@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element } from '../element.js';
-import { barBeside, barOf, lineAt, linesOf, rangeBetween, rects, type Range } from './bars.js';
+import { barBeside, barOf, lineAt, linesOf, rangeBetween, rects, widthOf, type Range } from './bars.js';
 import type { TraceBar } from './wire.js';
 
 /** Pixels that a pointer may tremble in a click. */
@@ -19,6 +19,7 @@ export interface StripEvents {
 export class StripView {
   readonly node = element('div', 'nbtools-trace-strip');
   private readonly canvas = element('canvas');
+  private readonly marks = element('div', 'nbtools-trace-marks');
   private readonly window = element('div', 'nbtools-trace-window');
   private readonly cursor = element('div', 'nbtools-trace-cursor');
   private readonly probes = new Map(TONES.map(tone => [tone, element('span', `nbtools-trace-tone-${tone}`)]));
@@ -41,7 +42,9 @@ export class StripView {
     this.node.setAttribute('aria-label', trans.__('The whole log; arrow keys move, Shift with them marks a range'));
     this.node.title = trans.__('Click to go there, draw to list only a part, double-click for all');
     this.window.hidden = this.cursor.hidden = true;
-    this.node.append(this.canvas, ...this.probes.values(), this.window, this.cursor);
+    const tones = element('div', 'nbtools-trace-tones', ...this.probes.values());
+    this.marks.append(this.window, this.cursor);
+    this.node.append(this.canvas, tones, this.marks);
     this.node.addEventListener('pointerdown', event => this.onDown(event));
     this.node.addEventListener('pointermove', event => this.onMove(event));
     this.node.addEventListener('pointerup', event => this.onUp(event));
@@ -140,12 +143,13 @@ export class StripView {
       return;
     }
     const dpr = window.devicePixelRatio || 1;
-    this.width = clientWidth;
+    this.width = widthOf(this.bars, clientWidth);
+    this.marks.style.width = `${this.width}px`;
     this.canvas.width = Math.round(clientWidth * dpr);
     this.canvas.height = Math.round(clientHeight * dpr);
     const colours = new Map([...this.probes].map(([tone, probe]) => [tone, getComputedStyle(probe).color]));
     const base = this.canvas.height - Math.round(GROUND * dpr);
-    for (const { x, width, height, tone } of rects(this.bars, this.canvas.width, base, dpr)) {
+    for (const { x, width, height, tone } of rects(this.bars, Math.round(this.width * dpr), base, dpr)) {
       context.fillStyle = colours.get(tone)!;
       context.fillRect(x, base - height, width, height);
       if (tone === 'failed') {
