@@ -12,6 +12,7 @@ import type { CellSpot } from './opened.js';
 import { Orphans } from './orphans.js';
 import { addCallRenderer } from './renderer.js';
 import { ICallCanceller, IFileOpener } from './tokens.js';
+import { Arrivals } from './trace/arrival.js';
 import { TraceKernels } from './trace/kernel.js';
 import { addTraceLauncher } from './trace/launch.js';
 import { addTraceRenderer } from './trace/renderer.js';
@@ -85,9 +86,18 @@ const launcher: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:trace-launcher',
   description: 'Opens the logs of agents from the file browser.',
   autoStart: true,
-  optional: [IFileBrowserFactory, ICommandPalette, ITranslator],
-  activate: (app: JupyterFrontEnd, files: IFileBrowserFactory | null, palette: ICommandPalette | null, translator: ITranslator | null) =>
-    files ? addTraceLauncher(app, files, palette, (translator ?? nullTranslator).load('nbtools_agent')) : undefined
+  optional: [IFileBrowserFactory, INotebookTracker, ICommandPalette, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    files: IFileBrowserFactory | null,
+    notebooks: INotebookTracker | null,
+    palette: ICommandPalette | null,
+    translator: ITranslator | null
+  ) => {
+    const arrivals = new Arrivals(app.serviceManager.serverSettings.baseUrl);
+    files && addTraceLauncher(app, files, palette, arrivals, (translator ?? nullTranslator).load('nbtools_agent'));
+    notebooks && arrivals.watch(notebooks);
+  }
 };
 
 /** Runs a cell and leaves the person where they were: typing goes on, for in command mode letters would be commands. */

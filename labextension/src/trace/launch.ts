@@ -1,13 +1,13 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
-import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { UUID } from '@lumino/coreutils';
+import type { Arrivals } from './arrival.js';
 
 const COMMAND = 'nbtools:open-trace';
 const ITEM = '.jp-DirListing-item[data-isdir="false"]';
-/** After Jupyter's own ways to open a file. */
+/** After *Open With*. */
 const RANK = 1.5;
 /** How logs' names end; what is in them, the kernel finds out. */
 const LOG = /\.(jsonl|json|eval|traj|log|ndjson)$/i;
@@ -19,6 +19,7 @@ export function addTraceLauncher(
   app: JupyterFrontEnd,
   files: IFileBrowserFactory,
   palette: ICommandPalette | null,
+  arrivals: Arrivals,
   trans: TranslationBundle
 ): void {
   const selected = () => selectedLog(files);
@@ -29,7 +30,7 @@ export function addTraceLauncher(
     isEnabled: () => selected() !== null,
     execute: async () => {
       const log = selected();
-      return log === null ? null : open(app, log);
+      return log === null ? null : open(app, log, arrivals);
     }
   });
   app.contextMenu.addItem({ command: COMMAND, selector: ITEM, rank: RANK });
@@ -43,16 +44,12 @@ function selectedLog(files: IFileBrowserFactory): string | null {
   return only && only.type !== 'directory' && LOG.test(only.name) ? only.path : null;
 }
 
-async function open(app: JupyterFrontEnd, log: string): Promise<void> {
+async function open(app: JupyterFrontEnd, log: string, arrivals: Arrivals): Promise<void> {
   const { contents, kernelspecs } = app.serviceManager;
   await kernelspecs.ready;
   const path = await written(contents, log, specFor(kernelspecs.specs));
-  const panel: unknown = await app.commands.execute('docmanager:open', { path, factory: 'Notebook' });
-  if (isNotebook(panel)) {
-    await panel.context.ready;
-    await panel.sessionContext.ready;
-    await NotebookActions.runAll(panel.content, panel.sessionContext);
-  }
+  arrivals.announce(path);
+  await app.commands.execute('docmanager:open', { path, factory: 'Notebook' });
 }
 
 /** Writes the notebook beside the log: named after it where that is free. */
@@ -91,8 +88,4 @@ function specFor(specs: Specs): object {
   const python = all.filter(one => one?.language.toLowerCase() === 'python');
   const chosen = python.find(one => one?.name === specs?.default) ?? python[0];
   return { name: chosen?.name ?? 'python3', display_name: chosen?.display_name ?? 'Python 3', language: 'python' };
-}
-
-function isNotebook(value: unknown): value is NotebookPanel {
-  return typeof value === 'object' && value !== null && 'sessionContext' in value && 'content' in value;
 }
