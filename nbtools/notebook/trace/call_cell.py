@@ -69,15 +69,19 @@ def _as_edits(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Tools:
-    """Our tools by name, for their grammars: nothing is run with them."""
+    """Our tools by name, each made once, for their grammars: nothing is run with them."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, AnyToolBuilder] = {}
 
     @cached_property
     def _makers(self) -> Mapping[str, Any]:
         return tools_to_make(Workspace("."))
 
     def get(self, name: str) -> AnyToolBuilder | None:
-        make = self._makers.get(name)
-        return None if make is None else make()
+        if name not in self._made and name in self._makers:
+            self._made[name] = self._makers[name]()
+        return self._made.get(name)
 
 
 _TOOLS = _Tools()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-import nbformat
-from nbformat import v4
+import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.bundle import bundle
@@ -22,6 +21,8 @@ from nbtools.replay import Ground, ground_of, meaning_of
 from nbtools.traces.loose import text_of
 from nbtools.traces.model import Call, Event
 from nbtools.traces.trace import Trace
+
+Cell: TypeAlias = dict[str, Any]
 
 _LONG = 1_500
 """Characters of a text that stand open; a longer one is folded behind its beginning."""
@@ -39,20 +40,10 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     it was read, or the file cannot be written.
     """
     target = Path(path).expanduser()
-    story = _Story(trace)
-    notebook = v4.new_notebook(  # type: ignore[no-untyped-call]
-        cells=list(story.cells()),
-        metadata={
-            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-            "language_info": {"name": "python"},
-        },
-    )
-    for number, cell in enumerate(notebook.cells, 1):
-        cell["id"] = f"step-{number}"
-    text = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+    text = msgspec.json.format(msgspec.json.encode(_notebook(_Story(trace).cells()), order="sorted"), indent=1)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        beside.write_text(text + "\n", encoding="utf-8")
+        beside.write_bytes(text + b"\n")
         beside.replace(target)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -60,12 +51,25 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     return target
 
 
+def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
+    """Written by our own hand, by nbformat's schema 4.5: that package takes seconds to load, to check what is right anyway."""
+    return {
+        "cells": [{**cell, "id": f"step-{number}"} for number, cell in enumerate(cells, 1)],
+        "metadata": {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
 class _Story:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._grounds: dict[str, Ground] = {}
 
-    def cells(self) -> Iterator[Any]:
+    def cells(self) -> Iterator[Cell]:
         yield _markdown(self._title())
         yield _code("%load_ext nbtools")
         for session in self._trace.sessions:
@@ -98,7 +102,7 @@ class _Story:
         )
         return f"# {_plain(summary.title)}\n\n{said}"
 
-    def _told(self, event: Event) -> Iterator[Any]:
+    def _told(self, event: Event) -> Iterator[Cell]:
         text = "\n".join(map(seen, self._whole(event)[:_LONGEST].splitlines())).strip()
         yield _markdown(f"**{_TOLD[event.kind]}**\n\n{_folded(text) if len(text) > _LONG else tamed(text)}")
 
@@ -110,7 +114,7 @@ class _Story:
         found = [text for text in _texts(record) if text.startswith(event.text)]
         return max(found, key=len, default=f"{event.text} …")
 
-    def _call(self, call: Call) -> Iterator[Any]:
+    def _call(self, call: Call) -> Iterator[Cell]:
         if call.session not in self._grounds:
             self._grounds[call.session] = ground_of(call)
         ground, detail = self._grounds[call.session], call.detail
@@ -118,8 +122,7 @@ class _Story:
             source = cell_of(meaning_of(call, ground, detail=detail))
         except TraceError as error:
             source = _commented(call, str(error))
-        shown = bundle(card_of_recorded(call, detail, cwd=ground.cwd))
-        output = v4.new_output("display_data", data=shown, metadata={"nbtools": {"recorded": True}})  # type: ignore[no-untyped-call]
+        output = _shown(bundle(card_of_recorded(call, detail, cwd=ground.cwd)))
         yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
 
 
@@ -163,12 +166,29 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_\[\]#<>])", r"\\\1", one_line(text, 200)).replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
-def _markdown(text: str) -> Any:
-    return v4.new_markdown_cell(text)  # type: ignore[no-untyped-call]
+def _markdown(text: str) -> Cell:
+    return {"cell_type": "markdown", "metadata": {}, "source": _lines(text)}
 
 
-def _code(source: str, outputs: Sequence[Any] = (), metadata: Mapping[str, Any] | None = None) -> Any:
-    return v4.new_code_cell(source, outputs=list(outputs), metadata=dict(metadata or {}))  # type: ignore[no-untyped-call]
+def _code(source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapping[str, Any] | None = None) -> Cell:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": dict(metadata or {}),
+        "outputs": list(outputs),
+        "source": _lines(source),
+    }
+
+
+def _shown(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """A recorded result as a cell's output."""
+    data = {mime: _lines(content) if isinstance(content, str) else content for mime, content in bundle.items()}
+    return {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
+
+
+def _lines(text: str) -> list[str]:
+    """As notebooks keep texts: a line an entry, so that a change to one is one in a diff."""
+    return text.splitlines(keepends=True)
 
 
 def _by_session(rows: Iterator[Any]) -> dict[str, list[Any]]:
