@@ -41,7 +41,7 @@ export class ExplorerView {
     const { trans } = desk;
     const narrow = (change: Partial<TraceFilter>) => void this.narrow({ ...this.asked, ...change });
     const widen = () => narrow({ ...EVERYTHING, folded: this.asked.folded });
-    const jump = (line: number) => void this.jump(line, false);
+    const jump = (line: number) => void this.jumpWithin(line);
     this.enquiry = new Enquiry(desk, gone => this.tell(gone ? trans.__('Run the cell again to search, filter and open calls.') : ''));
     this.head = new HeadlineView(desk);
     this.strip = new StripView(trans, { jump, brush: range => narrow(range ?? { first: null, last: null }) });
@@ -162,6 +162,15 @@ export class ExplorerView {
     } catch (error) {
       this.tell(reason(error));
     }
+  }
+
+  /** Goes to a line, or to one near it that the filter leaves; outside the range that is drawn, the range goes. */
+  private async jumpWithin(line: number): Promise<void> {
+    const { first, last } = this.asked;
+    if (first !== null && last !== null && (line < first || line > last)) {
+      await this.narrow({ ...this.asked, first: null, last: null });
+    }
+    await this.jump(line, false);
   }
 
   private async indexOf(line: number): Promise<number> {

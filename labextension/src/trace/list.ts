@@ -10,6 +10,8 @@ import type { TraceLine } from './wire.js';
 const ROW = 28 / 13;
 /** Rows that stay in view beyond the one that the keys go to. */
 const MARGIN = 2;
+/** Milliseconds without a change after which the list stands still. */
+const STILL = 150;
 let made = 0;
 
 export interface ListEvents {
@@ -32,6 +34,7 @@ export class ListView {
   private row = 28;
   private view = 0;
   private drawing = 0;
+  private settling = 0;
   private spacing = -1;
   private digits = 3;
   private readonly watcher = new ResizeObserver(() => this.measure());
@@ -88,6 +91,7 @@ export class ListView {
   dispose(): void {
     this.watcher.disconnect();
     cancelAnimationFrame(this.drawing);
+    window.clearTimeout(this.settling);
   }
 
   private scroll(): Scroll {
@@ -121,9 +125,12 @@ export class ListView {
     for (let index = first; index < last; index++) {
       this.drawRow(pages, index, index * this.row + shift);
     }
+    this.idle.forEach(row => row.node.remove());
     this.fit();
     this.tellActive();
     pages.want(first, last);
+    window.clearTimeout(this.settling);
+    this.settling = window.setTimeout(() => this.settle(), STILL);
   }
 
   private recycle(first: number, last: number): void {
@@ -149,9 +156,16 @@ export class ListView {
     if (!row.node.isConnected) {
       this.spacer.append(row.node);
     }
-    row.node.hidden = false;
     this.rows.set(index, row);
     return row;
+  }
+
+  /** While it scrolls the nodes stand in any order; whoever reads them one by one finds them as they are seen. */
+  private settle(): void {
+    const rows = [...this.rows].sort(([a], [b]) => a - b).map(([, { node }]) => node);
+    if (rows.some((node, i) => this.spacer.children[i] !== node)) {
+      this.spacer.append(...rows);
+    }
   }
 
   /** The column of the numbers only ever grows, so that nothing jumps to and fro. */
@@ -164,7 +178,6 @@ export class ListView {
   }
 
   private tellActive(): void {
-    this.idle.forEach(row => (row.node.hidden = true));
     const row = this.selected === null ? undefined : this.rows.get(this.selected);
     row ? this.node.setAttribute('aria-activedescendant', row.node.id) : this.node.removeAttribute('aria-activedescendant');
   }

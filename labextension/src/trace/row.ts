@@ -26,8 +26,7 @@ export class RowView {
   constructor(private readonly trans: TranslationBundle) {
     this.node.setAttribute('role', 'option');
     this.arrow.setAttribute('aria-hidden', 'true');
-    const space = element('span', 'nbtools-space');
-    this.node.append(this.number, this.sign, this.name, this.subject, this.added, this.removed, space, this.right, this.arrow);
+    this.node.append(this.number, this.sign, this.name, this.subject, this.added, this.removed, this.right, this.arrow);
   }
 
   /** `line` is null while it has not come. */

@@ -27,8 +27,9 @@ export class StripView {
   private range: Range | null = null;
   private line: number | null = null;
   private start: number | null = null;
-  /** Where a range that the keys draw begins. */
+  /** Where a range that the keys draw begins, and where it has come to. */
   private anchor: number | null = null;
+  private edge = 0;
   private width = 0;
   private readonly watcher = new ResizeObserver(() => this.draw());
   private readonly themes = new MutationObserver(() => this.draw());
@@ -71,6 +72,7 @@ export class StripView {
   onKey(event: KeyboardEvent): boolean {
     const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
     if (event.key === 'Escape') {
+      this.anchor = null;
       this.events.brush(null);
     } else if (steps !== undefined) {
       this.step(steps, event.shiftKey);
@@ -84,19 +86,21 @@ export class StripView {
   }
 
   private step(steps: number, ranged: boolean): void {
-    const from = this.line ?? 0;
+    const from = ranged && this.anchor !== null ? this.edge : (this.line ?? 0);
     const bar = barBeside(this.bars, from, steps);
     if (!bar) {
       return;
     }
-    this.anchor = ranged ? (this.anchor ?? from) : null;
-    this.mark(bar.first, this.range);
-    if (this.anchor === null) {
+    if (!ranged) {
+      this.anchor = null;
+      this.mark(bar.first, this.range);
       this.events.jump(bar.first);
-    } else {
-      const [one, other] = [barOf(this.bars, this.anchor)!, bar];
-      this.events.brush({ first: Math.min(one.first, other.first), last: Math.max(one.last, other.last) });
+      return;
     }
+    this.anchor ??= from;
+    this.edge = bar.first;
+    const start = barOf(this.bars, this.anchor)!;
+    this.events.brush({ first: Math.min(start.first, bar.first), last: Math.max(start.last, bar.last) });
   }
 
   private onDown(event: PointerEvent): void {
