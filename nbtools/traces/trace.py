@@ -61,7 +61,7 @@ class Trace:
 
         ``"two words"`` stand one after the other, ``begin*`` is how a word begins.  Upper and lower case are the same.
         """
-        return self._searcher.find(text, limit)
+        return self.searcher.find(text, limit)
 
     def to_notebook(self, path: str | Path) -> Path:
         """Writes a notebook that tells what happened, each call a cell that can be run, with the recorded result as its output."""
@@ -72,7 +72,8 @@ class Trace:
         return database(self._tables)
 
     @cached_property
-    def _searcher(self) -> Searcher:
+    def searcher(self) -> Searcher:
+        """What ``search`` asks; its index grows when it is first asked."""
         return Searcher(self.events, self.calls)
 
     @property
