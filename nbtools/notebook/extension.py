@@ -17,6 +17,7 @@ from nbtools.notebook.magics import ToolMagics
 from nbtools.notebook.portal import Portal
 from nbtools.notebook.shown import Shown
 from nbtools.notebook.trace.magic import TraceMagics
+from nbtools.notebook.trace.serving import serve, stop_serving
 from nbtools.notebook.workbench import Workbench
 from nbtools.sources.functions import FunctionTool, on_new_tool
 
@@ -102,10 +103,12 @@ class Extension:
     def _register_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):
             _comms().register_target(COMM_TARGET, self._on_open)
+            serve(_comms())
 
     def _unregister_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):
             _comms().unregister_target(COMM_TARGET, self._on_open)
+            stop_serving(_comms())
 
     def _on_open(self, comm: Any, message: Any) -> None:
         """A card's Cancel button or one of its links, or a page's answer; its comm may arrive in any of the kernel's threads."""

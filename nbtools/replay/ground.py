@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -86,12 +86,13 @@ def _spellings(folder: str) -> Iterator[str]:
             yield from (f"{name}{folder.removeprefix(home)}" for name in ("~", "$HOME", "${HOME}"))
 
 
-def ground_of(call: Call, cwd: str = "") -> Ground:
+def ground_of(call: Call, cwd: str = "", sessions: Mapping[str, Session] | None = None) -> Ground:
     """What the log says of the session of ``call``, a sub-agent's taken from above where it says nothing.
 
-    ``cwd`` in place of the recorded folder.  Reads the log once more, the first time that it is asked of it.
+    ``cwd`` in place of the recorded folder.  Without its ``sessions`` the log is read once more, the first time that it is asked of it.
     """
-    sessions = _sessions(call.origin) if isinstance(call.origin, Reading) else {}
+    if sessions is None:
+        sessions = _sessions(call.origin) if isinstance(call.origin, Reading) else {}
     chain = _upwards(call.session, sessions)
     recorded = next((one.cwd for one in chain if one.cwd), "") or call.detail.cwd
     folder = normpath(cwd or recorded) if cwd or recorded else ""
@@ -114,7 +115,7 @@ def _sessions(origin: Reading) -> dict[str, Session]:
     return {row.id: row for row in origin.rows() if isinstance(row, Session)}
 
 
-def _upwards(session: str, sessions: dict[str, Session]) -> list[Session]:
+def _upwards(session: str, sessions: Mapping[str, Session]) -> list[Session]:
     """The session, the one that started it, and so on; no cycle is walked twice."""
     chain: list[Session] = []
     while (found := sessions.get(session)) is not None and found not in chain:
