@@ -108,7 +108,7 @@ class Session(Struct, frozen=True, kw_only=True):
     ref: Ref = NOWHERE
 
 
-class Event(Struct, frozen=True, kw_only=True, gc=False):
+class Event(Struct, frozen=True, gc=False):
     """Something in a session, in reading order (``seq``, shared with calls, from 0).
 
     ``text`` is its beginning (``PREVIEW`` characters), ``size`` the characters of the whole.  ``live`` is False on a branch that was
@@ -166,7 +166,8 @@ class Call(Struct, frozen=True, gc=False):
 
     ``level`` is ``nested`` for what the model did not ask for itself: calls of a script it wrote, echoes of a sub-agent; ``parent`` is
     then the id of the call that it was made in.  ``subject`` says in one line what it is about.  ``child`` is the session of the sub-agent
-    that it started.  ``permission`` is what the log says about asking.  ``counted`` is False where the counting rules of its format leave
+    that it started.  ``result_size`` are the characters of the text that the model read, in every format; images and the like count
+    nothing.  ``permission`` is what the log says about asking.  ``counted`` is False where the counting rules of its format leave
     it out of ``facts()``: on a branch that was rewound, or written in a way the rules do not know.
     """
 

@@ -18,7 +18,7 @@ from nbtools.traces.mending import mended
 from nbtools.traces.model import Problem, Ref
 
 T = TypeVar("T")
-_BUFFER = 1 << 20
+_BUFFER = 1 << 18
 _SMALL = 4 << 10
 """Of the buffer for one record: a buffer is filled whole, whatever is asked for."""
 _KEPT = 32
