@@ -10,8 +10,10 @@ import pytest
 from nbconvert import HTMLExporter
 from playwright.async_api import expect
 
+from tests.browser.conftest import SHOTS
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_long_log
+from tests.browser.tab import Tab
 from tests.traces.recorded import SAMPLES
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
@@ -190,3 +192,17 @@ async def test_a_log_opens_from_the_file_browser(open_notebook, project, lab):
 async def menu_of(lab, name):
     await lab.locator(".jp-DirListing-item").filter(has_text=name).click(button="right")
     await expect(lab.locator(".lm-Menu").first).to_be_visible()
+
+
+async def test_a_log_opens_from_the_file_browser_of_notebook_7(server, context, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    tree = await context.new_page()
+    await tree.goto(server.address("tree", project.name))
+    await menu_of(tree, "session.jsonl")
+    async with context.expect_page() as opening:
+        await tree.locator(".lm-Menu").get_by_text(OPEN).click()
+    page = await opening.value
+    await expect(Explorer(Tab(page, project / "session.ipynb", SHOTS), 1).row("Read")).to_be_visible()
+    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await page.close()
+    await tree.close()

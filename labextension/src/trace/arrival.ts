@@ -17,12 +17,17 @@ export class Arrivals {
     notebooks.widgetAdded.connect((_, panel) => void this.run(panel));
   }
 
-  private async run({ context, content, sessionContext }: NotebookPanel): Promise<void> {
-    const announced = Number(localStorage.getItem(this.key(context.path)) ?? -Infinity);
-    localStorage.removeItem(this.key(context.path));
-    if (Date.now() - announced < PATIENCE) {
-      await context.ready;
-      await sessionContext.ready;
+  /** Notebook 7's page of files makes a panel too, which it never shows. */
+  private async run(panel: NotebookPanel): Promise<void> {
+    const { context, content, sessionContext } = panel;
+    const key = this.key(context.path);
+    if (Date.now() - Number(localStorage.getItem(key) ?? -Infinity) > PATIENCE) {
+      return;
+    }
+    await context.ready;
+    await sessionContext.ready;
+    if (panel.isAttached && localStorage.getItem(key) !== null) {
+      localStorage.removeItem(key);
       await NotebookActions.runAll(content, sessionContext);
     }
   }
