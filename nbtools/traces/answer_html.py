@@ -37,7 +37,7 @@ def readable(value: Any) -> str:
     return _WORDS.get(type(value), str)(value)
 
 
-def _real(value: float | Decimal) -> str:
+def _real(value: Any) -> str:
     return f"{value:,.6g}" if abs(value) < _EXPONENT else f"{value:,.0f}"
 
 

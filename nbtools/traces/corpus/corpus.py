@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from nbtools.traces.corpus.finding import Found
 from nbtools.traces.corpus.manifest import Manifest
 from nbtools.traces.corpus.mapping import Failed, connected, map_files
 from nbtools.traces.corpus.merging import LARGEST, Merge, to_merge
-from nbtools.traces.corpus.parts import Write, swept
+from nbtools.traces.corpus.parts import Full, Write, Written, swept
 from nbtools.traces.corpus.planning import Log, Plan, plan
 from nbtools.traces.corpus.progress import Progress, Told, watched
 from nbtools.traces.corpus.shown import corpus_html, ingested_html
@@ -77,7 +77,9 @@ class Corpus:
         *,
         keep: bool = False,
     ) -> Ingested:
-        """Reads the logs at ``paths`` (or a glob pattern) that are new or have changed, and forgets all whose file is gone.
+        """Reads the logs at ``paths`` that are new or have changed, and forgets all whose file is gone.
+
+        ``paths``: logs, folders in which they are at any depth, or a glob pattern.
 
         ``client``: an executor or a ``dask.distributed.Client`` that does the work, or the address of its scheduler; the workers see the
         logs and the corpus by the same paths.  Without one, as many processes as there are processors.  ``progress`` is called with each
@@ -94,9 +96,10 @@ class Corpus:
             todo = plan(paths, self._manifest.logs(), keep=keep)
             self._forget(todo)
             problems = {log.path: Problem(NOWHERE, log.why) for log in todo.logs if log.why}
+            problems |= {path: Problem(NOWHERE, "its name is no UTF-8; rename it.") for path in todo.odd}
             read: list[str] = []
-            with watched(progress) as tell:
-                for log, failed in self._read(todo, executor, tell, started):
+            with watched(progress) as tell, closing(self._read(todo, executor, tell, started)) as outcomes:
+                for log, failed in outcomes:
                     if failed is None:
                         read.append(log.path)
                     else:
@@ -184,19 +187,24 @@ class Corpus:
                 if log.why:
                     self._manifest.put(log, {}, "")
 
-    def _read(self, todo: Plan, client: Any, tell: Told, started: float) -> Iterator[tuple[Log, Failed | None]]:
+    def _read(self, todo: Plan, client: Any, tell: Told, started: float) -> Generator[tuple[Log, Failed | None]]:
         logs = [log for log in todo.logs if not log.why]
         total = sum(log.size for log in logs)
         so_far = 0
-        for number, (log, outcome) in enumerate(map_files(logs, Write(str(self._parts)), client), 1):
-            if isinstance(outcome, Failed):
-                self._failed(log, outcome)
-                yield log, outcome
-            else:
-                self._take(log, outcome.rows)
-                yield log, None
-            so_far += log.size
-            tell(Progress(number, len(logs), so_far, total, log.path, time.monotonic() - started))
+        with closing(map_files(logs, Write(str(self._parts)), client)) as outcomes:
+            for number, (log, outcome) in enumerate(outcomes, 1):
+                yield log, self._taken(log, outcome)
+                so_far += log.size
+                tell(Progress(number, len(logs), so_far, total, log.path, time.monotonic() - started))
+
+    def _taken(self, log: Log, outcome: Written | Full | Failed) -> Failed | None:
+        if isinstance(outcome, Full):
+            raise OSError(outcome.why)
+        if isinstance(outcome, Failed):
+            self._failed(log, outcome)
+            return outcome
+        self._take(log, outcome.rows)
+        return None
 
     def _take(self, log: Log, rows: Mapping[str, int]) -> None:
         with self._manifest.change():

@@ -7,8 +7,9 @@ is of one file and stops no other; where a process dies, its files are taken up 
 from __future__ import annotations
 
 import os
+import signal
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ F = TypeVar("F", bound="Sized")
 T = TypeVar("T")
 TASK = 50 << 20
 """Bytes of files that make one task: on a cluster a task costs some milliseconds."""
-_SHARES = 4
-"""Tasks for each process of our own pool, where one costs next to nothing: none waits long for the last."""
+_OURS = 4 << 20
+"""The same for our own pool, where one costs next to nothing: none waits long for the last, and progress is told often."""
 
 
 class Sized(Protocol):
@@ -55,7 +56,7 @@ class _Task(Generic[F, T]):
             return Failed(f"{type(error).__name__}: {error}")
 
 
-def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK) -> Iterator[tuple[F, T | Failed]]:
+def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK) -> Generator[tuple[F, T | Failed]]:
     """Each file with what ``work`` made of it, as they are done.
 
     ``client``: what has ``submit`` as executors and ``dask.distributed.Client`` do, or ``map``; it gets ``task`` bytes at a time.  Without
@@ -67,7 +68,7 @@ def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *,
         here = _Task(work, waiting, "")
         yield from ((file, here.done(file)) for file in waiting)
         return
-    size = min(task, total // (_SHARES * processors())) if client is None else task
+    size = min(task, _OURS) if client is None else task
     tasks = [_Task(work, batch, uuid.uuid4().hex) for batch in batches(waiting, size)]
     lost: list[F] = []
     with _given(client, len(tasks)) as executor:
@@ -108,18 +109,23 @@ def _run(task: _Task[F, T]) -> list[T | Failed]:
 
 
 def _outcomes(executor: Any, tasks: Sequence[_Task[F, T]]) -> Iterator[tuple[_Task[F, T], list[T | Failed] | BaseException]]:
+    """Who stops asking, or is interrupted, takes back what has not begun."""
     if not hasattr(executor, "submit"):
         yield from zip(tasks, executor.map(_run, tasks), strict=True)
         return
     done: SimpleQueue[tuple[_Task[F, T], Any]] = SimpleQueue()
     futures = []
-    for task in tasks:
-        future = executor.submit(_run, task)
-        futures.append(future)
-        future.add_done_callback(lambda future, task=task: done.put((task, future)))
-    for _ in tasks:
-        task, future = done.get()
-        yield task, _outcome(future)
+    try:
+        for task in tasks:
+            future = executor.submit(_run, task)
+            futures.append(future)
+            future.add_done_callback(lambda future, task=task: done.put((task, future)))
+        for _ in tasks:
+            task, future = done.get()
+            yield task, _outcome(future)
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def _outcome(future: Any) -> Any:
@@ -151,8 +157,19 @@ def _given(client: Any, tasks: int) -> Iterator[Any]:
     from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - as above
 
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    with ProcessPoolExecutor(min(processors(), tasks), mp_context=get_context(method)) as pool:
-        yield pool
+    with ProcessPoolExecutor(min(processors(), tasks), get_context(method), _uninterrupted) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list((pool._processes or {}).values()):  # noqa: SLF001 - Python 3.14 has terminate_workers(); a large log may take minutes
+                process.terminate()
+            raise
+
+
+def _uninterrupted() -> None:
+    """Ctrl-C reaches all processes of a terminal; the one that asked for the work ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def processors() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
@@ -21,6 +22,7 @@ from nbtools.traces.tables import TABLES, TEXTS, batch, schema, texts_of
 _ROWS = 1_000
 _CHARACTERS = 8 << 20
 """So many rows, or rows with so much text, are kept before they are written."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NAMES = {kind: name for name, kind in TABLES.items()}
 
 
@@ -32,14 +34,26 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Full:
+    """There is no room for it: that is nothing of the log."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Write:
     """Reads a log and writes its part below ``folder``, beside it first: a part that has its name is whole."""
 
     folder: str
 
-    def __call__(self, log: Log) -> Written:
-        with made(Path(self.folder), log.key) as beside:
-            return _write(reading(Path(log.path)), beside)
+    def __call__(self, log: Log) -> Written | Full:
+        try:
+            with made(Path(self.folder), log.key) as beside:
+                return _write(reading(Path(log.path)), beside)
+        except OSError as error:
+            if error.errno in _FULL:
+                return Full(os.strerror(error.errno))
+            raise
 
 
 @contextmanager
