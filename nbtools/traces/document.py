@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -16,7 +16,10 @@ from nbtools.traces.source import UNREADABLE, Source, decoded
 
 T = TypeVar("T")
 _PIECE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_HEAD = 64
 _START = Ref(0, 0)
+_gap = re.compile(rb"[\s,]*").match
+"""What is between the items of a list."""
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 
@@ -49,19 +52,35 @@ def parts(
     document: Opened[Any], items: Sequence[msgspec.Raw], within: Ref | None = None, decode: Callable[[bytes], Any] = decoded
 ) -> Iterator[tuple[Ref, Any] | Problem]:
     """Each of ``items``, which stand in the document in this order.  ``within``: the document is these bytes of the file."""
-    text, end, start = document.text, document.end, within or _START
-    at = 0
-    for item in items:
-        data = bytes(item)
-        begins = text.index(data, at)
-        at = begins + len(data)
-        if at > end:
+    start = within or _START
+    for begins, data in placed(document.text, items):
+        if begins + len(data) > document.end:
             return
         here = Ref(start.offset + begins, len(data), start.line, start.file, start.member)
         try:
             yield here, decode(data)
         except (TraceError, *UNREADABLE) as error:
             yield Problem(here, str(error))
+
+
+def placed(text: bytes, items: Iterable[msgspec.Raw]) -> Iterator[tuple[int, bytes]]:
+    """The bytes of each, with where they begin: behind those of the one before, which is not searched for as that takes longer."""
+    at = 0
+    for item in items:
+        data = bytes(item)
+        begins = _gap(text, at).end()  # type: ignore[union-attr]
+        if not text.startswith(data, begins):
+            begins = _found(text, data, at)
+        at = begins + len(data)
+        yield begins, data
+
+
+def _found(text: bytes, data: bytes, at: int = 0) -> int:
+    """Where ``data`` stands, which does: by its beginning, as bytes that long are slow to search for."""
+    begins = text.index(data[:_HEAD], at)
+    while not text.startswith(data, begins):
+        begins = text.index(data[:_HEAD], begins + 1)
+    return begins
 
 
 def array(
@@ -71,7 +90,7 @@ def array(
     data = bytes(field)
     if data[:1] != b"[":
         return
-    start, at = within or Ref(0, 0), document.text.index(data)
+    start, at = within or _START, _found(document.text, data)
     here = Ref(start.offset + at, len(data), start.line, start.file)
     yield from parts(Opened(None, data, document.end - at), msgspec.json.decode(data, type=list[msgspec.Raw]), here, decode)
 
