@@ -34,6 +34,8 @@ export class ListView {
   private row = 28;
   private view = 0;
   private drawing = 0;
+  /** Where it was scrolled to when it was last seen. */
+  private top: number | null = null;
   private settling = 0;
   private spacing = -1;
   private digits = 3;
@@ -103,7 +105,20 @@ export class ListView {
     this.view = this.node.clientHeight;
     this.row = Math.max(20, Math.round(parseFloat(getComputedStyle(this.node).fontSize) * ROW));
     this.node.style.setProperty('--nbtools-row', `${this.row}px`);
-    appeared && this.view > 0 ? this.mark(this.selected) : this.redraw();
+    if (appeared && this.view > 0) {
+      this.restore();
+    }
+    this.redraw();
+  }
+
+  /** What was taken out of the page comes back scrolled to its top. */
+  private restore(): void {
+    this.fit();
+    if (this.top === null) {
+      this.mark(this.selected);
+    } else {
+      this.node.scrollTop = this.top;
+    }
   }
 
   private fit(): void {
@@ -120,6 +135,7 @@ export class ListView {
       return;
     }
     const scroll = this.scroll();
+    this.top = scroll.top;
     const { first, last, shift } = place(scroll);
     this.recycle(first, last);
     for (let index = first; index < last; index++) {

@@ -66,6 +66,9 @@ export class Pages {
   }
 
   private ask(): void {
+    if (this.closed) {
+      return;
+    }
     const missing = this.wanted.filter(page => !this.pending.has(page) && (!this.loaded.has(page) || this.stale.has(page)));
     for (const page of missing.slice(0, Math.max(IN_FLIGHT - this.pending.size, 0))) {
       // A failure is the desk's to tell; the page stays unloaded and is asked for again with the next scroll.
