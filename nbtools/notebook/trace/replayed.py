@@ -23,8 +23,8 @@ _SHOWN = 5
 def card_of_replayed(replayed: Replayed, *, number: str = "", hint: str = "") -> Card:
     """``number`` is that of its step, where there is one; ``hint`` says how to go on where results part."""
     common = _head(replayed.call, replayed.cwd, number) | {"record": seen(f"Run in a throw-away copy with {replayed.basis}")}
-    if not replayed.ran:
-        return Card(**common, state="cancelled", status=_unrun(replayed), blocks=_not_run(replayed))
+    if unrun := _unrun(replayed):
+        return Card(**common, state="cancelled", status=unrun, blocks=_not_run(replayed))
     if replayed.same:
         return Card(**common, state="success", status="The same as recorded", blocks=_same(replayed), folded=True, unfold="show result")
     return Card(**common, state="success", failed=True, status="Not as recorded", **_lines(replayed), blocks=_parted(replayed, hint))
@@ -60,9 +60,15 @@ def _head(call: Call, cwd: str, number: str) -> dict[str, Any]:
     }
 
 
+_UNRUN = {ErrorCode.CONFIRMATION_DENIED: "Declined", ErrorCode.CANCELLED: "Cancelled"}
+
+
 def _unrun(replayed: Replayed) -> str:
+    """In a word, why there is no result to compare; empty where there is one."""
     error = replayed.result.error
-    return "Declined" if error is not None and error.code is ErrorCode.CONFIRMATION_DENIED else "Not run"
+    if error is None or (replayed.ran and error.code is not ErrorCode.CANCELLED):
+        return ""
+    return _UNRUN.get(error.code, "Not run")
 
 
 def _not_run(replayed: Replayed) -> tuple[Block, ...]:
