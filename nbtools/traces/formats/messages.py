@@ -64,6 +64,8 @@ class Messages:
     def recognises(self, head: Head) -> bool:
         if head.first is not None:
             return _holds(head.first)
+        if begun := opened(head.start, Any).value:
+            return _holds(begun)
         spoken = head.has("role", "content") or head.has("parts") or head.has("type", "call_id")
         return spoken and (head.start.lstrip()[:1] == b"[" or any(map(head.has, (*_ASKED[2:], *_GIVEN))))
 

@@ -67,7 +67,7 @@ def outcome(output: Any) -> Outcome:
 def _ended(said: str, duration: float, code: int) -> Outcome:
     """Of a command that has ended, as nearly all outputs are: the same as ``_worded`` says, by less reading."""
     stopped: Status | None = "denied" if not code and len(said) <= _SHORT and "rejected by user" in said else None
-    return Outcome(len(said), code != 0, "exit_code", code, duration, False, stopped, "", "tokens truncated" in said)  # noqa: FBT003
+    return Outcome(len(said), code != 0, "exit_code", code, duration, False, stopped, "", "tokens truncated" in said)
 
 
 def _worded(said: str) -> Outcome:
