@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -154,6 +154,7 @@ class Detail:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+@runtime_checkable
 class Origin(Protocol):
     """Where rows come from."""
 

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from nbtools.traces.formats.claude_code.asking import Calls, Level
 from nbtools.traces.formats.claude_code.calls import SPILLED, answer, beginning
-from nbtools.traces.formats.claude_code.files import Agent, agents
+from nbtools.traces.formats.claude_code.files import Agent, agents, journals
+from nbtools.traces.formats.claude_code.journal import told
 from nbtools.traces.formats.claude_code.linking import Links
 from nbtools.traces.formats.claude_code.records import Block, Line, Message, Outcome
 from nbtools.traces.formats.claude_code.sessions import Gathering, Spent
@@ -54,6 +55,7 @@ class Reading:
         }
 
     def __iter__(self) -> Iterator[Row]:
+        source = self.source
         self.here = main = self._session(self.main, 0)
         yield from self._file(0)
         self.calls.link_the_only_one()
@@ -62,6 +64,8 @@ class Reading:
             self.here = self._agent(agent, main)
             yield from self._file(agent.file)
             yield from self._unanswered()
+        for file in journals(source):
+            yield from told(source, file, main.id, self.sessions, self.number)
         for gathered in self.sessions.values():
             gathered.parent, gathered.parent_call = self.links.parents.get(gathered.id, (gathered.parent, ""))
             yield gathered.session(self.calls.asked)
