@@ -83,11 +83,11 @@ def _empty(folder: Path, room: Room) -> Path:
 
 
 def _turn_links(root: Path, original: Path) -> None:
-    """Links that name the original by an absolute path would let a command write there."""
+    """Links that lead into the original by an absolute path would let a command write there; they lead into the copy instead."""
     for at, folders, files in os.walk(root):
         for name in (*folders, *files):
             link = Path(at, name)
-            if link.is_symlink() and (target := link.readlink()).is_absolute() and target.is_relative_to(original):
+            if link.is_symlink() and link.readlink().is_absolute() and (target := link.readlink().resolve()).is_relative_to(original):
                 link.unlink()
                 link.symlink_to(root / target.relative_to(original))
         folders[:] = [name for name in folders if name != ".git"]
@@ -111,7 +111,8 @@ async def _filled(folder: Path, repository: Path | None, root: Path, commit: str
     await _linked(repository, root)
     await _files(repository, root)
     if head:
-        await _git(root, "update-ref", "--no-deref", "HEAD", head)
+        branch = (await _run(repository, "symbolic-ref", "-q", "HEAD")).stdout.strip()
+        await _git(root, *(("symbolic-ref", "HEAD", branch) if branch else ("update-ref", "--no-deref", "HEAD", head)))
         await _git(root, "reset", "-q", "--mixed")
     return _inside(root, folder, repository), missing
 

@@ -90,4 +90,4 @@ class Again:
         return None
 
 
-_HINT = "%trace LOG --replay … --in FOLDER says which folder or checkout stands for the session's, --at COMMIT which commit of it."
+_HINT = "`--in FOLDER` says which folder or checkout stands for the session's, `--at COMMIT` which commit of it."

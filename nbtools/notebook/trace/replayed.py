@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtools.core.errors import ErrorCode
+from nbtools.core.result import FileDiff
 from nbtools.notebook.bundle import bundle
 from nbtools.notebook.displays import text_block
 from nbtools.notebook.rows import diff_block
@@ -41,7 +42,7 @@ def card_of_copying(call: Call, cwd: str, folder: str, *, number: str = "") -> C
 
 def card_of_obstacle(call: Call, why: str, *, cwd: str = "", number: str = "", hint: str = "") -> Card:
     """Why it cannot be run again."""
-    blocks = (text_block(_sentence(why), tone="error"), *((text_block(hint, tone="quiet"),) if hint else ()))
+    blocks = (text_block(_sentence(why), tone="error"), *((text_block(hint, tone="quiet", markdown=True),) if hint else ()))
     return Card(**_head(call, cwd, number), state="error", status="Cannot be run again", blocks=blocks)
 
 
@@ -98,17 +99,19 @@ def _lines(replayed: Replayed) -> dict[str, int]:
 
 def _parted(replayed: Replayed, hint: str) -> tuple[Block, ...]:
     difference = replayed.difference
-    diff = diff_block("recorded → now", difference.original_content or "", difference.new_content, titled=True, language="text")
-    return (diff, *((text_block(hint, tone="quiet"),) if hint else ()))
+    diff = diff_block("recorded → now", *_sides(difference), titled=True, language="text")
+    return (diff, *((text_block(hint, tone="quiet", markdown=True),) if hint else ()))
+
+
+def _sides(difference: FileDiff) -> tuple[str, str]:
+    return (difference.original_content or "").removesuffix("\n"), difference.new_content.removesuffix("\n")
 
 
 def hint_of(replayed: Replayed) -> str:
     """What could make them the same, for a call that was run alone."""
     if replayed.basis.startswith("commit"):
-        return "What earlier steps did is not in the copy. Step through them for that: --replay FIRST-LAST."
-    return (
-        "The copy had the files as they are now. --at COMMIT takes those of a commit, --replay FIRST-LAST goes through earlier steps first."
-    )
+        return "What earlier steps did is not in the copy. `--replay FIRST-LAST` goes through them first."
+    return "The copy had the files as they are now. `--at COMMIT` takes those of a commit, `--replay FIRST-LAST` does earlier steps first."
 
 
 def _sentence(text: str) -> str:

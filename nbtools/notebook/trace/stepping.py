@@ -159,8 +159,8 @@ class Stepping:
         spot.put(card_of_replayed(found, number=number, hint="" if found.same else self._hint()))
 
     def _hint(self) -> str:
-        ways = "steps.again(…) runs it once more with other arguments, steps.root is the copy to look into"
-        return f"{ways}, steps.run() goes on." if self.next else f"{ways}."
+        ways = "`steps.again(…)` runs it once more with other arguments, `steps.root` is the copy to look into"
+        return f"{ways}, `steps.run()` goes on." if self.next else f"{ways}."
 
     def _must_be_open(self) -> None:
         if not self.is_open:

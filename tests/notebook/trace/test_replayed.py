@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbtools.replay.rooms import PREFIX, Room
+from nbtools.replay.rooms import PREFIX, Room, place
 from tests.notebook.conftest import Lab, a_kernel
 from tests.notebook.trace.test_magic import card
 from tests.replay.samples import bash, edit, log, shop
@@ -35,7 +34,7 @@ def recorded(project: Path) -> Path:
 
 
 def copies() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    return set(Path(place()).glob(f"{PREFIX}*"))
 
 
 def test_a_call_that_comes_out_the_same(lab: Any, recorded: Path) -> None:
