@@ -1,5 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../element.js';
+import { keyHint } from './keymap.js';
 import type { TraceChoice, TraceFilter, TraceView } from './wire.js';
 
 /** Milliseconds without a key after which a text is looked for. */
@@ -40,7 +41,7 @@ export class FiltersView {
     this.paths = this.menu(trans.__('File'), path => ({ path }));
     this.found.setAttribute('role', 'status');
     this.clear = linkButton(trans.__('clear'), () => this.events.widen(), trans.__('List everything again'));
-    const hint = element('span', 'nbtools-trace-hint', trans.__('j k move · ⏎ open · r run again · / search'));
+    const hint = element('span', 'nbtools-trace-hint', keyHint(trans));
     hint.setAttribute('aria-hidden', 'true');
     this.node.append(this.search, this.chips, this.tools, this.paths, this.found, this.clear, this.indexing, element('span', 'nbtools-space'), hint);
   }

@@ -17,8 +17,9 @@ export class HeadlineView {
   }
 
   private facts(facts: readonly TraceFact[]): HTMLElement {
-    const parts = facts.map(fact => this.fact(fact));
-    return element('span', 'nbtools-trace-facts', ...parts.flatMap((part, i) => (i ? [' · ', part] : [part])));
+    const last = facts.length - 1;
+    const parts = facts.map((fact, i) => element('span', '', this.fact(fact), i < last ? ' ·' : ''));
+    return element('span', 'nbtools-trace-facts', ...parts.flatMap(part => [part, ' ']));
   }
 
   private fact({ text, doubt, bad }: TraceFact): HTMLElement {

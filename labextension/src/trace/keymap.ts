@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Key } from '../keys.js';
 
 /** What has the focus. */
@@ -49,4 +50,8 @@ function meaning(key: string, zone: Zone): TraceKey {
 
 function rest(key: string): TraceKey {
   return key.length === 1 && key !== ' ' ? 'swallow' : 'native';
+}
+
+export function keyHint(trans: TranslationBundle): string {
+  return trans.__('j k move · ⏎ open · r run again · / search');
 }

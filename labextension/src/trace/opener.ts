@@ -1,5 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Unanswered, type Enquiry } from './enquiry.js';
+import { keyHint } from './keymap.js';
 import type { PanelView } from './panel.js';
 
 /** Milliseconds that a line is chosen before it is asked for: keys that repeat fly past. */
@@ -38,7 +39,7 @@ export class Opener {
   reset(): void {
     this.stop();
     this.line = this.shown = null;
-    this.panel.say(this.trans.__('Choose a step to see all of it.'));
+    this.panel.say(this.trans.__('Choose a step to see all of it.'), keyHint(this.trans));
   }
 
   stop(): void {

@@ -44,10 +44,10 @@ export class PanelView {
     this.node.scrollTop = 0;
   }
 
-  /** One calm line where nothing is open. */
-  say(text: string): void {
+  /** One calm line where nothing is open; a hint may stand below. */
+  say(text: string, hint = ''): void {
     this.clear();
-    this.node.replaceChildren(element('p', 'nbtools-trace-quiet', text));
+    this.node.replaceChildren(element('p', 'nbtools-trace-quiet', text), ...(hint ? [element('div', 'nbtools-trace-hint', hint)] : []));
   }
 
   /** What is shown belongs to the line before. */
@@ -140,7 +140,7 @@ export class PanelView {
 }
 
 function keySign(key: string): HTMLElement {
-  const sign = element('kbd', '', key);
+  const sign = element('span', 'nbtools-trace-key', key);
   sign.setAttribute('aria-hidden', 'true');
   return sign;
 }
