@@ -98,7 +98,7 @@ class Surroundings:
                 yield TraceLink(text=f"{verb} ")
                 for number, at in enumerate(listed):
                     yield from (TraceLink(text=", "),) if number else ()
-                    yield TraceLink(text=self._lines.numbers[at], line=at)
+                    yield TraceLink(text=self._lines.numbers[at], line=None if at == line else at)
                 yield TraceLink(text=" · ")
         yield TraceLink(text=f"show all {len(steps):,}", path=path)
 

@@ -43,8 +43,11 @@ class Facets:
     def choices(self) -> tuple[TraceChoice, ...]:
         """The kinds that there are, all lines first."""
         every = TraceChoice(key="", label="All", count=len(self._lines))
-        counted = ((key, len(self.of_kind(key))) for key in _ORDER)
+        counted = ((key, self._count(key)) for key in _ORDER)
         return (every, *(TraceChoice(key=key, label=key, count=count) for key, count in counted if count))
+
+    def _count(self, key: str) -> int:
+        return self._lines.tones.count(_ENDS[key]) if key in _ENDS else sum(len(self._sorts.get(sort, ())) for sort in _SORTS[key])
 
     def tools(self) -> tuple[TraceChoice, ...]:
         return _most(self._tools)
@@ -97,7 +100,7 @@ class Facets:
     def _paths(self) -> Mapping[str, list[int]]:
         paths: dict[str, list[int]] = defaultdict(list)
         for line, row in enumerate(self._lines.rows):
-            if type(row) is Call and (row.paths or self._changed):
+            if type(row) is Call and ((row.paths and row.op in _FILES) or (row.session, row.id) in self._changed):
                 for path in set(self._touched(row)):
                     paths[path].append(line)
         return paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -42,6 +43,9 @@ _COLOURS: dict[Tone, str] = {
 _BARS: dict[Tone, str] = {"failed": RED, "stopped": AMBER, "changed": GREEN, "person": BLUE}
 _WHO: dict[Tone, str] = {"person": "You", "agent": "Agent"}
 _HEIGHT = 36
+_PATH = 60
+"""Characters of an absolute path."""
+_ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?/\S+")
 _DEEPEST = 8
 """Levels of nesting that are drawn as such."""
 
@@ -128,14 +132,21 @@ def _line(line: Line) -> str:
         f'<span style="{_NUMBER}">{escape(line.number)}</span>',
         f'<span style="{_ICON};{colour}"{_label(line)}>{escape(MARKS.get(line.icon, "⚒"))}</span>',
         name,
-        styled_element("span", "subject", strong, f"<bdi>{escape(line.subject)}</bdi>", hint) if line.subject else "",
+        styled_element("span", "subject", strong, f"<bdi>{escape(_shortened(line.subject))}</bdi>", hint) if line.subject else "",
         *(element("span", "plus" if text[0] == "+" else "minus", text) for text in _changes(line)),
         element("span", "space", "·"),
         _right(line),
     ]
     faint = "opacity:.6;" if line.tone == "quiet" or not line.live else ""
     indent = f"padding-left:{10 + 22 * min(line.depth, _DEEPEST)}px"
-    return f'<div class="nbt-line" style="{_ROW};{faint}{indent}">{" ".join(filter(None, parts))}</div>'
+    return f'<div class="nbt-line" id="step-{escape(line.number)}" style="{_ROW};{faint}{indent}">{" ".join(filter(None, parts))}</div>'
+
+
+def _shortened(subject: str) -> str:
+    """A long path loses its beginning: what it ends with tells it from others.  Whole in the hint."""
+    if len(subject) <= _PATH or not _ABSOLUTE.fullmatch(subject):
+        return subject
+    return "…/" + subject[-_PATH:].partition("/")[2] if "/" in subject[-_PATH:] else f"…{subject[-_PATH:]}"
 
 
 def _label(line: Line) -> str:
