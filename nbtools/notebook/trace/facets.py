@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 from posixpath import join, normpath
 
 from nbtools.core.errors import TraceError
+from nbtools.notebook.trace.order import Key, Told
 from nbtools.notebook.trace.outcomes import CHANGES, Tone, inside
-from nbtools.notebook.trace.telling import Key, Told
 from nbtools.notebook.trace.timeline import Timeline
 from nbtools.notebook.trace.wire import TraceChoice
 from nbtools.notebook.visible import one_line

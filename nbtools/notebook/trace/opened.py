@@ -13,10 +13,10 @@ from nbtools.notebook.trace.around import Surroundings
 from nbtools.notebook.trace.call_cell import cell_of
 from nbtools.notebook.trace.cells import Cells
 from nbtools.notebook.trace.facets import Facets
+from nbtools.notebook.trace.order import Told
 from nbtools.notebook.trace.recorded import card_of_recorded
 from nbtools.notebook.trace.records import Records
 from nbtools.notebook.trace.secrets import hidden, hidden_in
-from nbtools.notebook.trace.telling import Told
 from nbtools.notebook.trace.timeline import Timeline
 from nbtools.notebook.trace.wire import TraceOpened
 from nbtools.notebook.visible import one_line

@@ -9,8 +9,8 @@ import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.phrases import size
+from nbtools.notebook.trace.order import Told
 from nbtools.notebook.trace.secrets import hidden
-from nbtools.notebook.trace.telling import Told
 from nbtools.notebook.trace.wire import TraceRaw
 from nbtools.notebook.visible import one_line, seen
 from nbtools.traces.format import Reading

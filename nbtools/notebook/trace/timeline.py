@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 from typing import overload
 
 from nbtools.notebook.phrases import counted
+from nbtools.notebook.trace.order import Key, Told, told
 from nbtools.notebook.trace.outcomes import Tone, icon_of, inside, outcome_of, tone_of, took
 from nbtools.notebook.trace.secrets import hidden
-from nbtools.notebook.trace.telling import Key, Told, told
 from nbtools.notebook.visible import one_line
 from nbtools.traces.model import Call, Event, EventKind, Op, Session
 from nbtools.traces.trace import Trace
