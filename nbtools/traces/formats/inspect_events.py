@@ -115,8 +115,9 @@ class Sample:
         answered, failed = event.result is not None, bool(event.error)
         native = name_of(event.id)
         args = mapping(self.attachments.put_into(event.arguments))
+        id_ = free(native, self.ids)
         call = self.timeline.call(
-            free(native, self.ids),
+            id_,
             string(event.function) or "?",
             args,
             ref,
@@ -131,6 +132,7 @@ class Sample:
             answered=answered,
             result_size=len(text_of(self.attachments.put_into(event.result))),
             permission=self.decisions.get(native, ""),
+            counted=not native or id_ == native,
             result_ref=ref if answered else NOWHERE,
         )
         if span in self.tools:

@@ -172,3 +172,30 @@ def test_arguments_of_openai_are_a_text_that_may_be_no_json(load: Load) -> None:
     asked = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]}
     (call,) = load([{"role": "user", "content": "x"}, asked, {"role": "tool", "tool_call_id": "c", "content": "bad"}], indent=1).calls
     assert (dict(call.detail.args), call.status, call.status_source, call.at) == ({"input": '{"a": tru'}, "unknown", "none", None)
+
+
+def test_a_call_whose_id_was_there_before_is_seen_and_not_counted(load: Load) -> None:
+    asked = {"id": "c", "name": "glob", "args": {}, "status": "success", "result": []}
+    messages = [{"id": str(n), "type": "gemini", "timestamp": AT, "content": "", "toolCalls": [asked]} for n in range(2)]
+    gemini = load({"sessionId": "s", "projectHash": "p", "messages": messages}, indent=1)
+    tool = {"event": "tool", "id": "c", "function": "bash", "arguments": {}, "result": "x", "timestamp": AT}
+    header = {"version": 2, "status": "success", "eval": {"run_id": "r", "task_id": "t"}}
+    inspect = load({**header, "samples": [{"id": 1, "epoch": 1, "events": [tool, tool]}]}, indent=1)
+    for trace in (gemini, inspect):
+        assert [call.counted for call in trace.calls] == [True, False]
+        assert trace.facts()["tool_calls"] == 1
+
+
+def test_an_embedded_trajectory_of_atif_is_not_counted(load: Load) -> None:
+    step = {"step_id": 1, "source": "agent", "message": "", "tool_calls": [{"tool_call_id": "c", "function_name": "f", "arguments": {}}]}
+    whole = {"schema_version": "ATIF-v1.8", "agent": {"name": "x"}, "steps": [step]}
+    trace = load({**whole, "session_id": "s", "subagent_trajectories": [{**whole, "trajectory_id": "t"}]}, indent=1)
+    assert [call.counted for call in trace.calls] == [True, False]
+
+
+def test_a_codex_turn_that_was_taken_back_stays_counted(load: Load) -> None:
+    """The rules do not look at roll-backs: it is not live."""
+    said = rollout("message", role="user", content=[{"type": "input_text", "text": "go"}])
+    asked = rollout("function_call", name="exec_command", arguments='{"cmd": "x"}', call_id="c")
+    (call,) = load(HEAD, said, asked, rollout("thread_rolled_back", "event_msg", num_turns=1)).calls
+    assert (call.live, call.counted) == (False, True)

@@ -138,11 +138,11 @@ def paths_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def call_of(recorded: Mapping[str, Any], id_: str, place: Place, seq: int, origin: Origin) -> Iterator[Call | FileChange]:
-    """The call, and the file that it changed."""
+    """The call, and the file that it changed.  The rules count an id once."""
     name = string(recorded.get("name")) or "?"
     arguments = mapping(recorded.get("args"))
     answer = response_of(recorded)
-    state, child = string(recorded.get("status")), string(recorded.get("agentId"))
+    state, child, native = string(recorded.get("status")), string(recorded.get("agentId")), string(recorded.get("id"))
     told = state in _STATUSES
     status = _STATUSES.get(state, "unanswered")
     call = Call(  # by place: by name it takes ten times as long
@@ -152,7 +152,7 @@ def call_of(recorded: Mapping[str, Any], id_: str, place: Place, seq: int, origi
         name,
         "agent" if recorded.get("agentId") else op_of(name),
         origin,
-        string(recorded.get("id")),
+        native,
         "model",
         "",
         subject_of(arguments),
@@ -168,7 +168,7 @@ def call_of(recorded: Mapping[str, Any], id_: str, place: Place, seq: int, origi
         child=child,
         turn=place.turn,
         live=place.live,
-        counted=place.live,
+        counted=place.live and (not native or id_ == native),
         ref=place.ref,
         result_ref=place.ref,
     )
