@@ -46,3 +46,11 @@ export class Enquiry {
     }
   }
 }
+
+/** Why there was no answer; throws again what is no such reason. */
+export function reason(error: unknown): string {
+  if (error instanceof Unanswered) {
+    return error.message;
+  }
+  throw error;
+}

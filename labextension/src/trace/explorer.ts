@@ -1,6 +1,6 @@
 import { element, linkButton, setText } from '../element.js';
 import type { Desk } from './desk.js';
-import { Enquiry, Unanswered } from './enquiry.js';
+import { Enquiry, reason } from './enquiry.js';
 import { ExplorerKeys } from './explorerkeys.js';
 import { EVERYTHING, fold, leavesOut, listsAll, sameFilter } from './filter.js';
 import { FiltersView } from './filters.js';
@@ -10,7 +10,7 @@ import { Opener } from './opener.js';
 import { PAGE, Pages } from './pages.js';
 import { PanelView } from './panel.js';
 import { StripView } from './strip.js';
-import type { TraceFilter, TraceLine, TracePage, TraceView } from './wire.js';
+import type { TraceFilter, TracePage, TraceView } from './wire.js';
 
 /** Milliseconds after which a log that is still searched is asked again. */
 const AGAIN = 250;
@@ -203,19 +203,9 @@ export class ExplorerView {
     if (line.below && this.asked.folded.includes(line.line) !== folded) {
       void this.narrow(fold(this.asked, line.line));
     } else {
-      const next = folded ? this.parentOf(index, line) : line.below ? index + 1 : null;
+      const next = folded ? this.pages!.parent(index) : line.below ? index + 1 : null;
       next === null || void this.select(next);
     }
-  }
-
-  private parentOf(index: number, { depth }: TraceLine): number | null {
-    for (let above = index - 1; above >= 0; above--) {
-      const line = this.pages!.line(above);
-      if (line === null || line.depth < depth) {
-        return line && above;
-      }
-    }
-    return null;
   }
 
   /** Lines have come: more may be found, and the chosen one may stand further down now. */
@@ -253,11 +243,4 @@ export class ExplorerView {
   private tell(text: string): void {
     setText(this.notice, text);
   }
-}
-
-function reason(error: unknown): string {
-  if (error instanceof Unanswered) {
-    return error.message;
-  }
-  throw error;
 }

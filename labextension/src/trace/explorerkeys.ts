@@ -69,7 +69,7 @@ export class ExplorerKeys {
       close: () => list.node.focus(),
       again: () => settled() && panel.runAgain(),
       copy: () => settled() && panel.copyTool(),
-      search: () => filters.search.select(),
+      search: () => filters.focus(),
       clear: () => filters.empty() || list.node.focus(),
       fold: () => fold(true),
       unfold: () => fold(false),

@@ -68,6 +68,11 @@ export class FiltersView {
     this.clear.hidden = !found;
   }
 
+  focus(): void {
+    this.search.focus();
+    this.search.select();
+  }
+
   /** Empties the search field; false where there was nothing in it. */
   empty(): boolean {
     const filled = this.search.value !== '';

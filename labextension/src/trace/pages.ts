@@ -38,6 +38,18 @@ export class Pages {
     return this.loaded.get(Math.floor(index / PAGE))?.[index % PAGE] ?? null;
   }
 
+  /** The row under which one is nested; null where it is not or the way there has not come yet. */
+  parent(index: number): number | null {
+    const depth = this.line(index)?.depth ?? 0;
+    for (let above = index - 1; above >= 0; above--) {
+      const line = this.line(above);
+      if (line === null || line.depth < depth) {
+        return line && above;
+      }
+    }
+    return null;
+  }
+
   /** Says what is in view; the lines there and around come as they can. */
   want(first: number, last: number): void {
     this.middle = Math.floor((first + last) / 2 / PAGE);
