@@ -3,7 +3,7 @@
 python bench/formats.py [megabytes per format] [format ...]
 
 Ids are renamed from copy to copy: what is repeated under its id would be told to be.  Formats of which there is no large real log
-(messages, ATIF, Gemini's log of changes, Claude's stream, our own) are made of the messages of those that there are.
+(messages, Gemini's log of changes, Claude's stream, our own) are made of the messages of those that there are.
 """
 
 from __future__ import annotations
