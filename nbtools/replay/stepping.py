@@ -15,8 +15,8 @@ from nbtools.replay.copying import Copy, copied
 from nbtools.replay.ground import Ground, folder_of, ground_of
 from nbtools.replay.meaning import Meaning, meaning_of
 from nbtools.replay.replay import Replayed, run, session_in
-from nbtools.session import Session
-from nbtools.traces.model import Call
+from nbtools.session import Session as ToolSession
+from nbtools.traces.model import Call, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Steps:
     ``await run()`` goes on until results part; ``await step(arguments)`` runs one, with other arguments of our tool where they are given.
     """
 
-    def __init__(self, calls: Iterable[Call], ground: Ground, copy: Copy, session: Session) -> None:
+    def __init__(self, calls: Iterable[Call], ground: Ground, copy: Copy, session: ToolSession) -> None:
         self.calls = tuple(calls)
         self.copy = copy
         self.done: list[Replayed | Skipped] = []
@@ -105,23 +105,23 @@ def _is_open(replayed: Replayed, *, edited: bool) -> bool:
     return code is ErrorCode.CANCELLED or (edited and code is ErrorCode.INVALID_TOOL_PARAMS)
 
 
-def selected(calls: Sequence[Call]) -> list[Call]:
+def selected(calls: Sequence[Call], known: Mapping[str, Session] | None = None) -> list[Call]:
     """Without what would be run twice: calls that a call of the range made, which means something here, and echoes of a sub-agent's.
 
-    Calls on branches that were rewound are left out too.
+    Calls on branches that were rewound are left out too.  ``known`` are the log's sessions, which is read again without them.
     """
     by_id = {(call.session, call.id): call for call in calls}
     sessions = {call.session for call in calls}
-    return [call for call in calls if call.live and not _is_repeated(by_id.get((call.session, call.parent)), call, sessions)]
+    return [call for call in calls if call.live and not _is_repeated(by_id.get((call.session, call.parent)), call, sessions, known)]
 
 
-def _is_repeated(parent: Call | None, call: Call, sessions: set[str]) -> bool:
+def _is_repeated(parent: Call | None, call: Call, sessions: set[str], known: Mapping[str, Session] | None) -> bool:
     if parent is None or call.level != "nested":
         return False
     if parent.child in sessions:
         return True
     try:
-        meaning_of(parent, ground_of(parent))
+        meaning_of(parent, ground_of(parent, sessions=known))
     except TraceError:
         return False
     return True

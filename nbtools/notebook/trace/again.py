@@ -18,7 +18,7 @@ from nbtools.replay.stepping import selected
 if TYPE_CHECKING:
     from nbtools.notebook.trace.opening import Explorer
     from nbtools.notebook.workbench import Workbench
-    from nbtools.traces.model import Call
+    from nbtools.traces.model import Call, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Again:
     def one(self, explorer: Explorer, number: str, where: Where) -> Replayed | None:
         """The call that is step ``number``.  Raises ``TraceError`` where there is none."""
         call, spot = explorer.call_at(number), Spot(self.bench.frontend)
-        ground = ground_of(call, where.cwd)
+        ground = ground_of(call, where.cwd, _sessions(explorer))
         if why := obstacle(call, ground):
             spot.put(card_of_obstacle(call, why, cwd=ground.cwd, number=number))
             return None
@@ -61,13 +61,14 @@ class Again:
 
     def several(self, explorer: Explorer, first: str, last: str, where: Where) -> Stepping | None:
         """Those from one step to another, to where results part.  Raises ``TraceError`` where there are none."""
-        calls = selected(explorer.calls_between(first, last))
+        sessions = _sessions(explorer)
+        calls = selected(explorer.calls_between(first, last), sessions)
         numbers = {(line.session, line.call): line.number for line in explorer.lines if line.call}
         numbered = [Numbered(numbers[call.session, call.id], call) for call in calls]
         if not numbered:
             raise TraceError(f"Between the steps {first} and {last} is nothing to run again: what is there was rewound.")
         call, spot = calls[0], Spot(self.bench.frontend)
-        rerun = self._copy(call, ground_of(call, where.cwd), where, spot, numbered[0].number)
+        rerun = self._copy(call, ground_of(call, where.cwd, sessions), where, spot, numbered[0].number)
         if rerun is None:
             return None
         steps = Stepping(rerun, numbered, self.bench.frontend, self.remember)
@@ -88,6 +89,10 @@ class Again:
             spot.put(card_of_obstacle(call, "It was stopped while the folder was copied.", cwd=ground.cwd, number=number))
             raise
         return None
+
+
+def _sessions(explorer: Explorer) -> dict[str, Session]:
+    return {one.id: one for one in explorer.trace.sessions}
 
 
 _HINT = "`--in FOLDER` says which folder or checkout stands for the session's, `--at COMMIT` which commit of it."

@@ -14,12 +14,13 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.notebook.bundle import bundle
 from nbtools.notebook.trace.call_cell import cell_of
+from nbtools.notebook.trace.how_far import Tell, telling
 from nbtools.notebook.trace.recorded import card_of_recorded
 from nbtools.notebook.trace.summary import summary_of
 from nbtools.notebook.visible import one_line, seen
 from nbtools.replay import Ground, ground_of, meaning_of
 from nbtools.traces.loose import text_of
-from nbtools.traces.model import Call, Event
+from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.trace import Trace
 
 Cell: TypeAlias = dict[str, Any]
@@ -40,7 +41,8 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     it was read, or the file cannot be written.
     """
     target = Path(path).expanduser()
-    text = msgspec.json.format(msgspec.json.encode(_notebook(_Story(trace).cells()), order="sorted"), indent=1)
+    with telling(f"Writing {target.name}") as tell:
+        text = msgspec.json.format(msgspec.json.encode(_notebook(_Story(trace, tell).cells()), order="sorted"), indent=1)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         beside.write_bytes(text + b"\n")
@@ -65,8 +67,10 @@ def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
 
 
 class _Story:
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, tell: Tell) -> None:
         self._trace = trace
+        self._tell = tell
+        self._count = 0
         self._grounds: dict[str, Ground] = {}
 
     def cells(self) -> Iterator[Cell]:
@@ -78,7 +82,12 @@ class _Story:
                 named = session.title or session.id
                 yield _markdown(f"## {'Sub-agent' if session.parent else 'Session'} {_plain(named)}")
             for row in rows:
-                yield from self._call(row) if isinstance(row, Call) else self._told(row)
+                yield from self._told_call(row) if isinstance(row, Call) else self._told(row)
+
+    @cached_property
+    def _sessions(self) -> dict[str, Session] | None:
+        """Of one log; the ids of several may be the same."""
+        return {one.id: one for one in self._trace.sessions} if len(self._trace.readings) == 1 else None
 
     @cached_property
     def _events(self) -> dict[str, list[Event]]:
@@ -97,8 +106,9 @@ class _Story:
         first = self._trace.sessions[0] if self._trace.sessions else None
         cwd = f" in `{first.cwd}`" if first is not None and first.cwd else ""
         said = (
-            f"A recorded session{cwd}: {len(self._trace.calls):,} calls. Outputs are those that were recorded. Run in a copy of the "
-            "repository, for cells change files when they are run."
+            f"A recorded session{cwd}: {len(self._trace.calls):,} calls, each a cell that makes it, with the recorded result. "
+            "Cells change files when they are run: put this notebook into a copy of the repository first, or work in one with "
+            "`%tools workspace FOLDER`."
         )
         return f"# {_plain(summary.title)}\n\n{said}"
 
@@ -114,9 +124,14 @@ class _Story:
         found = [text for text in _texts(record) if text.startswith(event.text)]
         return max(found, key=len, default=f"{event.text} …")
 
+    def _told_call(self, call: Call) -> Iterator[Cell]:
+        self._tell(self._count, len(self._trace.calls))
+        self._count += 1
+        yield from self._call(call)
+
     def _call(self, call: Call) -> Iterator[Cell]:
         if call.session not in self._grounds:
-            self._grounds[call.session] = ground_of(call)
+            self._grounds[call.session] = ground_of(call, sessions=self._sessions)
         ground, detail = self._grounds[call.session], call.detail
         try:
             source = cell_of(meaning_of(call, ground, detail=detail))
