@@ -20,6 +20,7 @@ _READ = {
     Call: ("session", "seq", "name", "subject", "args", "result", "stdout", "stderr"),
 }
 _NAMES = {Event: "events", Call: "calls"}
+_LOOK = 8 << 10
 _FAST = 1
 """Of zlib: a search unpacks what it looks into."""
 
@@ -71,6 +72,15 @@ def forget(part: Path) -> None:
 
 def unpacked(text: bytes) -> str:
     return zlib.decompress(text).decode()
+
+
+def begins(text: bytes) -> Iterator[str]:
+    """More and more of it, the whole at last: what is looked for stands near the beginning, mostly."""
+    stream = zlib.decompressobj()
+    start = stream.decompress(text, _LOOK)
+    if stream.unconsumed_tail:
+        yield start.decode(errors="ignore")
+    yield (start + stream.decompress(stream.unconsumed_tail)).decode()
 
 
 def _array(values: list[Any], held: Any) -> Any:

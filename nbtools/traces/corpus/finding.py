@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -13,7 +14,7 @@ from typing import Any, TypeAlias
 
 from nbtools.core.errors import TraceError
 from nbtools.traces import text_index
-from nbtools.traces.corpus.documents import documents_of, unpacked
+from nbtools.traces.corpus.documents import begins, documents_of, unpacked
 from nbtools.traces.corpus.manifest import Manifest
 from nbtools.traces.libraries import library
 from nbtools.traces.search import matching, snippet
@@ -113,7 +114,7 @@ def tidy(manifest: Manifest) -> None:
 def _matching(connection: sqlite3.Connection, text: str, limit: int) -> list[_Document]:
     for question in text_index.questions(text):
         documents = _documents(connection, question)
-        held = (one for one in documents if question.holds(_text(connection, one[0]))) if question.piece else documents
+        held = (one for one in documents if any(map(question.holds, begins(_packed(connection, one[0]))))) if question.piece else documents
         found = list(islice(held, limit))
         if found:
             return found
@@ -129,8 +130,12 @@ def _documents(connection: sqlite3.Connection, question: text_index.Question) ->
 
 
 def _text(connection: sqlite3.Connection, number: int) -> str:
-    found = connection.execute("select text from texts where id = ?", (number,)).fetchone()
-    return unpacked(found[0]) if found else ""
+    return unpacked(_packed(connection, number))
+
+
+def _packed(connection: sqlite3.Connection, number: int) -> bytes:
+    found: tuple[bytes] | None = connection.execute("select text from texts where id = ?", (number,)).fetchone()
+    return found[0] if found else zlib.compress(b"")
 
 
 def _row(manifest: Manifest, folder: Path, document: _Document) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+from nbtools.core.errors import TraceError
 from nbtools.traces.libraries import library
 
 F = TypeVar("F", bound="Sized")
@@ -24,6 +25,8 @@ TASK = 50 << 20
 """Bytes of files that make one task: on a cluster a task costs some milliseconds."""
 _OURS = 4 << 20
 """The same for our own pool, where one costs next to nothing: none waits long for the last, and progress is told often."""
+
+_MAIN = "in a script, ingest below `if __name__ == '__main__':`."
 
 
 class Sized(Protocol):
@@ -140,7 +143,7 @@ def _one_by_one(files: Sequence[F], work: Callable[[F], T], client: Any) -> Iter
         with _given(client, 1) as executor:
             ((_, outcome),) = _outcomes(executor, [_Task(work, [file], uuid.uuid4().hex)])
         if isinstance(outcome, BrokenExecutor):
-            yield file, Failed("the process that read it died; in a script, ingest below `if __name__ == '__main__':`.")
+            yield file, Failed("the process that read it died.")
         elif isinstance(outcome, BaseException):
             yield file, Failed(f"{type(outcome).__name__}: {outcome}")
         else:
@@ -159,12 +162,21 @@ def _given(client: Any, tasks: int) -> Iterator[Any]:
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     with ProcessPoolExecutor(min(processors(), tasks), get_context(method), _uninterrupted) as pool:
         try:
+            _started(pool)
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in list((pool._processes or {}).values()):  # noqa: SLF001 - Python 3.14 has terminate_workers(); a large log may take minutes
                 process.terminate()
             raise
+
+
+def _started(pool: Any) -> None:
+    """Where no process starts, no file is to blame, and to try with each of them would take long."""
+    try:
+        pool.submit(os.getpid).result()
+    except BrokenExecutor as error:
+        raise TraceError(f"no process could be started: {_MAIN}") from error
 
 
 def _uninterrupted() -> None:

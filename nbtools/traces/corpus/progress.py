@@ -16,7 +16,7 @@ _FEW = 80
 """Characters of a line in a terminal, which must not wrap."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Progress:
     """How far an ingest is: logs and bytes, done and in all; ``path`` is the log that was done last, ``seconds`` since it began."""
 
@@ -42,6 +42,9 @@ class Progress:
         if self.done == self.total or self.remaining is None:
             return f"{counted} in {_span(self.seconds)}"
         return f"{counted}, {self.rate / 1e6:,.1f} MB/s, {_span(self.remaining)} to go"
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         bar = f'<progress max="{max(self.bytes_total, 1)}" value="{self.bytes_done}" style="width: 16em"></progress>'
