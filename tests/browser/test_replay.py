@@ -49,3 +49,17 @@ async def test_one_call_and_a_range(open_notebook, project, app):
     await expect(tab.status(7)).to_have_text("Cannot be run again")
     for index in range(1, 8):
         await tab.look(f"replay-{index}-{app}", tab.cell(index))
+
+
+async def test_a_log_as_a_notebook_in_a_copy(open_file, project):
+    folder = shop(project / "shop")
+    log(project / "log.jsonl", *CALLS, cwd="/home/sam/shop").to_notebook(folder / "out.ipynb")
+    tab = await open_file(folder / "out.ipynb")
+    await expect(tab.panel).to_contain_text("4 calls, each a cell that makes it")
+    await expect(tab.panel.locator(".nbtools-card")).to_have_count(4)
+    await tab.look("log-notebook-lab")
+    await tab.run(1)
+    await tab.start(4)
+    await tab.answer(4, "Approve once")
+    await tab.done(4)
+    await expect(tab.card(4)).to_contain_text("price = 5")
