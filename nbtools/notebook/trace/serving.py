@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -89,8 +89,14 @@ def stop_serving(comms: Any) -> None:
 
 def _on_open(comm: Any, message: Any) -> None:
     """Of a page; what it asks may arrive in any of the kernel's threads."""
+    Thread(target=_warm_up, name="nbtools-warm-up", daemon=True).start()
     comm.on_msg(lambda asked: _on_message(comm, asked))
     _on_message(comm, message)
+
+
+def _warm_up() -> None:
+    """All tools are loaded for the first step that is opened, which takes a second: it begins while the list is looked at."""
+    from nbtools.notebook.trace import opened  # noqa: F401, PLC0415 - as said above
 
 
 def _on_message(comm: Any, message: Any) -> None:
