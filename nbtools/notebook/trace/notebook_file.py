@@ -110,7 +110,8 @@ class _Story:
             "Cells change files when they are run: put this notebook into a copy of the repository first, or work in one with "
             "`%tools workspace FOLDER`."
         )
-        return f"# {_plain(summary.title)}\n\n{said}"
+        begun = summary.title.partition("⏎")[0].strip()  # what the person began with may have several lines
+        return f"# {_plain(begun or summary.title)}\n\n{said}"
 
     def _told(self, event: Event) -> Iterator[Cell]:
         text = "\n".join(map(seen, self._whole(event)[:_LONGEST].splitlines())).strip()

@@ -56,6 +56,7 @@ def test_story_calls_and_recorded_results(tmp_path: Path) -> None:
     notebook = nbformat.read(path, 4)
     nbformat.validate(notebook)
     told = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    assert told[0].startswith("# Raise the price.\n\n")
     assert "3 calls" in told[0]
     assert told[1] == "**Person**\n\nRaise the price.\n\n**Why**\n&lt;b>x&lt;/b>"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
