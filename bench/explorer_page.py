@@ -24,7 +24,7 @@ from tests.browser.server import Server
 from tests.browser.tab import Tab
 
 CALLS = 100_000
-ROUNDS = 5
+ROUNDS = 3
 STEPS = 300
 """Frames in which the list is drawn from its top to its end."""
 TURNS = 120
