@@ -20,6 +20,8 @@ REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b7
 CALLS = 100_000
 OPEN = "Open as Agent Trace"
 SAVED = "As it was saved"
+BUSY = "The kernel is busy"
+NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
 
 
 @pytest.fixture(scope="session")
@@ -167,6 +169,18 @@ async def test_a_kernel_that_is_busy_answers(open_log):
     await expect(trace.card).to_contain_text("Bash")
     (trace.tab.folder / "go").write_text("now")
     await trace.tab.done(2)
+
+
+async def test_a_kernel_that_cannot_answer_meanwhile_is_said_to_be_busy(open_log):
+    trace = await open_log("open('go').read()")
+    os.mkfifo(trace.tab.folder / "go")
+    await trace.tab.page.evaluate(NO_SUBSHELLS)
+    await trace.tab.start(2)
+    await trace.tab.is_busy(2)
+    await trace.chip("edits").click()
+    await expect(trace.cell).to_contain_text(BUSY)
+    (trace.tab.folder / "go").write_text("now")
+    await expect(trace.cell).not_to_contain_text(BUSY)
 
 
 async def test_after_a_restart_the_cell_is_to_be_run_again(open_log):
