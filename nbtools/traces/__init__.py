@@ -12,7 +12,11 @@ from nbtools.traces.model import Call, Detail, Event, FileChange, Problem, Ref, 
 from nbtools.traces.trace import Trace, load, load_many, stream
 
 if TYPE_CHECKING:
+    from nbtools.traces.kept import kept_logs
     from nbtools.traces.recorder import Recorder
+
+_LATER = {"Recorder": "nbtools.traces.recorder", "kept_logs": "nbtools.traces.kept"}
+"""What writes logs is not loaded by who reads them."""
 
 __all__ = [
     "Call",
@@ -28,6 +32,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "compare",
+    "kept_logs",
     "load",
     "load_many",
     "stream",
@@ -35,7 +40,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What writes logs is not loaded by who reads them."""
-    if name != "Recorder":
+    if name not in _LATER:
         raise AttributeError(f"module 'nbtools.traces' has no attribute {name!r}")
-    return import_module("nbtools.traces.recorder").Recorder
+    return getattr(import_module(_LATER[name]), name)

@@ -7,6 +7,7 @@ never invented: None where none is recorded.  Rows are many and in no cycle: the
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -152,6 +153,12 @@ class Detail:
     full: str = ""
     truncated: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Its parts and how much is in them: a result may be megabytes."""
+        there = ((name, getattr(self, name)) for name in ("result", "stdout", "stderr", "changes", "media"))
+        sizes = ", ".join(f"{name}: {len(value):,}" for name, value in there if value)
+        return f"<Detail of {reprlib.repr(dict(self.args))}{f', {sizes}' if sizes else ''}>"
 
 
 @runtime_checkable
