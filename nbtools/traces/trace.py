@@ -16,6 +16,7 @@ from nbtools.traces.replaying import write_notebook
 from nbtools.traces.rows import Rows
 from nbtools.traces.search import Hit, Searcher
 from nbtools.traces.sql import Answer, Database, database
+from nbtools.traces.uncollected import uncollected
 
 
 class Trace:
@@ -36,13 +37,14 @@ class Trace:
             FileChange: self.file_changes.append,
             Problem: self.problems.append,
         }
-        for one, rows in zip(self.readings, told or map(Reading.rows, self.readings), strict=True):
-            first = len(self.calls)
-            for row in rows:
-                homes[type(row)](row)
-            self.calls[first:] = sorted(self.calls[first:], key=lambda call: call.seq)
-            for table in self._tables.values():
-                table.read_from(one)
+        with uncollected():
+            for one, rows in zip(self.readings, told or map(Reading.rows, self.readings), strict=True):
+                first = len(self.calls)
+                for row in rows:
+                    homes[type(row)](row)
+                self.calls[first:] = sorted(self.calls[first:], key=lambda call: call.seq)
+                for table in self._tables.values():
+                    table.read_from(one)
 
     def facts(self) -> dict[str, Any]:
         """Counts of one log, by the names and rules of its format.  Raises ``TraceError`` for several logs."""

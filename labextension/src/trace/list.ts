@@ -97,7 +97,12 @@ export class ListView {
   }
 
   private scroll(): Scroll {
-    return { count: this.pages?.total ?? 0, row: this.row, view: this.view, top: this.node.scrollTop };
+    return { ...this.top(), top: this.node.scrollTop };
+  }
+
+  /** Without asking where the list stands, which after a change of the page has all of it laid out. */
+  private top(): Scroll {
+    return { count: this.pages?.total ?? 0, row: this.row, view: this.view, top: 0 };
   }
 
   private measure(): void {
@@ -122,7 +127,7 @@ export class ListView {
   }
 
   private fit(): void {
-    const { height } = place({ ...this.scroll(), top: 0 });
+    const { height } = place(this.top());
     if (height !== this.spacing) {
       this.spacing = height;
       this.spacer.style.height = `${height}px`;

@@ -100,9 +100,13 @@ class Facets:
     def _paths(self) -> Mapping[str, list[int]]:
         paths: dict[str, list[int]] = defaultdict(list)
         for line, row in enumerate(self._lines.rows):
-            if type(row) is Call and ((row.paths and row.op in _FILES) or (row.session, row.id) in self._changed):
+            if type(row) is not Call:
+                continue
+            if (row.session, row.id) in self._changed or (len(row.paths) > 1 and row.op in _FILES):
                 for path in set(self._touched(row)):
                     paths[path].append(line)
+            elif row.paths and row.op in _FILES:
+                paths[_seen_from(row.paths[0], self._lines.folder(row))].append(line)
         return paths
 
     def _touched(self, row: Told) -> Iterator[str]:

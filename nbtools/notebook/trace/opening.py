@@ -44,6 +44,10 @@ class Explorer:
         """What the list shows, in its order."""
         return timeline(self.trace)
 
+    @property
+    def size(self) -> int:
+        return len(self.lines)
+
     @cached_property
     def summary(self) -> Summary:
         return summary_of(self.trace)

@@ -27,13 +27,19 @@ from nbtools.notebook.trace.wire import (
 )
 
 _KEPT = 20
-"""Explorers that live on though nothing but a page shows them."""
+_LINES = 500_000
+"""Explorers that live on though nothing but a page shows them, and the most lines that they may have together: a run of a cell makes
+another one."""
 
 
 class Asked(Protocol):
     """An explorer."""
 
     id: str
+
+    @property
+    def size(self) -> int:
+        """Its lines."""
 
     def answer(self, task: PageTask | PlaceTask | OpenTask | RawTask) -> TracePage | TracePlace | TraceOpened | TraceRaw: ...
 
@@ -50,7 +56,7 @@ class Explorers:
         with self._lock:
             self._known[explorer.id] = self._kept[explorer.id] = explorer
             self._kept.move_to_end(explorer.id)
-            if len(self._kept) > _KEPT:
+            while len(self._kept) > 1 and (len(self._kept) > _KEPT or sum(one.size for one in self._kept.values()) > _LINES):
                 self._kept.popitem(last=False)
 
     def answered(self, data: Any) -> TraceAnswer:
