@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element } from '../element.js';
 import type { Move } from './keymap.js';
-import type { Pages } from './pages.js';
+import { PAGE, type Pages } from './pages.js';
 import { place, reveal, type Scroll } from './placement.js';
 import { RowView } from './row.js';
 import type { TraceLine } from './wire.js';
@@ -11,7 +11,7 @@ const ROW = 28 / 13;
 /** Rows that stay in view beyond the one that the keys go to. */
 const MARGIN = 2;
 /** Milliseconds without a change after which the list stands still. */
-const STILL = 150;
+const STILL = 100;
 let made = 0;
 
 export interface ListEvents {
@@ -33,6 +33,8 @@ export class ListView {
   private folded: ReadonlySet<number> = new Set();
   private row = 28;
   private view = 0;
+  /** The first row that was drawn last. */
+  private first = 0;
   private drawing = 0;
   /** Where it was scrolled to when it was last seen. */
   private top: number | null = null;
@@ -97,11 +99,11 @@ export class ListView {
   }
 
   private scroll(): Scroll {
-    return { ...this.top(), top: this.node.scrollTop };
+    return { ...this.extent(), top: this.node.scrollTop };
   }
 
   /** Without asking where the list stands, which after a change of the page has all of it laid out. */
-  private top(): Scroll {
+  private extent(): Scroll {
     return { count: this.pages?.total ?? 0, row: this.row, view: this.view, top: 0 };
   }
 
@@ -127,7 +129,7 @@ export class ListView {
   }
 
   private fit(): void {
-    const { height } = place(this.top());
+    const { height } = place(this.extent());
     if (height !== this.spacing) {
       this.spacing = height;
       this.spacer.style.height = `${height}px`;
@@ -149,9 +151,11 @@ export class ListView {
     this.idle.forEach(row => row.node.remove());
     this.fit();
     this.tellActive();
-    pages.want(first, last);
+    const flies = Math.abs(first - this.first) > PAGE;
+    this.first = first;
+    flies || pages.want(first, last);
     window.clearTimeout(this.settling);
-    this.settling = window.setTimeout(() => this.settle(), STILL);
+    this.settling = window.setTimeout(() => this.settle(pages, first, last), STILL);
   }
 
   private recycle(first: number, last: number): void {
@@ -181,8 +185,12 @@ export class ListView {
     return row;
   }
 
-  /** While it scrolls the nodes stand in any order; whoever reads them one by one finds them as they are seen. */
-  private settle(): void {
+  /**
+   * While it scrolls the nodes stand in any order; whoever reads them one by one finds them as they are seen.  Lines over which it flew
+   * were not asked for: the kernel would be busy with them, and the page with showing that it is.
+   */
+  private settle(pages: Pages, first: number, last: number): void {
+    pages.want(first, last);
     const rows = [...this.rows].sort(([a], [b]) => a - b).map(([, { node }]) => node);
     if (rows.some((node, i) => this.spacer.children[i] !== node)) {
       this.spacer.append(...rows);

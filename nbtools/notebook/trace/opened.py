@@ -105,7 +105,9 @@ def _shown(detail: Detail) -> Detail:
 
 
 def _foot(row: Told, number: str) -> str:
-    at = row.started if isinstance(row, Session) else row.at
-    turn = 0 if isinstance(row, Session) else row.turn
+    """When it was stands in the record of a call's card already."""
+    if isinstance(row, Call):
+        return f"step {number}"
+    at, turn = (row.started, 0) if isinstance(row, Session) else (row.at, row.turn)
     clock = "" if at is None else time.strftime("%H:%M:%S", time.localtime(at))
     return one_line(" · ".join(filter(None, [f"step {number}", clock, f"turn {turn}" if turn else ""])))

@@ -44,7 +44,7 @@ _BARS: dict[Tone, str] = {"failed": RED, "stopped": AMBER, "changed": GREEN, "pe
 _WHO: dict[Tone, str] = {"person": "You", "agent": "Agent"}
 _HEIGHT = 36
 _PATH = 60
-"""Characters of an absolute path."""
+"""Characters of an absolute path, and of a subject that is surely seen whole."""
 _ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?/\S+")
 _DEEPEST = 8
 """Levels of nesting that are drawn as such."""
@@ -126,7 +126,7 @@ def _line(line: Line) -> str:
     colour = tint(_COLOURS[line.tone])
     said = line.tone in _WHO
     name = "" if said else element("b", "tool", escape(line.name))
-    hint = _tip(line.subject) if line.subject else ""
+    hint = _tip(line.subject) if len(line.subject) > _PATH else ""
     strong = "opacity:1" if said else ""
     parts = [
         f'<span style="{_NUMBER}">{escape(line.number)}</span>',

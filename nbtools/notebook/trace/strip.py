@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +13,8 @@ from nbtools.notebook.trace.outcomes import Tone
 BARS = 120
 _RANK: tuple[Tone, ...] = ("failed", "stopped", "changed", "person")
 """Which line gives a bar its tone that stands for several: the first of these that there is."""
+_SHARE = 8
+"""One in so many lines must have it: where a bar stands for hundreds, one failure among them says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +40,5 @@ def _height(weight: int, most: float) -> float:
 
 
 def _loudest(tones: Sequence[Tone]) -> Tone:
-    there = set(tones)
-    return next((tone for tone in _RANK if tone in there), "quiet")
+    there = Counter(tones)
+    return next((tone for tone in _RANK if there[tone] * _SHARE >= len(tones)), "quiet")
