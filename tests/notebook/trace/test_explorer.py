@@ -129,8 +129,8 @@ def test_a_step_tells_what_stands_around_it(explorer: Explorer) -> None:
     assert around["After"] == "step 29: Write e2e/agents/tmux.go"
     assert around["File history"] == "e2e/agents/agent.go: read 72.1 · changed 28, 76 · show all 3"
     assert step.card.blocks[0].type == "diff"
-    assert step.foot.startswith("step 28 · ")
-    assert step.foot.endswith(" · turn 1")
+    assert step.foot == "step 28"
+    assert step.card.record.endswith(" · turn 1")
     assert step.tool.startswith("%%tool write --path=e2e/agents/agent.go\n")
     inner = {one.label: "".join(part.text for part in one.parts) for one in opened(explorer, "3.7").around}
     assert inner["Part of"] == "step 3: Read existing e2e files"
