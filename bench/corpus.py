@@ -1,29 +1,34 @@
-"""What a corpus costs: ingest, ingest again with nothing new, SQL and search on copies of real logs.
+"""What a corpus costs, and how that grows: ingest, ingest again with nothing new, SQL and search on copies of real logs.
 
-python bench/corpus.py [megabytes] [folder of logs]
+python bench/corpus.py [megabytes ...] [--logs folder]
 
 Logs are real ones of that folder, copied under other names until there are so many bytes; without a folder, those of the tests.
 """
 
 from __future__ import annotations
 
+import argparse
+import multiprocessing
 import resource
-import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from typing import Any, Self
 
-from report import Figure, table
+import psutil
 
 from nbtools.core.errors import TraceError
 from nbtools.traces import load
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus.mapping import processors
 
-MEGABYTES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-SAMPLES = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
+SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
 ROUNDS = 20
 QUERIES = {
     "count of calls by name": "select name, count(*) from calls group by name order by 2 desc",
@@ -32,13 +37,20 @@ QUERIES = {
     "result like": "select count(*) from calls where result like '%Traceback%'",
     "join": "select s.agent, f.path, count(*) from file_changes f join sessions s on f.session = s.id group by all limit 50",
 }
-SEARCHES = {"a word": "failing", "two words": "import error", "a phrase": '"test session"', "code": "self.assert", "nothing": "xyzzyplugh"}
+SEARCHES = {
+    "a word": "failing",
+    "two words": "import error",
+    "a phrase": '"test session"',
+    "code": "package.json",
+    "a piece": "ackage.js",
+    "nothing": "xyzzyplugh",
+}
 
 
-def samples() -> list[Path]:
+def samples(folder: Path) -> list[Path]:
     """One file each, of formats that are read line by line: those are copied whole."""
     found = []
-    for path in sorted(SAMPLES.glob("**/*.jsonl")):
+    for path in sorted(folder.glob("**/*.jsonl")):
         try:
             known = load(path)
         except TraceError:
@@ -48,24 +60,69 @@ def samples() -> list[Path]:
     return found
 
 
-def plant(root: Path) -> int:
+def plant(root: Path, megabytes: int, folder: Path) -> int:
     """Bytes of the logs made."""
+    root.mkdir(exist_ok=True)
     made = number = 0
-    texts = _copied()
-    while made < MEGABYTES * 1_000_000:
-        text, suffix = next(texts)
-        (root / f"log{number:06}{suffix}").write_bytes(text)
+    texts = _copied(folder)
+    while made < megabytes * 1_000_000:
+        text = next(texts)
+        (root / f"log{number:06}.jsonl").write_bytes(text)
         made += len(text)
         number += 1
     return made
 
 
-def _copied() -> Iterator[tuple[bytes, str]]:
-    texts = [path.read_bytes() for path in samples()]
+def _copied(folder: Path) -> Iterator[bytes]:
+    texts = [path.read_bytes() for path in samples(folder)]
     if not texts:
-        sys.exit(f"there is no log in {SAMPLES}")
+        sys.exit(f"there is no log in {folder}")
     while True:
-        yield from ((text, ".jsonl") for text in texts)
+        yield from texts
+
+
+class Here:
+    """An executor that does the work in this process: what all of it costs."""
+
+    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(work(*given))
+        return done
+
+
+class Memory:
+    """The most that one of the processes that this one started held, looked at ten times a second; MB."""
+
+    def __init__(self) -> None:
+        self.peak = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        me = psutil.Process()
+        while not self._over.wait(0.1):
+            for child in me.children(recursive=True):
+                try:
+                    self.peak = max(self.peak, child.memory_info().rss / 1e6)
+                except psutil.Error:
+                    continue
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: what it is, a value for each size, what it is counted in."""
+
+    name: str
+    unit: str
+    value: float
 
 
 def timed(run: Callable[[], object]) -> float:
@@ -74,32 +131,77 @@ def timed(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="nbtools-corpus-") as folder:
-        logs = Path(folder) / "logs"
-        logs.mkdir()
-        size = plant(logs) / 1e6
-        corpus = Corpus(Path(folder) / "corpus")
-        ingests = {"ingest": timed(lambda: corpus.ingest(f"{logs}/*"))}
-        ingests["nothing new"] = timed(lambda: corpus.ingest(f"{logs}/*"))
-        title = f"ingest of {size:,.0f} MB in {len(list(logs.iterdir())):,} logs, {processors()} processors"
-        table(title, [Figure(name, [taken], "s", f"{size / taken:,.0f} MB/s") for name, taken in ingests.items()])
-        disk = {"parts": "parts/**/*.parquet", "search and manifest": "corpus.sqlite*"}
-        table("on disk", [Figure(name, [_size(corpus.folder, pattern)], "MB") for name, pattern in disk.items()])
-        opened = Corpus(corpus.folder)
-        first = timed(lambda: opened.sql("select count(*) from calls"))
-        table("first query of a corpus that is opened", [Figure("count of calls", [first * 1e3], "ms")])
-        asked = {name: [timed(lambda query=query: opened.sql(query)) * 1e3 for _ in range(ROUNDS)] for name, query in QUERIES.items()}
-        table("SQL", [Figure(name, taken, "ms") for name, taken in asked.items()])
-        found = {name: [timed(lambda text=text: opened.search(text)) * 1e3 for _ in range(ROUNDS)] for name, text in SEARCHES.items()}
-        table("search", [Figure(name, taken, "ms", "≤ 10 ms") for name, taken in found.items()])
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        table("peak memory", [Figure("this process", [peak], "MB")])
-        shutil.rmtree(corpus.folder)
+def measured(folder: Path, megabytes: int, logs: Path, answers: Any) -> None:
+    """All figures of one size, in a process of its own."""
+    size = plant(folder / "logs", megabytes, logs) / 1e6
+    corpus = Corpus(folder / "corpus")
+    pattern = f"{folder}/logs/*"
+    with Memory() as workers:
+        ingested = timed(lambda: corpus.ingest(pattern, progress=False))
+    again = timed(lambda: corpus.ingest(pattern, progress=False))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    opened = Corpus(corpus.folder)
+    rows = [
+        Row("logs", "", len(list((folder / "logs").iterdir()))),
+        Row("ingest", "s", ingested),
+        Row("ingest", "MB/s", size / ingested),
+        Row("nothing new", "s", again),
+        Row("memory, this process", "MB", peak),
+        Row("memory, largest worker", "MB", workers.peak),
+        Row("parts", "files", len(list(corpus.folder.glob("parts/**/*.parquet")))),
+        Row("tables on disk", "MB", _size(corpus.folder, "parts/**/*.parquet")),
+        Row("search on disk", "MB", _size(corpus.folder, "corpus.sqlite*")),
+        Row("first query", "ms", timed(lambda: opened.sql("select count(*) from calls")) * 1e3),
+    ]
+    rows += [Row(f"SQL: {name}", "ms", _often(lambda query=query: opened.sql(query))) for name, query in QUERIES.items()]
+    for name, text in SEARCHES.items():
+        rows.append(Row(f"search: {name} ({len(opened.search(text))} found)", "ms <= 10", _often(lambda text=text: opened.search(text))))
+    answers.put(rows)
+
+
+def _often(run: Callable[[], object]) -> float:
+    """Milliseconds, the median."""
+    return median(timed(run) for _ in range(ROUNDS)) * 1e3
 
 
 def _size(folder: Path, pattern: str) -> float:
     return sum(path.stat().st_size for path in folder.glob(pattern)) / 1e6
+
+
+def alone_and_together(folder: Path, megabytes: int, logs: Path) -> None:
+    """The same work in one process and in as many as there are processors, in turn."""
+    plant(folder / "logs", megabytes, logs)
+    ratios = []
+    for number in range(3):
+        taken = [
+            timed(lambda name=name, client=client: Corpus(folder / name).ingest(f"{folder}/logs/*", client, progress=False))
+            for name, client in ((f"one{number}", Here()), (f"two{number}", None))
+        ]
+        ratios.append(taken[0] / taken[1])
+        print(f"  one process {taken[0]:6.1f} s   {processors()} workers and the index {taken[1]:6.1f} s   {ratios[-1]:.2f} x", flush=True)
+    print(f"  median {median(ratios):.2f} x (bar 1.7)", flush=True)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("megabytes", nargs="*", type=int, default=[100, 1_000])
+    asked.add_argument("--logs", type=Path, default=SAMPLES)
+    given = asked.parse_args()
+    spawning = multiprocessing.get_context("spawn")
+    columns = []
+    for megabytes in given.megabytes:
+        with tempfile.TemporaryDirectory(prefix="nbtools-corpus-") as folder:
+            answers = spawning.Queue()
+            process = spawning.Process(target=measured, args=(Path(folder), megabytes, given.logs, answers))
+            process.start()
+            columns.append(answers.get())
+            process.join()
+    print(f"\n{'corpus':44}" + "".join(f"{megabytes:>9,} MB" for megabytes in given.megabytes))
+    for rows in zip(*columns, strict=True):
+        print(f"{rows[0].name:44}" + "".join(f"{row.value:12,.2f}" for row in rows) + f"  {rows[0].unit}")
+    print("\nworkers")
+    with tempfile.TemporaryDirectory(prefix="nbtools-corpus-") as folder:
+        alone_and_together(Path(folder), min(given.megabytes), given.logs)
 
 
 if __name__ == "__main__":

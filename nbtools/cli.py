@@ -1,14 +1,16 @@
-"""``nbtools lab | enable | disable | doctor`` on the command line."""
+"""``nbtools lab | enable | disable | doctor | trace`` on the command line."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from nbtools.core.errors import TraceError
 from nbtools.notebook.doctor import findings
 from nbtools.notebook.profile import disable, enable
 
@@ -21,36 +23,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lab.set_defaults(run=_lab)
     for name, run, says in _PLAIN:
         commands.add_parser(name, help=says, description=says).set_defaults(run=run)
+    _add_trace(commands.add_parser("trace", help=_TRACE, description=_TRACE))
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
-        parser.error(f"{options.command} takes no arguments, but got {' '.join(rest)}")
-    code: int = options.run(rest)
+        parser.error(f"{options.command} does not know {' '.join(rest)}")
+    options.rest = rest
+    code: int = options.run(options)
     return code
 
 
-def _lab(rest: Sequence[str]) -> int:
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("log", metavar="LOG", help="a session's log: of Claude Code, Codex, Gemini CLI, SWE-agent, OpenHands and others")
+    does = parser.add_mutually_exclusive_group()
+    does.add_argument("--search", metavar="TEXT", help="only the steps in whose text, arguments or output this stands")
+    does.add_argument("--json", action="store_true", help="what can be counted of it, as JSON")
+    does.add_argument("--notebook", metavar="FILE", help="write it as a notebook in which each call can be run")
+    parser.set_defaults(run=_trace)
+
+
+def _lab(options: argparse.Namespace) -> int:
     """Becomes JupyterLab, and returns only where it is not installed."""
     program = shutil.which("jupyter-lab", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if program is None:
         print("JupyterLab is not here: pip install jupyterlab", file=sys.stderr)
         return 1
     print("In a notebook: %load_ext nbtools. For every notebook: nbtools enable.", flush=True)
-    return os.execv(program, [program, *rest])  # noqa: S606 - the command's very purpose
+    return os.execv(program, [program, *options.rest])  # noqa: S606 - the command's very purpose
 
 
-def _enable(_: Sequence[str]) -> int:
+def _enable(_: argparse.Namespace) -> int:
     path, new = enable()
     print(f"Every new kernel loads nbtools: {path}" if new else f"Already enabled: {path}")
     return 0
 
 
-def _disable(_: Sequence[str]) -> int:
+def _disable(_: argparse.Namespace) -> int:
     path, was = disable()
     print(f"Kernels no longer load nbtools by themselves: {path} is gone" if was else "It was not enabled.")
     return 0
 
 
-def _doctor(_: Sequence[str]) -> int:
+def _doctor(_: argparse.Namespace) -> int:
     found = findings()
     width = max(len(finding.name) for finding in found)
     for finding in found:
@@ -60,7 +73,27 @@ def _doctor(_: Sequence[str]) -> int:
     return 0 if all(finding.ok for finding in found) else 1
 
 
-_PLAIN: tuple[tuple[str, Callable[[Sequence[str]], int], str], ...] = (
+def _trace(options: argparse.Namespace) -> int:
+    from nbtools.notebook.trace import terminal  # noqa: PLC0415 - the other commands read no logs
+
+    try:
+        if options.json:
+            print(json.dumps(terminal.counted(options.log), indent=2, ensure_ascii=False))
+        elif options.notebook:
+            print(terminal.written(options.log, options.notebook))
+        else:
+            lines = terminal.found(options.log, options.search) if options.search else terminal.told(options.log)
+            print("\n".join(lines), flush=True)
+    except TraceError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read it has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+_TRACE = "print what a coding agent did, step by step, from its log"
+_PLAIN: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (
     ("enable", _enable, "load nbtools in every kernel of this IPython profile"),
     ("disable", _disable, "take that back"),
     ("doctor", _doctor, "say what is installed, what is missing, and how to mend it"),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 
+import nbformat
 import pytest
+
+from tests.traces.recorded import SAMPLES
+
+LOG = str(SAMPLES / "claude-code/external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl")
 
 
 @pytest.fixture
@@ -61,8 +67,49 @@ def test_lab_becomes_jupyterlab_and_changes_nothing(nbtools, tmp_path):
     assert not (tmp_path / "ipython").exists()
 
 
-@pytest.mark.parametrize("arguments", [(), ("dance",), ("doctor", "now")])
+@pytest.mark.parametrize("arguments", [(), ("dance",), ("doctor", "now"), ("trace",), ("trace", LOG, "--json", "--search", "go")])
 def test_what_is_not_understood_is_refused(nbtools, arguments):
     done = nbtools(*arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+def test_a_log_is_told_step_by_step(nbtools):
+    done = nbtools("trace", LOG)
+    title, facts, *steps = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert title == "upgrade-external-agents-e2e-tests"
+    assert "57 calls" in facts
+    assert any(step.split()[0] == "72.20" and "go vet -tags=e2e ./..." in step for step in steps)
+    assert steps[-1].split()[0] == "89"
+
+
+def test_steps_are_found_by_what_stands_in_them(nbtools):
+    found = nbtools("trace", LOG, "--search", "go vet").stdout.splitlines()
+    assert [line.split()[0] for line in found] == ["62", "63", "70", "72", "72.20", "81"]
+    nothing = nbtools("trace", LOG, "--search", "no such word in it")
+    assert nothing.returncode == 1
+    assert "stands in no step" in nothing.stderr
+
+
+def test_a_log_is_counted_and_written_as_a_notebook(nbtools, tmp_path):
+    counted = json.loads(nbtools("trace", LOG, "--json").stdout)
+    assert (counted["format"], counted["tool_calls"], counted["tool_errors"]) == ("claude-code", 57, 6)
+    written = tmp_path / "story.ipynb"
+    assert nbtools("trace", LOG, "--notebook", str(written)).stdout.strip() == str(written)
+    assert sum(cell.cell_type == "code" for cell in nbformat.read(written, 4).cells) > 57
+
+
+@pytest.mark.parametrize("log", ["nothing here.jsonl", __file__])
+def test_what_is_no_log_is_said_in_a_line(nbtools, log):
+    done = nbtools("trace", log)
+    assert done.returncode == 1
+    assert log in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    command = f"{sys.executable} -m nbtools trace {LOG} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "0"
+    assert done.stderr == ""

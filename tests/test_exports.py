@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import nbtools
+import nbtools.traces
 
 FRAMEWORK = """ToolBuilder ToolInvocation BaseToolInvocation DeclarativeTool BaseDeclarativeTool ToolResult ToolResultDisplay FileDiff
 DiffStat ToolCallConfirmationDetails ToolEditConfirmationDetails ToolExecuteConfirmationDetails ToolMcpConfirmationDetails
@@ -40,5 +41,19 @@ def test_importing_does_nothing() -> None:
 
 def test_sessions_do_not_load_ipython() -> None:
     code = "import sys; from nbtools import Session; Session('.'); print([n for n in ('IPython', 'ipywidgets', 'mcp') if n in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "[]"
+
+
+def test_traces_say_what_they_have() -> None:
+    assert sorted(nbtools.traces.__all__) == nbtools.traces.__all__
+    for name in nbtools.traces.__all__:
+        assert callable(getattr(nbtools.traces, name))
+    assert nbtools.traces.compare.__name__ == "compare"
+
+
+def test_reading_logs_loads_neither_the_recorder_nor_libraries_for_tables() -> None:
+    heavy = ("nbtools.traces.recorder", "pyarrow", "duckdb", "distributed", "IPython")
+    code = f"import sys, nbtools.traces; print([name for name in {heavy} if name in sys.modules]); nbtools.traces.Recorder"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"

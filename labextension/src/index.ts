@@ -1,4 +1,6 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -10,6 +12,10 @@ import type { CellSpot } from './opened.js';
 import { Orphans } from './orphans.js';
 import { addCallRenderer } from './renderer.js';
 import { ICallCanceller, IFileOpener } from './tokens.js';
+import { Arrivals } from './trace/arrival.js';
+import { TraceKernels } from './trace/kernel.js';
+import { addTraceLauncher } from './trace/launch.js';
+import { addTraceRenderer } from './trace/renderer.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
   id: 'nbtools-agent:opener',
@@ -66,6 +72,34 @@ const cells: JupyterFrontEndPlugin<void> = {
   }
 };
 
+const traces: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:traces',
+  description: 'Draws what agents did, to look through.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry, INotebookTracker],
+  optional: [IFileOpener, ICallCanceller],
+  activate: (_, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker, opener: IFileOpener | null, canceller: ICallCanceller | null) =>
+    addTraceRenderer({ rendermime, notebooks, opener, canceller, kernels: new TraceKernels() })
+};
+
+const launcher: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:trace-launcher',
+  description: 'Opens the logs of agents from the file browser.',
+  autoStart: true,
+  optional: [IFileBrowserFactory, INotebookTracker, ICommandPalette, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    files: IFileBrowserFactory | null,
+    notebooks: INotebookTracker | null,
+    palette: ICommandPalette | null,
+    translator: ITranslator | null
+  ) => {
+    const arrivals = new Arrivals(app.serviceManager.serverSettings.baseUrl);
+    files && addTraceLauncher(app, files, palette, arrivals, (translator ?? nullTranslator).load('nbtools_agent'));
+    notebooks && arrivals.watch(notebooks);
+  }
+};
+
 /** Runs a cell and leaves the person where they were: typing goes on, for in command mode letters would be commands. */
 async function run({ panel: { content, sessionContext }, index }: CellSpot): Promise<unknown> {
   const cell = content.widgets[index];
@@ -75,4 +109,4 @@ async function run({ panel: { content, sessionContext }, index }: CellSpot): Pro
   return ran?.catch(() => false);
 }
 
-export default [opener, canceller, renderer, questions, orphans, cells];
+export default [opener, canceller, renderer, questions, orphans, cells, traces, launcher];

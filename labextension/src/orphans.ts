@@ -2,11 +2,11 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { IOutputModel } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
+import { ENDING } from './replies.js';
 import { MIME } from './wire.js';
 
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const WIDGETS = 'jupyter.widget';
-const ENDING: readonly string[] = ['restarting', 'autorestarting', 'terminating', 'dead'];
 
 interface Outputs {
   readonly length: number;

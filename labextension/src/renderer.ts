@@ -1,24 +1,14 @@
-import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { CardView } from './card.js';
-import { element } from './element.js';
-import { drawMarkdown } from './markdown.js';
 import { attempt } from './parse.js';
 import { locate } from './path.js';
-import type { ICallCanceller, IFileOpener, Surroundings } from './tokens.js';
+import { plainText, surroundingsOf, type Services } from './surroundings.js';
 import { MIME, parseCard, type Card } from './wire.js';
 
 /** Before text/html (50), so that a bundle that has both is drawn as a card. */
 const RANK = 40;
-
-/** What the application offers to cards; either may be missing, then cards only show. */
-export interface Services {
-  readonly rendermime: IRenderMimeRegistry;
-  readonly opener: IFileOpener | null;
-  readonly canceller: ICallCanceller | null;
-}
 
 /** Draws one bundle and keeps its card through updates. */
 class RenderedCall extends Widget implements IRenderMime.IRenderer {
@@ -54,7 +44,7 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
   private draw(card: Card): void {
     this.root = card.root;
     if (this.view === null) {
-      this.view = new CardView(this.surroundings());
+      this.view = new CardView(surroundingsOf(this.services, this.trans, path => locate(this.folder, this.root, path)));
       this.node.replaceChildren(this.view.node);
     }
     this.view.update(card);
@@ -65,33 +55,12 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
     this.view?.dispose();
     this.view = null;
     const said = this.trans.__('This card was written by another version of nbtools; here is its text.');
-    const text = model.data['text/plain'];
-    this.node.replaceChildren(
-      element('div', 'nbtools-quiet', said),
-      element('pre', 'nbtools-plain', Array.isArray(text) ? text.join('') : String(text ?? ''))
-    );
+    this.node.replaceChildren(...plainText(said, model.data['text/plain']));
   }
 
   private async notebookFolder(): Promise<string> {
     const folder = await this.options.resolver?.resolveUrl('./');
     return folder === undefined ? '' : decodeURI(folder);
-  }
-
-  private surroundings(): Surroundings {
-    const { opener, canceller } = this.services;
-    return {
-      trans: this.trans,
-      locate: path => (opener === null ? null : locate(this.folder, this.root, path)),
-      open: (path, line) => void opener?.open(path, line),
-      cancel: (card, id) => canceller?.cancel(card, id),
-      ask: (card, deed) => canceller?.ask(card, deed),
-      markdown: source => this.markdown(source)
-    };
-  }
-
-  private async markdown(source: string): Promise<HTMLElement> {
-    const parser = this.services.rendermime.markdownParser;
-    return parser ? drawMarkdown(parser, source) : element('pre', '', source);
   }
 }
 

@@ -2,11 +2,11 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { JSONObject } from '@lumino/coreutils';
 
 export type Kernel = NonNullable<NonNullable<NotebookPanel['sessionContext']['session']>['kernel']>;
-type Comm = ReturnType<Kernel['createComm']>;
+export type Comm = ReturnType<Kernel['createComm']>;
 
 const TARGET = 'nbtools';
 const PATIENCE = 1000;
-const ENDING: readonly string[] = ['restarting', 'autorestarting', 'terminating', 'dead'];
+export const ENDING: readonly string[] = ['restarting', 'autorestarting', 'terminating', 'dead'];
 
 /**
  * Sends a kernel what it has asked for, on comms that the page opens: on a subshell they reach a kernel that a cell blocks.
@@ -35,7 +35,7 @@ export class Replies {
 }
 
 /** Waits until the comm has its subshell, where the kernel and the settings know such. */
-async function started(kernel: Kernel, comm: Comm): Promise<void> {
+export async function started(kernel: Kernel, comm: Comm): Promise<void> {
   if (kernel.supportsSubshells && kernel.commsOverSubshells !== 'disabled' && 'subshellStarted' in comm) {
     const subshell = (comm.subshellStarted as Promise<void>).catch(() => undefined);
     await Promise.race([subshell, new Promise(resolve => setTimeout(resolve, PATIENCE))]);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 import greenback
 
@@ -18,8 +18,9 @@ from nbtools.notebook.frontend import Kernel, Terminal, has_portal
 from nbtools.notebook.places import Place
 from nbtools.notebook.waits import LoopWait, ThreadWait
 
+T = TypeVar("T")
 Arguments = Mapping[str, Any]
-Work = Callable[[str], Coroutine[Any, Any, ToolResult]]
+Work = Callable[[str], Coroutine[Any, Any, T]]
 """Makes a call that has this id."""
 
 
@@ -34,16 +35,17 @@ class Bridge:
 
     def run(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
         """Waits for a call.  In a cell the kernel goes on meanwhile; an interrupt cancels the call and is raised."""
-        return self._run(lambda call_id: self.blocking.session.call(name, arguments, id=call_id), silent=silent)
+        return self.perform(lambda call_id: self.blocking.session.call(name, arguments, id=call_id), silent=silent)
 
     def undo(self, of: str, *, merge: bool) -> ToolResult:
         """The same for undoing a call: that is one, too."""
-        return self._run(lambda call_id: self.blocking.session.undo(of or None, merge=merge, id=call_id), silent=False)
+        return self.perform(lambda call_id: self.blocking.session.undo(of or None, merge=merge, id=call_id))
 
-    def _run(self, work: Work, *, silent: bool) -> ToolResult:
+    def perform(self, work: Work[T], *, silent: bool = False, frame: Callable[[Place], Place] = lambda place: place) -> T:
+        """The same for ``work`` that makes one call; ``frame`` says where in the cell it is shown."""
         turning = has_portal() and not self._frontend.prompts_first()
         wait = LoopWait() if turning else ThreadWait()
-        call_id = self._open(self._frontend.place(wait.post, turning=turning, silent=silent))
+        call_id = self._open(frame(self._frontend.place(wait.post, turning=turning, silent=silent)))
         try:
             return self._finish(wait, self.blocking.submit(self._forgetting(work(call_id), call_id)), self._stopper(call_id))
         except KeyboardInterrupt:
@@ -93,10 +95,10 @@ class Bridge:
         except ToolFailure:  # it cannot be read: the card has no button then
             return False
 
-    def _finish(self, wait: LoopWait | ThreadWait, future: Future[ToolResult], stop: Callable[[], None]) -> ToolResult:
+    def _finish(self, wait: LoopWait | ThreadWait, future: Future[T], stop: Callable[[], None]) -> T:
         if isinstance(wait, ThreadWait):
             return wait.wait(future, stop)
-        result: ToolResult = greenback.await_(wait.wait(future, stop))
+        result: T = greenback.await_(wait.wait(future, stop))
         return result
 
     def _open(self, place: Place) -> str:
@@ -110,7 +112,7 @@ class Bridge:
     async def _call(self, name: str, arguments: Arguments, call_id: str) -> ToolResult:
         return await self._forgetting(self.blocking.session.call(name, arguments, id=call_id), call_id)
 
-    async def _forgetting(self, work: Coroutine[Any, Any, ToolResult], call_id: str) -> ToolResult:
+    async def _forgetting(self, work: Coroutine[Any, Any, T], call_id: str) -> T:
         try:
             return await work
         finally:

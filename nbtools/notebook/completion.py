@@ -14,7 +14,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.command_line import words
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
-from nbtools.notebook.trace.asked import continued
+from nbtools.notebook.trace.asked import offered
 from nbtools.policy.modes import Mode
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _candidates(magic: str, bench: Workbench, given: list[str], fragment: str, c
         case "tool":
             return _of_tool(bench, given, fragment)
         case "trace":
-            return ((path, "path") for path in continued(fragment))
+            return offered(given, fragment)
         case _:
             return _of_tools(bench, given, fragment, commands())
 

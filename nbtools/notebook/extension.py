@@ -17,6 +17,7 @@ from nbtools.notebook.magics import ToolMagics
 from nbtools.notebook.portal import Portal
 from nbtools.notebook.shown import Shown
 from nbtools.notebook.trace.magic import TraceMagics
+from nbtools.notebook.trace.serving import serve, stop_serving
 from nbtools.notebook.workbench import Workbench
 from nbtools.sources.functions import FunctionTool, on_new_tool
 
@@ -38,7 +39,7 @@ class Extension:
         self._shown = Shown(shell, lambda: self.bench.session.history, lambda: self.bench.root)
         self._portal = Portal(shell)
         self._magics = ToolMagics(shell, self.bench, self._shown)
-        self._trace_magics = TraceMagics(shell)
+        self._trace_magics = TraceMagics(shell, self.bench, self._shown)
         self._tools = Tools(self.bench, self._shown.remember)
         self._matcher = matcher_of(self.bench, lambda: self._magics.management.names)
         self._before: dict[tuple[str, str], Any] = {}
@@ -102,10 +103,12 @@ class Extension:
     def _register_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):
             _comms().register_target(COMM_TARGET, self._on_open)
+            serve(_comms())
 
     def _unregister_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):
             _comms().unregister_target(COMM_TARGET, self._on_open)
+            stop_serving(_comms())
 
     def _on_open(self, comm: Any, message: Any) -> None:
         """A card's Cancel button or one of its links, or a page's answer; its comm may arrive in any of the kernel's threads."""
@@ -116,7 +119,7 @@ class Extension:
         data = message["content"].get("data", {})
         call_id = data.get("cancel")
         if isinstance(call_id, str):
-            self.bench.bridge.cancel(call_id)
+            self.bench.cancel(call_id)
         for verb in ("undo", "merge"):
             if isinstance(data.get(verb), str):
                 self.bench.bridge.undo_at_card(data[verb], merge=verb == "merge")

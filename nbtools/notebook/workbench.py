@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nbtools.notebook.frontend import Kernel, frontend_of
 from nbtools.sources.functions import FunctionTool
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from nbtools.notebook.bridge import Bridge
     from nbtools.notebook.live import FrontendNotebooks
     from nbtools.session import Session
+
+
+class Guest(Protocol):
+    """Another session of this notebook, such as one in a copy of a folder."""
+
+    def cancel(self, call_id: str) -> object: ...
+
+    def close(self) -> None: ...
 
 
 class Workbench:
@@ -30,6 +38,7 @@ class Workbench:
         self._own: dict[str, FunctionTool] = {}
         self._bridge: Bridge | None = None
         self._live: FrontendNotebooks | None = None
+        self.guests: list[Guest] = []
 
     @property
     def bridge(self) -> Bridge:
@@ -71,8 +80,16 @@ class Workbench:
         self._bridge = self._open(Path(folder).expanduser(), self.session)
         before.blocking.close()
 
+    def cancel(self, call_id: str) -> None:
+        """Stops a call, whichever session makes it; from any thread, without waiting for its end."""
+        self.bridge.cancel(call_id)
+        for guest in tuple(self.guests):
+            guest.cancel(call_id)
+
     def close(self) -> None:
-        """Cancels what is under way and ends the thread."""
+        """Cancels what is under way and ends the threads."""
+        for guest in tuple(self.guests):
+            guest.close()
         if self._bridge is not None:
             self._bridge.blocking.close()
 

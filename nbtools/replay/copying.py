@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbtools.core.errors import ToolFailure, TraceError
+from nbtools.replay.rooms import Room
 from nbtools.workspace.commands.capture import Captured, capture
 from nbtools.workspace.replicating import replicate
 
@@ -19,45 +20,84 @@ MOST = 2_000_000_000
 _SECONDS = 300
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
 """Nothing of the repository's own runs while it is copied."""
+_ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE")
+"""Variables that make git work on another repository than the folder's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """``root`` stands for the folder that was copied; ``basis`` says in words what it has: a commit, or the files as they were."""
+    """``root`` stands for the folder that was copied; ``basis`` says in words what it has: a commit, or the files as they were.
+
+    ``moved`` are folders of the original, by their names, and what stands for them in the copy.
+    """
 
     root: Path
     basis: str
+    room: Room
+    moved: tuple[tuple[str, str], ...]
+
+    def remove(self) -> None:
+        """Nothing is left of it then.  May be called again."""
+        self.room.close()
 
 
 @asynccontextmanager
 async def copied(folder: Path, commit: str = "", recorded: str = "") -> AsyncIterator[Copy]:
+    """A copy as ``make_copy`` makes it, gone at the end."""
+    copy = await make_copy(folder, commit, recorded)
+    try:
+        yield copy
+    finally:
+        await asyncio.to_thread(copy.remove)
+
+
+async def make_copy(folder: Path, commit: str = "", recorded: str = "") -> Copy:
     """``folder`` at ``commit``; at the commit ``recorded`` in a log where the repository has that; else as it is, without what git ignores.
 
     A repository's copy has a ``.git`` of its own: branches, tags and history, whose objects are read where they are.  Nothing that is done
-    in it reaches the repository (a worktree would share its branches, stashes and settings), and there is no remote.  Gone at the end.
-    Raises ``TraceError`` for a commit that is not there, and for what cannot be copied.
+    in it reaches the repository (a worktree would share its branches, stashes and settings), and there is no remote.  A link that leads
+    into the original leads into the copy.  Raises ``TraceError`` for a commit that is not there, and for what cannot be copied.
     """
-    top, root = await asyncio.to_thread(_room_for, folder)
+    room = await asyncio.to_thread(Room)
     try:
-        yield await _copy(await asyncio.to_thread(folder.resolve), root, commit, recorded)
-    finally:
-        await asyncio.to_thread(shutil.rmtree, top, ignore_errors=True)
+        return await _copy(await asyncio.to_thread(folder.resolve), room, commit, recorded)
+    except BaseException:
+        await asyncio.to_thread(room.close)
+        raise
 
 
-def _room_for(folder: Path) -> tuple[Path, Path]:
-    """A folder of its own, and in it an empty one of the same name."""
-    top = Path(tempfile.mkdtemp(prefix="nbtools-replay-")).resolve()
-    root = top / (folder.resolve().name or "root")
-    root.mkdir()
-    return top, root
-
-
-async def _copy(folder: Path, root: Path, commit: str, recorded: str) -> Copy:
+async def _copy(folder: Path, room: Room, commit: str, recorded: str) -> Copy:
+    root = await asyncio.to_thread(_empty, folder, room)
     repository = await _top_of(folder)
+    whole = folder if repository is None else repository
+    found, basis = await _filled(folder, repository, root, commit, recorded)
+    await asyncio.to_thread(_turn_links, root, whole)
+    return Copy(found, basis, room, ((str(folder), str(found)), (str(whole), str(root))))
+
+
+def _empty(folder: Path, room: Room) -> Path:
+    """An empty folder of the same name."""
+    root = room.path / (folder.name or "root")
+    root.mkdir()
+    return root
+
+
+def _turn_links(root: Path, original: Path) -> None:
+    """Links that lead into the original by an absolute path would let a command write there; they lead into the copy instead."""
+    for at, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            link = Path(at, name)
+            if link.is_symlink() and link.readlink().is_absolute() and (target := link.readlink().resolve()).is_relative_to(original):
+                link.unlink()
+                link.symlink_to(root / target.relative_to(original))
+        folders[:] = [name for name in folders if name != ".git"]
+
+
+async def _filled(folder: Path, repository: Path | None, root: Path, commit: str, recorded: str) -> tuple[Path, str]:
     if repository is None:
         if commit:
             raise TraceError(f"{folder} is in no git repository, so there is no commit {commit}.")
-        return Copy(await _files(folder, root), "the folder as it is")
+        return await _files(folder, root), "the folder as it is"
     known = await _named(repository, commit or recorded)
     if commit and not known:
         raise TraceError(f"{repository} has no commit {commit}. Fetch it first, or leave the commit out to copy the folder as it is.")
@@ -65,15 +105,16 @@ async def _copy(folder: Path, root: Path, commit: str, recorded: str) -> Copy:
         await _linked(repository, root)
         await _git(root, "checkout", "-q", "--detach", known)
         head = (await _git(root, "rev-parse", "--short", "HEAD")).stdout.strip()
-        return Copy(_inside(root, folder, repository), f"commit {head}")
+        return _inside(root, folder, repository), f"commit {head}"
     missing = f"the folder as it is: the recorded commit {recorded[:12]} is not in its repository" if recorded else "the folder as it is"
     head = (await _git(repository, "rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))).stdout.strip()
     await _linked(repository, root)
     await _files(repository, root)
     if head:
-        await _git(root, "update-ref", "--no-deref", "HEAD", head)
+        branch = (await _run(repository, "symbolic-ref", "-q", "HEAD")).stdout.strip()
+        await _git(root, *(("symbolic-ref", "HEAD", branch) if branch else ("update-ref", "--no-deref", "HEAD", head)))
         await _git(root, "reset", "-q", "--mixed")
-    return Copy(_inside(root, folder, repository), missing)
+    return _inside(root, folder, repository), missing
 
 
 def _inside(root: Path, folder: Path, repository: Path) -> Path:
@@ -142,4 +183,5 @@ async def _git(folder: Path, *words: str, given: str = "", ok: tuple[int, ...] =
 
 async def _run(folder: Path, *words: str, given: str = "") -> Captured:
     env = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
-    return await capture(["git", *_QUIET, *words], cwd=folder, given=given, seconds=_SECONDS, env=env)
+    plain = ["env", *(f"-u{name}" for name in _ELSEWHERE), "git", *_QUIET]
+    return await capture([*plain, *words], cwd=folder, given=given, seconds=_SECONDS, env=env)

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from posixpath import isabs, join, normpath
+from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.format import Reading
 from nbtools.traces.model import Call, Session
+
+if TYPE_CHECKING:
+    from nbtools.replay.copying import Copy
+
+_HOME = re.compile(r"/home/[^/]+|/Users/[^/]+|/root(?=/|$)")
 
 
 @dataclass(frozen=True)
 class Ground:
     """``cwd`` is the recorded folder, absolute, empty where none is recorded; ``agent`` the dialect of its calls, empty for none of ours.
 
-    ``commit`` is what was checked out then, empty where that is not recorded.
+    ``commit`` is what was checked out then, empty where that is not recorded.  ``places`` are folders, by the names that commands may have
+    for them, and what stands for each in the copy.
     """
 
     cwd: str = ""
     commit: str = ""
     agent: str = ""
+    places: tuple[tuple[str, str], ...] = ()
+
+    def on(self, copy: Copy) -> Ground:
+        """The same where there is a copy: names of the recorded folder, of the copied one, and of the repositories around them."""
+        (folder, root), (whole, top) = copy.moved
+        places = [(self.cwd, root), (folder, root), (whole, top)]
+        below = folder.removeprefix(whole)
+        if self.cwd.endswith(below):
+            places.insert(1, (self.cwd.removesuffix(below), top))
+        return replace(self, places=tuple(dict(reversed([one for one in places if one[0] not in {"", "/"}])).items())[::-1])
 
     def within(self, path: str, folder: str = "") -> str:
         """A recorded path as one relative to the recorded folder; ``folder`` is where a relative one starts.
@@ -42,20 +60,39 @@ class Ground:
         return inside
 
     def moved(self, text: str, root: str) -> str:
-        """A command with the recorded folder named ``root`` in it."""
-        return text if self._named is None else self._named.sub(lambda _: root, text)
+        """A command with the recorded folder named ``root`` in it, and other names of what is copied as they are in the copy."""
+        named = {spelled: new for old, new in reversed(self.places or ((self.cwd, root),)) for spelled in _spellings(old)}
+        if not named:
+            return text
+        longest = sorted(named, key=len, reverse=True)
+        pattern = rf"(?:(?<![\w./-])|(?<=\s-\w)|(?<=file://))(?:{'|'.join(map(re.escape, longest))})(?![\w.-])"
+        return re.sub(pattern, lambda found: named[found[0]], text)
 
-    @cached_property
-    def _named(self) -> re.Pattern[str] | None:
-        return None if self.cwd in {"", "/"} else re.compile(rf"(?<![\w./-]){re.escape(self.cwd)}(?![\w.-])")
+    def named(self, text: str, root: str) -> str:
+        """What a tool said, with the copy named as the session's folder was."""
+        for old, new in self.places or ((self.cwd, root),):
+            text = text.replace(new, old or ".")
+        return text
 
 
-def ground_of(call: Call, cwd: str = "") -> Ground:
+def _spellings(folder: str) -> Iterator[str]:
+    """As it is, and from the home folder that it is in."""
+    if folder in {"", "/"}:
+        return
+    yield folder
+    homes = [home[0] for home in [_HOME.match(folder)] if home]
+    for home in (*homes, str(Path.home())):
+        if folder == home or folder.startswith(f"{home}/"):
+            yield from (f"{name}{folder.removeprefix(home)}" for name in ("~", "$HOME", "${HOME}"))
+
+
+def ground_of(call: Call, cwd: str = "", sessions: Mapping[str, Session] | None = None) -> Ground:
     """What the log says of the session of ``call``, a sub-agent's taken from above where it says nothing.
 
-    ``cwd`` in place of the recorded folder.  Reads the log once more, the first time that it is asked of it.
+    ``cwd`` in place of the recorded folder.  Without its ``sessions`` the log is read once more, the first time that it is asked of it.
     """
-    sessions = _sessions(call.origin) if isinstance(call.origin, Reading) else {}
+    if sessions is None:
+        sessions = _sessions(call.origin) if isinstance(call.origin, Reading) else {}
     chain = _upwards(call.session, sessions)
     recorded = next((one.cwd for one in chain if one.cwd), "") or call.detail.cwd
     folder = normpath(cwd or recorded) if cwd or recorded else ""
@@ -68,7 +105,8 @@ def folder_of(ground: Ground, folder: str | Path | None) -> Path:
         raise TraceError("the log does not say in which folder the session ran; name the folder to copy.")
     found = Path(ground.cwd if folder is None else folder).expanduser()
     if not found.is_dir():
-        raise TraceError(f"{found} is no folder here; name the folder or repository to copy.")
+        said = f"{found} is no folder here" if folder is not None else f"the session ran in {found}, which is not on this machine"
+        raise TraceError(f"{said}; name the folder or repository to copy.")
     return found.resolve()
 
 
@@ -77,7 +115,7 @@ def _sessions(origin: Reading) -> dict[str, Session]:
     return {row.id: row for row in origin.rows() if isinstance(row, Session)}
 
 
-def _upwards(session: str, sessions: dict[str, Session]) -> list[Session]:
+def _upwards(session: str, sessions: Mapping[str, Session]) -> list[Session]:
     """The session, the one that started it, and so on; no cycle is walked twice."""
     chain: list[Session] = []
     while (found := sessions.get(session)) is not None and found not in chain:

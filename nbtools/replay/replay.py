@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResult
@@ -41,6 +43,8 @@ class Replayed:
     same: bool
     volatile: tuple[str, ...] = ()
     basis: str = ""
+    cwd: str = ""
+    """The session's folder as recorded."""
 
     @property
     def ran(self) -> bool:
@@ -51,6 +55,11 @@ class Replayed:
         head = f"{self.call.name} {self.call.subject} → {self.meaning.tool}, {self.basis}: {'the same' if self.same else 'different'}"
         apart = f", but for {'; '.join(self.volatile)}" if self.volatile else ""
         return f"{head}{apart}\n{self.difference.file_diff}".rstrip()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """In a notebook, a card.  The room above is named, not imported: programs do without it."""
+        shown: dict[str, Any] = import_module("nbtools.notebook.trace.replayed").bundle_of_replayed(self)
+        return shown
 
 
 _NOT_RUN = {"policy_violation", "confirmation_required", "confirmation_denied"}
@@ -75,22 +84,31 @@ async def replay(
     detail = call.detail
     meaning_of(call, ground, detail=detail)  # nothing is copied for what cannot be run
     async with copied(folder_of(ground, folder), commit, ground.commit) as copy, session_in(copy, policy, confirmer) as session:
-        return await run(call, ground, copy, session, detail=detail)
+        return await run(call, ground.on(copy), copy, session, detail=detail)
 
 
 def session_in(copy: Copy, policy: Policy | None, confirmer: Confirmer | None) -> Session:
     return Session(copy.root, policy=policy or ASKS, confirmer=confirmer, settings=SETTINGS)
 
 
-async def run(call: Call, ground: Ground, copy: Copy, session: Session, *, detail: Detail, meaning: Meaning | None = None) -> Replayed:
-    """One call in a copy that is there; ``meaning`` in place of its own."""
+async def run(
+    call: Call,
+    ground: Ground,
+    copy: Copy,
+    session: Session,
+    *,
+    detail: Detail,
+    meaning: Meaning | None = None,
+    id: str | None = None,  # noqa: A002 - the session's name for it
+) -> Replayed:
+    """One call in a copy that is there, on its ``ground``; ``meaning`` in place of its own."""
     root = str(copy.root)
     meant = meaning or meaning_of(call, ground, root, detail)
-    result = await session.call(meant.tool, meant.arguments)
+    result = await session.call(meant.tool, meant.arguments, id=id)
     compared = _compared(call, detail, result, meant.say(result), ground, root)
     difference = file_diff(f"result of {call.name}", compared.recorded, compared.new)
     same, apart = compared.same() if result.error is None or call.status == "error" else (False, ())
-    return Replayed(call, detail, meant, result, difference, same, apart if same else (), copy.basis)
+    return Replayed(call, detail, meant, result, difference, same, apart if same else (), copy.basis, ground.cwd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +132,7 @@ def _compared(call: Call, detail: Detail, result: ToolResult, said: ToolResult, 
     if alike and isinstance(shown, CommandOutput) and isinstance(now, CommandOutput):
         code = _exit_code(call, shown)
         old, new = old + _exited(code), new + (_exited(now.exit_code) if code is not None else "")
-    return _Compared(old, new.replace(root, ground.cwd or "."), alike and _kind(now) is FileDiff)
+    return _Compared(old, ground.named(new, root), alike and _kind(now) is FileDiff)
 
 
 def _kind(display: object) -> type:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nbtools.core.confirmation import Confirmer
-from nbtools.core.errors import TraceError
+from nbtools.core.errors import ErrorCode, TraceError
 from nbtools.policy.layers import Policy
 from nbtools.replay.copying import Copy, copied
 from nbtools.replay.ground import Ground, folder_of, ground_of
 from nbtools.replay.meaning import Meaning, meaning_of
 from nbtools.replay.replay import Replayed, run, session_in
-from nbtools.session import Session
-from nbtools.traces.model import Call
+from nbtools.session import Session as ToolSession
+from nbtools.traces.model import Call, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Steps:
     ``await run()`` goes on until results part; ``await step(arguments)`` runs one, with other arguments of our tool where they are given.
     """
 
-    def __init__(self, calls: Iterable[Call], ground: Ground, copy: Copy, session: Session) -> None:
+    def __init__(self, calls: Iterable[Call], ground: Ground, copy: Copy, session: ToolSession) -> None:
         self.calls = tuple(calls)
         self.copy = copy
         self.done: list[Replayed | Skipped] = []
@@ -49,8 +49,11 @@ class Steps:
         """What ``next`` would run.  Raises ``TraceError`` where it means nothing here, or nothing is left."""
         return meaning_of(self._waiting(), self._ground, str(self.copy.root))
 
-    async def step(self, arguments: Mapping[str, Any] | None = None) -> Replayed | Skipped:
-        """Runs the next call.  ``arguments`` are those of ``meaning`` to change, the others stay.  What means nothing here is skipped."""
+    async def step(self, arguments: Mapping[str, Any] | None = None, *, id: str | None = None) -> Replayed | Skipped:  # noqa: A002
+        """Runs the next call.  ``arguments`` are those of ``meaning`` to change, the others stay.  What means nothing here is skipped.
+
+        ``id`` is as for ``Session.call``.  A call stays the next one when it is stopped, and when it does not take ``arguments``.
+        """
         call = self._waiting()
         detail = call.detail
         try:
@@ -58,9 +61,24 @@ class Steps:
         except TraceError as error:
             return self.skip(str(error))
         edited = Meaning(meaning.tool, {**meaning.arguments, **(arguments or {})}, meaning.say)
-        replayed = await run(call, self._ground, self.copy, self._session, detail=detail, meaning=edited)
-        self.done.append(replayed)
+        replayed = await run(call, self._ground, self.copy, self._session, detail=detail, meaning=edited, id=id)
+        if not _is_open(replayed, edited=bool(arguments)):
+            self.done.append(replayed)
         return replayed
+
+    async def again(self, arguments: Mapping[str, Any] | None = None, *, id: str | None = None) -> Replayed | Skipped:  # noqa: A002
+        """Runs the last call once more, as ``step`` runs one; what came of it before is forgotten, what it did stays done."""
+        if not self.done:
+            raise TraceError("no call has been run yet.")
+        last = self.done.pop()
+        try:
+            found = await self.step(arguments, id=id)
+        except BaseException:
+            self.done.append(last)
+            raise
+        if not self.done or self.done[-1] is not found:
+            self.done.append(last)
+        return found
 
     def skip(self, why: str = "passed over by hand") -> Skipped:
         skipped = Skipped(self._waiting(), why)
@@ -81,6 +99,34 @@ class Steps:
         return self.next
 
 
+def _is_open(replayed: Replayed, *, edited: bool) -> bool:
+    """Whether it is still to be run."""
+    code = replayed.result.error.code if replayed.result.error else None
+    return code is ErrorCode.CANCELLED or (edited and code is ErrorCode.INVALID_TOOL_PARAMS)
+
+
+def selected(calls: Sequence[Call], known: Mapping[str, Session] | None = None) -> list[Call]:
+    """Without what would be run twice: calls that a call of the range made, which means something here, and echoes of a sub-agent's.
+
+    Calls on branches that were rewound are left out too.  ``known`` are the log's sessions, which is read again without them.
+    """
+    by_id = {(call.session, call.id): call for call in calls}
+    sessions = {call.session for call in calls}
+    return [call for call in calls if call.live and not _is_repeated(by_id.get((call.session, call.parent)), call, sessions, known)]
+
+
+def _is_repeated(parent: Call | None, call: Call, sessions: set[str], known: Mapping[str, Session] | None) -> bool:
+    if parent is None or call.level != "nested":
+        return False
+    if parent.child in sessions:
+        return True
+    try:
+        meaning_of(parent, ground_of(parent, sessions=known))
+    except TraceError:
+        return False
+    return True
+
+
 @asynccontextmanager
 async def stepping(
     calls: Iterable[Call],
@@ -95,9 +141,9 @@ async def stepping(
 
     The folder is that of the first call.
     """
-    listed = tuple(calls)
+    listed = tuple(selected(tuple(calls)))
     if not listed:
         raise TraceError("there is no call in this range.")
     ground = ground_of(listed[0], cwd)
     async with copied(folder_of(ground, folder), commit, ground.commit) as copy, session_in(copy, policy, confirmer) as session:
-        yield Steps(listed, ground, copy, session)
+        yield Steps(listed, ground.on(copy), copy, session)

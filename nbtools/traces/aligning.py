@@ -52,6 +52,11 @@ class Step:
         """Whether the sessions are not in the same place after it."""
         return self.kind != "same" or bool(self.note)
 
+    @property
+    def is_lone(self) -> bool:
+        """Whether only one of them took it."""
+        return self.a is None or self.b is None
+
 
 def deed(call: Call, cwd: str) -> Deed:
     paths = tuple(relative(path, cwd) for path in call.paths)

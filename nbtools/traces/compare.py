@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
+from itertools import takewhile
+from typing import Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.aligning import Deed, Step, aligned, command, deed, relative
-from nbtools.traces.comparison_html import comparison_html
-from nbtools.traces.model import FileChange, Session, Tokens
+from nbtools.traces.model import Call, FileChange, Session, Tokens
 from nbtools.traces.trace import Trace
 
 _FAILED = frozenset({"error", "denied"})
@@ -47,14 +49,23 @@ class Side:
     seconds: float | None
     in_tools: float | None
 
+    def seen(self, subject: str) -> str:
+        """What a call is about, without the way to the session's folder."""
+        return relative(command(subject, self.folder), self.folder)
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """``steps`` has every call of the two main sessions once.  In a notebook it shows itself; nothing in it runs."""
+    """``steps`` has every call of the two main sessions once.  In a notebook it shows itself; nothing in it runs.
+
+    ``of`` are the two logs, ``logs`` their paths as far as they are known.
+    """
 
     a: Side
     b: Side
     steps: tuple[Step, ...]
+    of: tuple[Trace, Trace] = field(repr=False, compare=False)
+    logs: tuple[str, str] = ("", "")
 
     @cached_property
     def parted(self) -> int | None:
@@ -66,17 +77,50 @@ class Comparison:
         """Steps that both took."""
         return sum(step.kind == "same" for step in self.steps)
 
+    @property
+    def parting(self) -> tuple[Call | None, Call | None]:
+        """What each did where they part: the first calls that the other has nothing like, or the two that came out differently."""
+        if self.parted is None:
+            return None, None
+        gap = [self.steps[self.parted], *takewhile(lambda step: step.is_lone, self.steps[self.parted + 1 :])]
+        if not gap[0].is_lone:
+            return gap[0].a, gap[0].b
+        return next((step.a for step in gap if step.a), None), next((step.b for step in gap if step.b), None)
+
+    def numbers_of(self, a: Call | None, b: Call | None) -> tuple[str, str]:
+        """Under which numbers ``%trace`` lists a call of each side; empty for none."""
+        ours, theirs = self._numbers
+        return _number(a, ours), _number(b, theirs)
+
+    @cached_property
+    def _numbers(self) -> tuple[dict[tuple[str, str], str], ...]:
+        """By session and call.  How a log is listed is known in the room above, which is named, not imported."""
+        timeline: Any = import_module("nbtools.notebook.trace.timeline").timeline
+        return tuple({(line.session, line.call): line.number for line in timeline(trace) if line.call} for trace in self.of)
+
     def _repr_html_(self) -> str:
-        return comparison_html(self)
+        shown: str = import_module("nbtools.notebook.trace.comparison_html").comparison_html(self)
+        return shown
 
     def __repr__(self) -> str:
-        where = "they never part" if self.parted is None else f"they part at step {self.parted + 1}"
+        where = "they never part" if self.parted is None else f"they part at {_words(*self.numbers_of(*self.parting))}"
         return f"<Comparison of {self.a.calls} and {self.b.calls} calls: {self.same} of {len(self.steps)} steps the same, {where}>"
 
 
-def compare(a: Trace, b: Trace) -> Comparison:
-    """Two logs on one task, of the same agent or not.  Raises ``TraceError`` where one has no session, or has changed since it was read."""
-    return Comparison(_side(a), _side(b), aligned(_deeds(a), _deeds(b)))
+def compare(a: Trace, b: Trace, *, logs: tuple[str, str] = ("", "")) -> Comparison:
+    """Two logs on one task, of the same agent or not.  ``logs`` are their paths, as the display names them.
+
+    Raises ``TraceError`` where one has no session, or has changed since it was read.
+    """
+    return Comparison(_side(a), _side(b), aligned(_deeds(a), _deeds(b)), (a, b), logs)
+
+
+def _number(call: Call | None, numbers: Mapping[tuple[str, str], str]) -> str:
+    return "" if call is None else numbers.get((call.session, call.id), "")
+
+
+def _words(a: str, b: str) -> str:
+    return f"step {a} of the first and {b} of the second" if a and b else f"step {a or b} of the {'first' if a else 'second'}"
 
 
 def _main(trace: Trace) -> list[Session]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -12,10 +12,14 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.mending import mended
 from nbtools.traces.model import Problem, Ref
-from nbtools.traces.source import UNREADABLE, Source, decoded, located
+from nbtools.traces.source import UNREADABLE, Source, decoded
 
 T = TypeVar("T")
 _PIECE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_HEAD = 64
+_START = Ref(0, 0)
+_gap = re.compile(rb"[\s,]*").match
+"""What is between the items of a list."""
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 
@@ -48,15 +52,35 @@ def parts(
     document: Opened[Any], items: Sequence[msgspec.Raw], within: Ref | None = None, decode: Callable[[bytes], Any] = decoded
 ) -> Iterator[tuple[Ref, Any] | Problem]:
     """Each of ``items``, which stand in the document in this order.  ``within``: the document is these bytes of the file."""
-    start = within or Ref(0, 0)
-    for item, ref in zip(items, located(document.text, items), strict=True):
-        if ref.offset + ref.length > document.end:
+    start = within or _START
+    for begins, data in placed(document.text, items):
+        if begins + len(data) > document.end:
             return
-        here = Ref(start.offset + ref.offset, ref.length, start.line, start.file, start.member)
+        here = Ref(start.offset + begins, len(data), start.line, start.file, start.member)
         try:
-            yield here, decode(bytes(item))
+            yield here, decode(data)
         except (TraceError, *UNREADABLE) as error:
             yield Problem(here, str(error))
+
+
+def placed(text: bytes, items: Iterable[msgspec.Raw]) -> Iterator[tuple[int, bytes]]:
+    """The bytes of each, with where they begin: behind those of the one before, which is not searched for as that takes longer."""
+    at = 0
+    for item in items:
+        data = bytes(item)
+        begins = _gap(text, at).end()  # type: ignore[union-attr]
+        if not text.startswith(data, begins):
+            begins = _found(text, data, at)
+        at = begins + len(data)
+        yield begins, data
+
+
+def _found(text: bytes, data: bytes, at: int = 0) -> int:
+    """Where ``data`` stands, which does: by its beginning, as bytes that long are slow to search for."""
+    begins = text.index(data[:_HEAD], at)
+    while not text.startswith(data, begins):
+        begins = text.index(data[:_HEAD], begins + 1)
+    return begins
 
 
 def array(
@@ -66,7 +90,7 @@ def array(
     data = bytes(field)
     if data[:1] != b"[":
         return
-    start, at = within or Ref(0, 0), document.text.index(data)
+    start, at = within or _START, _found(document.text, data)
     here = Ref(start.offset + at, len(data), start.line, start.file)
     yield from parts(Opened(None, data, document.end - at), msgspec.json.decode(data, type=list[msgspec.Raw]), here, decode)
 
@@ -77,7 +101,7 @@ def holds_lines(source: Source) -> bool:
         first = [line for line in islice(log, 3) if line.strip()][:2]
     if first and first[0].lstrip()[:1] == b"[":
         first = first[:1]
-    return any(isinstance(_value(line), dict | list) for line in first)
+    return any(map(_is_document, first))
 
 
 def line_of(line: bytes) -> Opened[msgspec.Raw]:
@@ -87,11 +111,11 @@ def line_of(line: bytes) -> Opened[msgspec.Raw]:
     return Opened(msgspec.json.decode(line, type=msgspec.Raw), line, len(line))
 
 
-def _value(line: bytes) -> Any:
+def _is_document(line: bytes) -> bool:
     try:
-        return msgspec.json.decode(line)
+        return line_of(line).value is not None
     except UNREADABLE:
-        return None
+        return False
 
 
 def _closed(text: bytes) -> tuple[bytes, int]:

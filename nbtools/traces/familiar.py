@@ -30,12 +30,23 @@ _OPS: dict[str, Op] = {name: op for op, names in _NAMES.items() for name in name
 _COMMANDS: dict[str, Op] = {"view": "read", "create": "write"}
 """Of the editors that are one tool with a command."""
 _PATHS = ("file_path", "path", "notebook_path", "absolute_path", "target_file", "filePath", "filename", "dir_path", "directory")
+_PATCHES = ("patch", "input", "diff")
+_TELLING = frozenset({*_PATHS, *_PATCHES, "paths"})
+"""The arguments that may name a path."""
 _SUBJECTS = ("command", "cmd", *_PATHS, "pattern", "query", "url", "question", "description", "prompt", "code", "script", "input")
 _PATCH_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\+\+\+ b/(.+?)\s*$", re.MULTILINE)
 _EXITED = re.compile(
     r"^Exit code:? (-?\d{1,9})$|Process exited with code (-?\d{1,9})|completed with exit code (-?\d{1,9})|<returncode>(-?\d{1,9})</",
     re.MULTILINE,
 )
+
+
+class Meant(NamedTuple):
+    """What a call is about, as a row says it."""
+
+    op: Op
+    paths: tuple[str, ...]
+    subject: str
 
 
 class Edit(NamedTuple):
@@ -66,22 +77,23 @@ def command_of(args: Mapping[str, Any]) -> str:
     return string(given)
 
 
-def subject_of(name: str, args: Mapping[str, Any]) -> str:
-    """One line."""
-    op = op_of(name, args)
-    paths = paths_of(args)
+def meant(name: str, args: Mapping[str, Any]) -> Meant:
+    op, paths = op_of(name, args), paths_of(args)
     if op in {"read", "write", "edit", "patch"} and paths:
-        return ", ".join(paths)[:PREVIEW]
-    found = command_of(args) if op == "shell" else next((args[key] for key in _SUBJECTS if string(args.get(key))), "")
-    return string(found).strip().partition("\n")[0][:PREVIEW]
+        return Meant(op, paths, ", ".join(paths)[:PREVIEW])
+    found = command_of(args) if op == "shell" else next((args[key] for key in _SUBJECTS if key in args and string(args[key])), "")
+    return Meant(op, paths, string(found).strip().partition("\n")[0][:PREVIEW])
 
 
 def paths_of(args: Mapping[str, Any]) -> tuple[str, ...]:
     """The files and folders that the arguments name, as they do."""
-    named = [args[key] for key in _PATHS if string(args.get(key))]
+    if _TELLING.isdisjoint(args):
+        return ()
+    named = [args[key] for key in _PATHS if key in args and string(args[key])]
     named += [path for path in items(args.get("paths")) if isinstance(path, str)]
-    for key in ("patch", "input", "diff"):
-        named += [found[1] or found[2] for found in _PATCH_HEAD.finditer(string(args.get(key)))]
+    for key in _PATCHES:
+        text = string(args.get(key))
+        named += [found[1] or found[2] for found in _PATCH_HEAD.finditer(text)] if " b/" in text or " File: " in text else []
     return tuple(dict.fromkeys(named))
 
 
@@ -90,7 +102,7 @@ def edits_of(name: str, args: Mapping[str, Any]) -> Iterator[Edit]:
     op, path = op_of(name, args), next(iter(paths_of(args)), "")
     command = string(args.get("command"))
     if op == "patch":
-        yield from _patched(next((text for key in ("patch", "input", "diff") if (text := string(args.get(key)))), ""))
+        yield from _patched(next((text for key in _PATCHES if (text := string(args.get(key)))), ""))
     elif op == "write":
         yield Edit(
             path, "add" if "create" in (command, name) else "unknown", None, _first(args, "content", "file_text", "contents", "text")

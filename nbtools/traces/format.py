@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,6 +19,9 @@ from nbtools.traces.source import UNREADABLE, Source
 _START = 64 << 10
 GROUP = "nbtools.traces"
 """Entry points of this group are ``Format`` objects; they are asked before ours."""
+
+
+_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]]|\Z))')
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,29 @@ class Head:
         return None
 
     def has(self, *keys: str) -> bool:
-        """Whether these stand in it as keys of JSON objects, at any depth."""
-        return all(f'"{key}"'.encode() in self.start for key in keys)
+        """Whether it is JSON and these stand in it as keys of objects, at any depth."""
+        return self.is_json and all(f'"{key}"'.encode() in self.start and _key(key).search(self.start) for key in keys)
+
+    @cached_property
+    def is_json(self) -> bool:
+        """Whether it begins as JSON does or, as the first line may be cut, the next lines are objects.
+
+        Source code and text may have all the keys of a log in them.
+        """
+        following = self.start.split(b"\n")[1:-1][:3]
+        return _JSON.match(self.start) is not None or (bool(following) and all(map(_is_object, following)))
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(line), dict)
+    except UNREADABLE:
+        return False
+
+
+@cache
+def _key(name: str) -> re.Pattern[bytes]:
+    return re.compile(rb'"%s"\s*:' % re.escape(name.encode()))
 
 
 class Format(Protocol):

@@ -8,8 +8,10 @@ from typing import Any
 from nbtools.core.errors import TraceError
 
 _INSTALL = {
+    "distributed": 'pip install "nbtools-agent[cluster]"',
     "duckdb": 'pip install "nbtools-agent[traces]"',
     "pyarrow": 'pip install "nbtools-agent[traces]"',
+    "pyarrow.compute": 'pip install "nbtools-agent[traces]"',
     "pyarrow.parquet": 'pip install "nbtools-agent[traces]"',
     "pandas": "pip install pandas",
     "polars": "pip install polars",

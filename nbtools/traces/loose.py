@@ -39,6 +39,8 @@ def name_of(value: Any) -> str:
 
 def whole(value: Any) -> int | None:
     """A number without a fraction that a database takes, also one written as text."""
+    if type(value) is int:  # nearly always
+        return value if -_WIDEST < value < _WIDEST else None
     if isinstance(value, str) and value.lstrip("-").isascii() and value.lstrip("-").isdigit() and len(value) < 20:
         value = int(value) if not value.startswith("--") else None
     if isinstance(value, float) and value.is_integer():

@@ -7,10 +7,11 @@ never invented: None where none is recorded.  Rows are many and in no cycle: the
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -108,7 +109,7 @@ class Session(Struct, frozen=True, kw_only=True):
     ref: Ref = NOWHERE
 
 
-class Event(Struct, frozen=True, kw_only=True, gc=False):
+class Event(Struct, frozen=True, gc=False):
     """Something in a session, in reading order (``seq``, shared with calls, from 0).
 
     ``text`` is its beginning (``PREVIEW`` characters), ``size`` the characters of the whole.  ``live`` is False on a branch that was
@@ -153,7 +154,14 @@ class Detail:
     truncated: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """Its parts and how much is in them: a result may be megabytes."""
+        there = ((name, getattr(self, name)) for name in ("result", "stdout", "stderr", "changes", "media"))
+        sizes = ", ".join(f"{name}: {len(value):,}" for name, value in there if value)
+        return f"<Detail of {reprlib.repr(dict(self.args))}{f', {sizes}' if sizes else ''}>"
 
+
+@runtime_checkable
 class Origin(Protocol):
     """Where rows come from."""
 
@@ -166,7 +174,8 @@ class Call(Struct, frozen=True, gc=False):
 
     ``level`` is ``nested`` for what the model did not ask for itself: calls of a script it wrote, echoes of a sub-agent; ``parent`` is
     then the id of the call that it was made in.  ``subject`` says in one line what it is about.  ``child`` is the session of the sub-agent
-    that it started.  ``permission`` is what the log says about asking.  ``counted`` is False where the counting rules of its format leave
+    that it started.  ``result_size`` are the characters of the text that the model read, in every format; images and the like count
+    nothing.  ``permission`` is what the log says about asking.  ``counted`` is False where the counting rules of its format leave
     it out of ``facts()``: on a branch that was rewound, or written in a way the rules do not know.
     """
 

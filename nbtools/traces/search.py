@@ -22,6 +22,8 @@ from nbtools.traces.texts import strings, text_of_event
 
 _AROUND = 60
 """Characters of a snippet on each side of what was found."""
+_PAGE = 500
+"""Texts that are taken into an index at once."""
 SILENT = frozenset({"tool_call", "tool_result", "progress"})
 """Kinds of events that are not searched: a call has the same text, progress says it again and again."""
 
@@ -44,27 +46,56 @@ class Hit:
 
 
 class Searcher:
-    """Rows and an index over their texts, in memory; the texts themselves are not kept."""
+    """Rows and an index over their texts, in memory; the texts themselves are not kept.  It grows piece by piece, in any thread."""
 
     def __init__(self, events: Rows[Event], calls: Rows[Call]) -> None:
         spoken = (pair for pair in zip(events, events.readings, strict=True) if pair[0].kind not in SILENT)
         self._rows: list[tuple[Event | Call, Reading]] = [*spoken, *zip(calls, calls.readings, strict=True)]
         self._rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
-        self._lock = Lock()
+        self._lock, self._growing = Lock(), Lock()
+        self._done = 0
         text_index.prepare(self._index)
-        for page in batched_rows(self._rows):
-            text_index.add(self._index, ((number, text_of(*pair)) for number, pair in page))
+
+    @property
+    def rows(self) -> list[Event | Call]:
+        """What is searched; a row's place in it is its number."""
+        return [row for row, _ in self._rows]
+
+    @property
+    def grown(self) -> float:
+        """How much of it is in the index, from 0 to 1."""
+        return self._done / len(self._rows) if self._rows else 1.0
+
+    def grow(self, count: int = _PAGE) -> bool:
+        """Takes some more texts into the index; False once all are in it.  Raises ``TraceError`` where a log has changed since."""
+        with self._growing:
+            start, end = self._done, min(self._done + count, len(self._rows))
+            if start == end:
+                return False
+            texts = [(number, text_of(*self._rows[number])) for number in range(start, end)]
+            with self._lock:
+                text_index.add(self._index, texts)
+                self._done = end
+        return True
 
     def find(self, text: str, limit: int) -> tuple[Hit, ...]:
+        while self.grow():
+            pass
+        return tuple(Hit(self._rows[number][0], text, partial(self.text, number)) for number in self._matching(text, limit))
+
+    def numbers(self, question: text_index.Question) -> list[int]:
+        """Of the rows that answer it as the index sees them, in their order, as far as it has grown."""
         with self._lock:
-            numbers = self._matching(text, limit)
-        return tuple(Hit(self._rows[number][0], text, partial(text_of, *self._rows[number])) for number in numbers)
+            return list(matching(self._index, question, "rowid"))
+
+    def text(self, number: int) -> str:
+        """What is searched of this row, read now."""
+        return text_of(*self._rows[number])
 
     def _matching(self, text: str, limit: int) -> list[int]:
         for question in text_index.questions(text):
-            numbers = matching(self._index, question, "rowid")
-            held = (number for number in numbers if not question.piece or question.holds(text_of(*self._rows[number])))
+            held = (number for number in self.numbers(question) if not question.piece or question.holds(self.text(number)))
             found = list(islice(held, limit))
             if found:
                 return found
@@ -79,13 +110,6 @@ def matching(index: sqlite3.Connection, question: text_index.Question, order: st
         yield from (number for (number,) in index.execute(query, (question.expression,)))
     except sqlite3.Error as error:
         raise TraceError(f"this cannot be searched for: {error}.") from error
-
-
-def batched_rows(rows: Sequence[Any], size: int = 500) -> Iterator[list[tuple[int, Any]]]:
-    """Rows with their numbers, some at a time."""
-    numbered = list(enumerate(rows))
-    for start in range(0, len(numbered), size):
-        yield numbered[start : start + size]
 
 
 def text_of(row: Event | Call, reading: Reading) -> str:

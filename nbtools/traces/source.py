@@ -6,6 +6,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from nbtools.traces.mending import mended
 from nbtools.traces.model import Problem, Ref
 
 T = TypeVar("T")
-_BUFFER = 1 << 20
+_BUFFER = 1 << 18
 _SMALL = 4 << 10
 """Of the buffer for one record: a buffer is filled whole, whatever is asked for."""
 _KEPT = 32
@@ -25,6 +26,7 @@ _KEPT = 32
 _LARGEST_KEPT = 4 << 20
 _LARGEST_MEMBER = 64 << 20
 _STRICT = json.JSONDecoder()
+_ABSENT = object()
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What decoding raises for bytes that are no JSON, no UTF-8, or nested beyond reason."""
 
@@ -80,21 +82,26 @@ class Source:
         return data
 
     def record(self, ref: Ref) -> Any:
-        """What the bytes at ``ref`` decode to.  The last few are kept; do not change them."""
-        if ref in self._records:
-            self._records.move_to_end(ref)
-            return self._records[ref]
-        record = decoded(self.bytes_of(ref))
+        """What the bytes at ``ref`` decode to.  The last few are kept; do not change them.
+
+        Several threads may ask: what one looks up another may just have dropped.
+        """
+        record = self._records.get(ref, _ABSENT)
+        if record is _ABSENT:
+            record = decoded(self.bytes_of(ref))
         if ref.length <= _LARGEST_KEPT:
             self._records[ref] = record
-            if len(self._records) > _KEPT:
-                self._records.popitem(last=False)
+            with suppress(KeyError):
+                self._records.move_to_end(ref)
+                if len(self._records) > _KEPT:
+                    self._records.popitem(last=False)
         return record
 
     def _member(self, file: int, name: str) -> bytes:
         """The last one is kept: cards of one sample are opened one after another."""
-        if self._unpacked[:2] == (file, name):
-            return self._unpacked[2]
+        kept = self._unpacked
+        if kept[:2] == (file, name):
+            return kept[2]
         with self.opened(file) as opened:
             data = archive.member(opened, name)
         self._unpacked = (file, name, data) if len(data) <= _LARGEST_MEMBER else (0, "", b"")

@@ -5,18 +5,15 @@ Used of DuckDB is only what stays the same from release to release: ``sql(query)
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.answer_html import SHOWN, answer_html
 from nbtools.traces.libraries import library
 from nbtools.traces.rows import Rows
 from nbtools.traces.tables import TABLES, TEXTS, light, texts_of
-
-_SHOWN = 50
-_CELL = 200
 
 
 class Answer:
@@ -53,12 +50,7 @@ class Answer:
         return f"<Answer of {len(self):,} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        rows = Answer(self._table.slice(0, _SHOWN)).fetchall()
-        body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows)
-        more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""
-        counted = f"{len(self):,} row{'' if len(self) == 1 else 's'} × {len(self.columns)} columns{more}"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{counted}</p>"
+        return answer_html(self.columns, Answer(self._table.slice(0, SHOWN)).fetchall(), len(self))
 
 
 class Database:
@@ -148,8 +140,3 @@ def _distinct(table: Any) -> Any:
             unique = f"{name}_{number}"
         names.append(unique)
     return table.rename_columns(names)
-
-
-def _cell(value: Any) -> str:
-    text = "" if value is None else str(value)
-    return f"<td>{html.escape(text[:_CELL])}{'…' if len(text) > _CELL else ''}</td>"

@@ -21,6 +21,8 @@ _TABLES = """
 create virtual table if not exists words using fts5(text, content='', tokenize='unicode61');
 create virtual table if not exists pieces using fts5(text, content='', tokenize='trigram', detail=none);
 """
+INDEXED = "words_docsize"
+"""The table that has a row for each text of the index."""
 _CODE = re.compile(r"[_/\\:=(){}\[\]<>$#@|&;%+~^`]|(?<=\w)[.-](?=\w)|(?:^|\s)[.-]+\w")
 _TERMS = re.compile(r'"([^"]+)"|(\S+)')
 _WORD = re.compile(r"\w")
@@ -35,10 +37,15 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 def add(connection: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> None:
     """Texts by numbers that are not in the index."""
-    given = [(number, _clean(text[:LONGEST])) for number, text in texts]
+    given = [(number, kept(text)) for number, text in texts]
     pieces = [(number, text[:LONGEST_OF_PIECES]) for number, text in given]
     connection.executemany("insert into words(rowid, text) values (?, ?)", given)
     connection.executemany("insert into pieces(rowid, text) values (?, ?)", pieces)
+
+
+def kept(text: str) -> str:
+    """What of a text is indexed."""
+    return _clean(text[:LONGEST])
 
 
 def clear(connection: sqlite3.Connection) -> None:
@@ -56,7 +63,7 @@ class Question:
     piece: str = ""
 
     def holds(self, text: str) -> bool:
-        return self.piece in _clean(text[:LONGEST]).lower()
+        return self.piece in kept(text).lower()
 
 
 def questions(text: str) -> Iterator[Question]:

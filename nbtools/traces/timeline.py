@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from nbtools.traces.conversation import Answered, Asked, Piece, Said
-from nbtools.traces.familiar import op_of, paths_of, subject_of
+from nbtools.traces.familiar import meant
 from nbtools.traces.loose import arguments, text_of
 from nbtools.traces.model import PREVIEW, Call, Event, EventKind, Origin, Ref, Row
 from nbtools.traces.recalled import changes_of, outcome_in
@@ -30,8 +30,10 @@ class Timeline:
         self._waiting: dict[str, deque[tuple[Call, Any]]] = {}
 
     def met(self, at: float | None, model: str = "") -> None:
-        self.times += [] if at is None else [at]
-        self.models |= {model: None} if model else {}
+        if at is not None:
+            self.times.append(at)
+        if model:
+            self.models[model] = None
 
     def next(self) -> int:
         self.seq += 1
@@ -52,20 +54,9 @@ class Timeline:
 
     def call(self, id_: str, name: str, args: Any, ref: Ref, **fields: Any) -> Call:
         """One without a result so far; ``args`` as given."""
-        given = arguments(args)
-        return Call(
-            session=self.session,
-            id=id_,
-            seq=self.next(),
-            name=name,
-            op=op_of(name, given),
-            origin=self.origin,
-            subject=subject_of(name, given),
-            paths=paths_of(given),
-            turn=self.turn,
-            ref=ref,
-            **{"status": "unanswered", **fields},
-        )
+        op, paths, subject = meant(name, arguments(args))
+        more = {"status": "unanswered", "subject": subject, "paths": paths, "turn": self.turn, "ref": ref, **fields}
+        return Call(self.session, id_, self.next(), name, op, self.origin, **more)
 
     def take(self, piece: Piece, id_: str, ref: Ref, at: float | None = None, model: str = "", key: str = "") -> Iterator[Row]:
         """The rows that are finished by it; a call waits for its result."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,17 +10,20 @@ from typing import Any
 from nbtools.core.errors import TraceError
 from nbtools.traces.facts import facts_of
 from nbtools.traces.format import Reading, reading
+from nbtools.traces.many import readings, told_by
 from nbtools.traces.model import Call, Event, FileChange, Problem, Row, Session
 from nbtools.traces.replaying import write_notebook
 from nbtools.traces.rows import Rows
 from nbtools.traces.search import Hit, Searcher
 from nbtools.traces.sql import Answer, Database, database
+from nbtools.traces.uncollected import uncollected
 
 
 class Trace:
     """What logs say happened.  Lists are in reading order; ``problems`` are the bytes that could not be read."""
 
-    def __init__(self, readings: Sequence[Reading]) -> None:
+    def __init__(self, readings: Sequence[Reading], told: Iterable[Iterable[Row]] | None = None) -> None:
+        """``told`` are the rows of each, where somebody has read them."""
         self.readings = tuple(readings)
         self.sessions: Rows[Session] = Rows(Session)
         self.events: Rows[Event] = Rows(Event)
@@ -35,13 +37,14 @@ class Trace:
             FileChange: self.file_changes.append,
             Problem: self.problems.append,
         }
-        for one in self.readings:
-            first = len(self.calls)
-            for row in one.rows():
-                homes[type(row)](row)
-            self.calls[first:] = sorted(self.calls[first:], key=lambda call: call.seq)
-            for rows in self._tables.values():
-                rows.read_from(one)
+        with uncollected():
+            for one, rows in zip(self.readings, told or map(Reading.rows, self.readings), strict=True):
+                first = len(self.calls)
+                for row in rows:
+                    homes[type(row)](row)
+                self.calls[first:] = sorted(self.calls[first:], key=lambda call: call.seq)
+                for table in self._tables.values():
+                    table.read_from(one)
 
     def facts(self) -> dict[str, Any]:
         """Counts of one log, by the names and rules of its format.  Raises ``TraceError`` for several logs."""
@@ -61,7 +64,7 @@ class Trace:
 
         ``"two words"`` stand one after the other, ``begin*`` is how a word begins.  Upper and lower case are the same.
         """
-        return self._searcher.find(text, limit)
+        return self.searcher.find(text, limit)
 
     def to_notebook(self, path: str | Path) -> Path:
         """Writes a notebook that tells what happened, each call a cell that can be run, with the recorded result as its output."""
@@ -72,7 +75,8 @@ class Trace:
         return database(self._tables)
 
     @cached_property
-    def _searcher(self) -> Searcher:
+    def searcher(self) -> Searcher:
+        """What ``search`` asks; its index grows when it is first asked."""
         return Searcher(self.events, self.calls)
 
     @property
@@ -89,14 +93,14 @@ def load(path: str | Path) -> Trace:
     return Trace([reading(Path(path).expanduser())])
 
 
-def load_many(paths: str | Path | Iterable[str | Path]) -> Trace:
-    """Several logs as one: paths, or a glob pattern (``**`` for folders in folders)."""
-    found: Iterable[str | Path] = _matching(paths) if isinstance(paths, str | Path) else paths
-    return Trace([reading(Path(path).expanduser()) for path in found])
+def load_many(paths: str | Path | Iterable[str | Path], *, workers: int = 1) -> Trace:
+    """Several logs as one: paths, or a glob pattern (``**`` for folders in folders).  What belongs to another of them is not read again.
 
-
-def _matching(pattern: str | Path) -> list[str]:
-    return sorted(glob.glob(str(Path(pattern).expanduser()), recursive=True))  # noqa: PTH207 - the pattern may be absolute
+    ``workers``: so many processes read them, which is worth their start from some hundred megabytes on.  A script calls this below
+    ``if __name__ == "__main__":``.
+    """
+    found = readings(paths)
+    return Trace(found, told_by(workers, found) if min(workers, len(found)) > 1 else None)
 
 
 def stream(path: str | Path) -> Iterator[Row]:

@@ -66,7 +66,8 @@ async def test_where_they_part_and_what_each_did(tmp_path: Path) -> None:
     assert comparison.parted == 1
     assert comparison.steps[2].note == "the same file, another change"
     assert [file.path for file in comparison.b.changed] == ["a.py", "b.py"]
-    assert "part at step 2" in repr(comparison)
+    assert comparison.numbers_of(*comparison.parting) == ("", "2")
+    assert "part at step 2 of the second" in repr(comparison)
 
 
 async def test_the_same_step_with_another_end_is_where_they_part(tmp_path: Path) -> None:
@@ -100,8 +101,9 @@ async def test_what_is_shown_runs_nothing(tmp_path: Path) -> None:
             tags.append((tag, dict(attrs)))
 
     Parser().feed(compare(one, other)._repr_html_())
-    assert {tag for tag, _ in tags} <= {"div", "p", "b", "i", "br", "bdi", "table", "tr", "th", "td", "details", "summary", "code"}
-    assert {name for _, attrs in tags for name in attrs} <= {"class", "style", "dir", "open"}
+    inline = {"b", "bdi", "span", "code"}
+    assert {tag for tag, _ in tags} <= {"div", "table", "colgroup", "col", "tbody", "tr", "th", "td", "details", "summary", *inline}
+    assert {name for _, attrs in tags for name in attrs} <= {"class", "style", "dir", "title", "colspan", "aria-hidden"}
 
 
 @pytest.mark.parametrize(

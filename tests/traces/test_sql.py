@@ -95,7 +95,23 @@ def test_in_a_notebook_it_is_a_table_of_text(trace: traces.Trace) -> None:
 def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     shown = traces.load(write(tmp_path / "log.json", *many(60))).sql("select seq from calls")._repr_html_()
     assert shown.count("<tr>") == 51
-    assert "60 rows × 1 columns, the first 50 shown" in shown
+    assert "10 more" in shown
+    assert "60 rows × 1 column<" in shown
+
+
+def test_numbers_stand_at_the_right_and_times_can_be_read(trace: traces.Trace) -> None:
+    shown = trace.sql(
+        "select 1234567 as n, 0.25 as r, 'a' as t, timestamptz '2026-01-02 03:04:05.678Z' as time, ['x', 'y'] as l"
+    )._repr_html_()
+    assert ["text-align:right" in cell for cell in shown.split("<td")[1:]] == [True, True, False, False, False]
+    for text in (">1,234,567<", ">0.25<", ">2026-01-02 03:04:05<", 'title="2026-01-02T03:04:05.678000+00:00"', ">x, y<"):
+        assert text in shown
+
+
+def test_long_text_is_whole_in_its_title(trace: traces.Trace) -> None:
+    shown = trace.sql("""select repeat('"ab ', 300) as x""")._repr_html_()
+    assert shown.count("&quot;ab ") == 300 + 50
+    assert "…</td>" in shown
 
 
 @pytest.mark.parametrize("name", ["duckdb", "pyarrow"])

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-import nbformat
-from nbformat import v4
+import msgspec
 
-from nbtools.core.errors import ToolFailure, TraceError
-from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.errors import TraceError
 from nbtools.notebook.bundle import bundle
-from nbtools.notebook.command_line import format_line, parse
-from nbtools.notebook.flags import Grammar, grammar_of
+from nbtools.notebook.trace.call_cell import cell_of
+from nbtools.notebook.trace.how_far import Tell, telling
 from nbtools.notebook.trace.recorded import card_of_recorded
 from nbtools.notebook.trace.summary import summary_of
 from nbtools.notebook.visible import one_line, seen
-from nbtools.replay import Ground, Meaning, ground_of, meaning_of
-from nbtools.tools import tools_to_make
+from nbtools.replay import Ground, ground_of, meaning_of
 from nbtools.traces.loose import text_of
-from nbtools.traces.model import Call, Event
+from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.trace import Trace
-from nbtools.workspace.workspace import Workspace
+
+Cell: TypeAlias = dict[str, Any]
 
 _LONG = 1_500
 """Characters of a text that stand open; a longer one is folded behind its beginning."""
@@ -44,20 +41,11 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     it was read, or the file cannot be written.
     """
     target = Path(path).expanduser()
-    story = _Story(trace)
-    notebook = v4.new_notebook(  # type: ignore[no-untyped-call]
-        cells=list(story.cells()),
-        metadata={
-            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-            "language_info": {"name": "python"},
-        },
-    )
-    for number, cell in enumerate(notebook.cells, 1):
-        cell["id"] = f"step-{number}"
-    text = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+    with telling(f"Writing {target.name}") as tell:
+        text = msgspec.json.format(msgspec.json.encode(_notebook(_Story(trace, tell).cells()), order="sorted"), indent=1)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        beside.write_text(text + "\n", encoding="utf-8")
+        beside.write_bytes(text + b"\n")
         beside.replace(target)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -65,12 +53,27 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     return target
 
 
+def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
+    """Written by our own hand, by nbformat's schema 4.5: that package takes seconds to load, to check what is right anyway."""
+    return {
+        "cells": [{**cell, "id": f"step-{number}"} for number, cell in enumerate(cells, 1)],
+        "metadata": {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
 class _Story:
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, tell: Tell) -> None:
         self._trace = trace
+        self._tell = tell
+        self._count = 0
         self._grounds: dict[str, Ground] = {}
 
-    def cells(self) -> Iterator[Any]:
+    def cells(self) -> Iterator[Cell]:
         yield _markdown(self._title())
         yield _code("%load_ext nbtools")
         for session in self._trace.sessions:
@@ -79,7 +82,12 @@ class _Story:
                 named = session.title or session.id
                 yield _markdown(f"## {'Sub-agent' if session.parent else 'Session'} {_plain(named)}")
             for row in rows:
-                yield from self._call(row) if isinstance(row, Call) else self._told(row)
+                yield from self._told_call(row) if isinstance(row, Call) else self._told(row)
+
+    @cached_property
+    def _sessions(self) -> dict[str, Session] | None:
+        """Of one log; the ids of several may be the same."""
+        return {one.id: one for one in self._trace.sessions} if len(self._trace.readings) == 1 else None
 
     @cached_property
     def _events(self) -> dict[str, list[Event]]:
@@ -98,12 +106,14 @@ class _Story:
         first = self._trace.sessions[0] if self._trace.sessions else None
         cwd = f" in `{first.cwd}`" if first is not None and first.cwd else ""
         said = (
-            f"A recorded session{cwd}: {len(self._trace.calls):,} calls. Outputs are those that were recorded. Run in a copy of the "
-            "repository, for cells change files when they are run."
+            f"A recorded session{cwd}: {len(self._trace.calls):,} calls, each a cell that makes it, with the recorded result. "
+            "Cells change files when they are run: put this notebook into a copy of the repository first, or work in one with "
+            "`%tools workspace FOLDER`."
         )
-        return f"# {_plain(summary.title)}\n\n{said}"
+        begun = summary.title.partition("⏎")[0].strip()  # what the person began with may have several lines
+        return f"# {_plain(begun or summary.title)}\n\n{said}"
 
-    def _told(self, event: Event) -> Iterator[Any]:
+    def _told(self, event: Event) -> Iterator[Cell]:
         text = "\n".join(map(seen, self._whole(event)[:_LONGEST].splitlines())).strip()
         yield _markdown(f"**{_TOLD[event.kind]}**\n\n{_folded(text) if len(text) > _LONG else tamed(text)}")
 
@@ -115,69 +125,21 @@ class _Story:
         found = [text for text in _texts(record) if text.startswith(event.text)]
         return max(found, key=len, default=f"{event.text} …")
 
-    def _call(self, call: Call) -> Iterator[Any]:
+    def _told_call(self, call: Call) -> Iterator[Cell]:
+        self._tell(self._count, len(self._trace.calls))
+        self._count += 1
+        yield from self._call(call)
+
+    def _call(self, call: Call) -> Iterator[Cell]:
         if call.session not in self._grounds:
-            self._grounds[call.session] = ground_of(call)
+            self._grounds[call.session] = ground_of(call, sessions=self._sessions)
         ground, detail = self._grounds[call.session], call.detail
         try:
             source = cell_of(meaning_of(call, ground, detail=detail))
         except TraceError as error:
             source = _commented(call, str(error))
-        shown = bundle(card_of_recorded(call, detail, cwd=ground.cwd))
-        output = v4.new_output("display_data", data=shown, metadata={"nbtools": {"recorded": True}})  # type: ignore[no-untyped-call]
+        output = _shown(bundle(card_of_recorded(call, detail, cwd=ground.cwd)))
         yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
-
-
-def cell_of(meaning: Meaning) -> str:
-    """A cell that runs it: ``%tool …``, ``%%tool …`` where its text has several lines, else ``tools.name(…)``."""
-    tool = _TOOLS.get(meaning.tool)
-    if tool is None:
-        raise TraceError(f"there is no tool {meaning.tool} here.")
-    grammar = grammar_of(tool)
-    given = _spelled(grammar, meaning.arguments)
-    given = _as_edits(given) if meaning.tool == "edit" else given
-    for source in _spellings(grammar, given):
-        if _read(grammar, source) == given:
-            return source
-    return f"from nbtools import tools\n\ntools.{meaning.tool}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
-
-
-def _spellings(grammar: Grammar, given: Mapping[str, Any]) -> Iterator[str]:
-    """One line where that is one, else the text below it."""
-    line = format_line(grammar, given)
-    if "\n" not in line:
-        yield f"%tool {grammar.tool} {line}".rstrip()
-    if grammar.body is not None and isinstance(body := given.get(grammar.body.name), str):
-        line = format_line(grammar, {name: value for name, value in given.items() if name != grammar.body.name})
-        if "\n" not in line and not body.endswith("\n\n"):
-            yield f"%%tool {grammar.tool} {line}".rstrip() + f"\n{body}"
-
-
-def _read(grammar: Grammar, source: str) -> dict[str, Any] | None:
-    """As the magics read it; IPython ends a cell's text with a newline."""
-    first, newline, body = source.partition("\n")
-    line = first.partition(" ")[2].removeprefix(grammar.tool).strip()
-    whole = grammar.body is not None and grammar.body.whole
-    text = f"{body.removesuffix(chr(10))}\n" if whole else body.removesuffix("\n")
-    try:
-        return parse(grammar, line, text if newline else None)
-    except ToolFailure:
-        return None
-
-
-def _spelled(grammar: Grammar, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON, without what is so anyway."""
-    given = json.loads(json.dumps(dict(arguments), default=str))
-    said = {name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in given.items()}
-    return {name: value for name, value in said.items() if grammar.named(name).required or value != grammar.named(name).default}
-
-
-def _as_edits(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Several lines go on one as JSON: one old and new as a list of one replacement."""
-    if "\n" not in given.get("old", ""):
-        return dict(given)
-    step = {name: given[name] for name in ("old", "new", "count") if name in given}
-    return {**{name: value for name, value in given.items() if name not in step}, "edits": [step]}
 
 
 def _commented(call: Call, why: str) -> str:
@@ -220,12 +182,29 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_\[\]#<>])", r"\\\1", one_line(text, 200)).replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
-def _markdown(text: str) -> Any:
-    return v4.new_markdown_cell(text)  # type: ignore[no-untyped-call]
+def _markdown(text: str) -> Cell:
+    return {"cell_type": "markdown", "metadata": {}, "source": _lines(text)}
 
 
-def _code(source: str, outputs: Sequence[Any] = (), metadata: Mapping[str, Any] | None = None) -> Any:
-    return v4.new_code_cell(source, outputs=list(outputs), metadata=dict(metadata or {}))  # type: ignore[no-untyped-call]
+def _code(source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapping[str, Any] | None = None) -> Cell:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": dict(metadata or {}),
+        "outputs": list(outputs),
+        "source": _lines(source),
+    }
+
+
+def _shown(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """A recorded result as a cell's output."""
+    data = {mime: _lines(content) if isinstance(content, str) else content for mime, content in bundle.items()}
+    return {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
+
+
+def _lines(text: str) -> list[str]:
+    """As notebooks keep texts: a line an entry, so that a change to one is one in a diff."""
+    return text.splitlines(keepends=True)
 
 
 def _by_session(rows: Iterator[Any]) -> dict[str, list[Any]]:
@@ -243,18 +222,3 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
             yield text_of(value)
         for item in value.values() if isinstance(value, dict) else value:
             yield from _texts(item, depth + 1)
-
-
-class _Tools:
-    """Our tools by name, for their grammars: nothing is run with them."""
-
-    @cached_property
-    def _makers(self) -> Mapping[str, Any]:
-        return tools_to_make(Workspace("."))
-
-    def get(self, name: str) -> AnyToolBuilder | None:
-        make = self._makers.get(name)
-        return None if make is None else make()
-
-
-_TOOLS = _Tools()

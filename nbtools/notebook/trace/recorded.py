@@ -94,7 +94,12 @@ def _seen_from(display: ToolResultDisplay, cwd: str) -> ToolResultDisplay:
 
 
 def _moved(diff: FileDiff, cwd: str) -> FileDiff:
-    return replace(diff, file_name=inside(diff.file_name, cwd))
+    """Many a log has no more of a file than the part that was replaced: where neither side ends a line, none is missed."""
+    name = inside(diff.file_name, cwd)
+    old, new = diff.original_content, diff.new_content
+    if old and new and not old.endswith("\n") and not new.endswith("\n"):
+        return replace(diff, file_name=name, original_content=f"{old}\n", new_content=f"{new}\n")
+    return replace(diff, file_name=name)
 
 
 def _record(call: Call) -> str:

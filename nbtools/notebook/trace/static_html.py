@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from nbtools.notebook.html import ICONS
@@ -10,7 +11,7 @@ from nbtools.notebook.markup import NO_MATH, element, styled_element
 from nbtools.notebook.phrases import counted
 from nbtools.notebook.style import AMBER, BLUE, GREEN, GREY, RED, RULE, tint
 from nbtools.notebook.trace.outcomes import Tone
-from nbtools.notebook.trace.strip import Bar, bars
+from nbtools.notebook.trace.strip import Bar
 from nbtools.notebook.trace.summary import Fact, Summary
 from nbtools.notebook.trace.timeline import Line
 
@@ -42,24 +43,32 @@ _COLOURS: dict[Tone, str] = {
 _BARS: dict[Tone, str] = {"failed": RED, "stopped": AMBER, "changed": GREEN, "person": BLUE}
 _WHO: dict[Tone, str] = {"person": "You", "agent": "Agent"}
 _HEIGHT = 36
+_PATH = 60
+"""Characters of an absolute path, and of a subject that is surely seen whole."""
+_ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?/\S+")
 _DEEPEST = 8
 """Levels of nesting that are drawn as such."""
 
 
-def trace_html(summary: Summary, lines: Sequence[Line]) -> str:
-    """The head, the strip and the first lines in a frame."""
-    inner = _head(summary) + _strip(lines) + "".join(map(_line, lines[:OPEN])) + _folded(lines[OPEN:SHOWN]) + _more(len(lines))
+def trace_html(summary: Summary, lines: Sequence[Line], drawn: Sequence[Bar] = ()) -> str:
+    """The head, the strip of the bars ``drawn`` and the first lines in a frame."""
+    inner = _head(summary) + _strip(lines, drawn) + "".join(map(_line, lines[:OPEN])) + _folded(lines[OPEN:SHOWN]) + _more(len(lines))
     return f'<div class="nbt-trace {NO_MATH}" style="{_FRAME}" dir="ltr">{inner}</div>'
 
 
 def trace_text(summary: Summary, lines: Sequence[Line]) -> str:
     """The same in lines of text."""
-    facts = " · ".join(_told(fact) for fact in summary.facts)
-    doubts = [f"  ? {fact.doubt}" for fact in summary.facts if fact.doubt]
-    width = max((len(line.number) for line in lines[:SHOWN]), default=1)
-    shown = [_text(line, width) for line in lines[:SHOWN]]
     more = [f"  {_left(len(lines))}"] if len(lines) > SHOWN else []
-    return "\n".join([summary.title, f"  {facts}", *doubts, *shown, *more])
+    return "\n".join([*text_lines(summary, lines[:SHOWN]), *more])
+
+
+def text_lines(summary: Summary, lines: Sequence[Line]) -> Iterator[str]:
+    """The title, the facts, why some of them are in doubt, and each of ``lines``."""
+    yield summary.title
+    yield "  " + " · ".join(_told(fact) for fact in summary.facts)
+    yield from (f"  ? {fact.doubt}" for fact in summary.facts if fact.doubt)
+    width = max((len(line.number) for line in lines), default=1)
+    yield from (_text(line, width) for line in lines)
 
 
 def _left(count: int) -> str:
@@ -99,9 +108,9 @@ def _tip(text: str) -> str:
     return f' title="{escape(text)}"'
 
 
-def _strip(lines: Sequence[Line]) -> str:
+def _strip(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
     """Nothing to read aloud: the lines say it all."""
-    drawn = "".join(_bar(bar, lines) for bar in bars(lines))
+    drawn = "".join(_bar(bar, lines) for bar in bars)
     style = f"display:flex;align-items:flex-end;height:{_HEIGHT}px;padding:8px 10px;{_RULES}"
     return f'<div class="nbt-strip" aria-hidden="true" style="{style}">{drawn}</div>' if drawn else ""
 
@@ -117,20 +126,27 @@ def _line(line: Line) -> str:
     colour = tint(_COLOURS[line.tone])
     said = line.tone in _WHO
     name = "" if said else element("b", "tool", escape(line.name))
-    hint = _tip(line.subject) if line.subject else ""
+    hint = _tip(line.subject) if len(line.subject) > _PATH else ""
     strong = "opacity:1" if said else ""
     parts = [
         f'<span style="{_NUMBER}">{escape(line.number)}</span>',
         f'<span style="{_ICON};{colour}"{_label(line)}>{escape(MARKS.get(line.icon, "⚒"))}</span>',
         name,
-        styled_element("span", "subject", strong, f"<bdi>{escape(line.subject)}</bdi>", hint) if line.subject else "",
+        styled_element("span", "subject", strong, f"<bdi>{escape(_shortened(line.subject))}</bdi>", hint) if line.subject else "",
         *(element("span", "plus" if text[0] == "+" else "minus", text) for text in _changes(line)),
         element("span", "space", "·"),
         _right(line),
     ]
     faint = "opacity:.6;" if line.tone == "quiet" or not line.live else ""
     indent = f"padding-left:{10 + 22 * min(line.depth, _DEEPEST)}px"
-    return f'<div class="nbt-line" style="{_ROW};{faint}{indent}">{" ".join(filter(None, parts))}</div>'
+    return f'<div class="nbt-line" id="step-{escape(line.number)}" style="{_ROW};{faint}{indent}">{" ".join(filter(None, parts))}</div>'
+
+
+def _shortened(subject: str) -> str:
+    """A long path loses its beginning: what it ends with tells it from others.  Whole in the hint."""
+    if len(subject) <= _PATH or not _ABSOLUTE.fullmatch(subject):
+        return subject
+    return "…/" + subject[-_PATH:].partition("/")[2] if "/" in subject[-_PATH:] else f"…{subject[-_PATH:]}"
 
 
 def _label(line: Line) -> str:

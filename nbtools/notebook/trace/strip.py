@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from nbtools.notebook.trace.outcomes import Tone
-from nbtools.notebook.trace.timeline import Line
 
 BARS = 120
 _RANK: tuple[Tone, ...] = ("failed", "stopped", "changed", "person")
 """Which line gives a bar its tone that stands for several: the first of these that there is."""
+_SHARE = 8
+"""One in so many lines must have it: where a bar stands for hundreds, one failure among them says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +27,18 @@ class Bar:
     tone: Tone
 
 
-def bars(lines: Sequence[Line], count: int = BARS) -> list[Bar]:
-    """At most ``count`` bars, each for about as many lines."""
-    count = min(count, len(lines))
-    most = math.log1p(max((line.weight for line in lines), default=0)) or 1.0
-    cuts = [number * len(lines) // count for number in range(count + 1)] if count else []
-    return [_bar(lines[first:end], first, most) for first, end in pairwise(cuts)]
+def bars(tones: Sequence[Tone], weights: Sequence[int], count: int = BARS) -> list[Bar]:
+    """At most ``count`` bars, each for about as many lines; of each line its tone and how much text it brought."""
+    count = min(count, len(tones))
+    most = math.log1p(max(weights, default=0)) or 1.0
+    cuts = [number * len(tones) // count for number in range(count + 1)] if count else []
+    return [Bar(first, end - 1, _height(max(weights[first:end]), most), _loudest(tones[first:end])) for first, end in pairwise(cuts)]
 
 
-def _bar(lines: Sequence[Line], first: int, most: float) -> Bar:
-    tones = {line.tone for line in lines}
-    quiet: Tone = "quiet"
-    height = math.log1p(max(line.weight for line in lines)) / most
-    return Bar(first, first + len(lines) - 1, round(max(0.1, height), 2), next((tone for tone in _RANK if tone in tones), quiet))
+def _height(weight: int, most: float) -> float:
+    return round(max(0.1, math.log1p(weight) / most), 2)
+
+
+def _loudest(tones: Sequence[Tone]) -> Tone:
+    there = Counter(tones)
+    return next((tone for tone in _RANK if there[tone] * _SHARE >= len(tones)), "quiet")

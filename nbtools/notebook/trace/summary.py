@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nbtools.notebook.phrases import counted, elapsed
+from nbtools.notebook.trace.secrets import hidden
 from nbtools.notebook.visible import one_line
 from nbtools.traces.model import Session
 from nbtools.traces.trace import Trace
@@ -55,7 +56,7 @@ def _title(trace: Trace) -> str:
     named = next((session.title for session in roots if session.title), "") if len(roots) == 1 else ""
     asked = next((event.text for event in trace.events if event.kind == "user" and event.text.strip()), "") if len(roots) == 1 else ""
     name = next((reading.source.path.name for reading in trace.readings), "")
-    return one_line((named or asked or name).strip(), _TITLE)
+    return one_line(hidden((named or asked or name).strip()), _TITLE)
 
 
 def _facts(trace: Trace) -> Iterator[Fact]:

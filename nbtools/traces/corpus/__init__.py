@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nbtools.traces.corpus.corpus import Corpus, Ingested, Progress
+from nbtools.traces.corpus.corpus import Corpus, Ingested
 from nbtools.traces.corpus.finding import Found
+from nbtools.traces.corpus.progress import Progress
 
 __all__ = ["Corpus", "Found", "Ingested", "Progress"]

@@ -7,20 +7,26 @@ is of one file and stops no other; where a process dies, its files are taken up 
 from __future__ import annotations
 
 import os
+import signal
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+from nbtools.core.errors import TraceError
+from nbtools.traces.libraries import library
+
 F = TypeVar("F", bound="Sized")
 T = TypeVar("T")
 TASK = 50 << 20
 """Bytes of files that make one task: on a cluster a task costs some milliseconds."""
-_SHARES = 4
-"""Tasks for each process of our own pool, where one costs next to nothing: none waits long for the last."""
+_OURS = 4 << 20
+"""The same for our own pool, where one costs next to nothing: none waits long for the last, and progress is told often."""
+
+_MAIN = "in a script, ingest below `if __name__ == '__main__':`."
 
 
 class Sized(Protocol):
@@ -53,7 +59,7 @@ class _Task(Generic[F, T]):
             return Failed(f"{type(error).__name__}: {error}")
 
 
-def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK) -> Iterator[tuple[F, T | Failed]]:
+def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK) -> Generator[tuple[F, T | Failed]]:
     """Each file with what ``work`` made of it, as they are done.
 
     ``client``: what has ``submit`` as executors and ``dask.distributed.Client`` do, or ``map``; it gets ``task`` bytes at a time.  Without
@@ -65,7 +71,7 @@ def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *,
         here = _Task(work, waiting, "")
         yield from ((file, here.done(file)) for file in waiting)
         return
-    size = min(task, total // (_SHARES * processors())) if client is None else task
+    size = min(task, _OURS) if client is None else task
     tasks = [_Task(work, batch, uuid.uuid4().hex) for batch in batches(waiting, size)]
     lost: list[F] = []
     with _given(client, len(tasks)) as executor:
@@ -75,6 +81,16 @@ def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *,
             else:
                 yield from zip(one.files, outcome, strict=True)
     yield from _one_by_one(lost, work, client)
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[Any]:
+    """The client of a scheduler whose address is given, for as long as it is wanted; anything else as it is."""
+    if not isinstance(client, str):
+        yield client
+        return
+    with library("distributed").Client(client) as made:
+        yield made
 
 
 def batches(files: Iterable[F], size: int) -> Iterator[list[F]]:
@@ -96,18 +112,23 @@ def _run(task: _Task[F, T]) -> list[T | Failed]:
 
 
 def _outcomes(executor: Any, tasks: Sequence[_Task[F, T]]) -> Iterator[tuple[_Task[F, T], list[T | Failed] | BaseException]]:
+    """Who stops asking, or is interrupted, takes back what has not begun."""
     if not hasattr(executor, "submit"):
         yield from zip(tasks, executor.map(_run, tasks), strict=True)
         return
     done: SimpleQueue[tuple[_Task[F, T], Any]] = SimpleQueue()
     futures = []
-    for task in tasks:
-        future = executor.submit(_run, task)
-        futures.append(future)
-        future.add_done_callback(lambda future, task=task: done.put((task, future)))
-    for _ in tasks:
-        task, future = done.get()
-        yield task, _outcome(future)
+    try:
+        for task in tasks:
+            future = executor.submit(_run, task)
+            futures.append(future)
+            future.add_done_callback(lambda future, task=task: done.put((task, future)))
+        for _ in tasks:
+            task, future = done.get()
+            yield task, _outcome(future)
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def _outcome(future: Any) -> Any:
@@ -122,7 +143,7 @@ def _one_by_one(files: Sequence[F], work: Callable[[F], T], client: Any) -> Iter
         with _given(client, 1) as executor:
             ((_, outcome),) = _outcomes(executor, [_Task(work, [file], uuid.uuid4().hex)])
         if isinstance(outcome, BrokenExecutor):
-            yield file, Failed("the process that read it died; in a script, ingest below `if __name__ == '__main__':`.")
+            yield file, Failed("the process that read it died.")
         elif isinstance(outcome, BaseException):
             yield file, Failed(f"{type(outcome).__name__}: {outcome}")
         else:
@@ -139,8 +160,28 @@ def _given(client: Any, tasks: int) -> Iterator[Any]:
     from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - as above
 
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    with ProcessPoolExecutor(min(processors(), tasks), mp_context=get_context(method)) as pool:
-        yield pool
+    with ProcessPoolExecutor(min(processors(), tasks), get_context(method), _uninterrupted) as pool:
+        try:
+            _started(pool)
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list((pool._processes or {}).values()):  # noqa: SLF001 - Python 3.14 has terminate_workers(); a large log may take minutes
+                process.terminate()
+            raise
+
+
+def _started(pool: Any) -> None:
+    """Where no process starts, no file is to blame, and to try with each of them would take long."""
+    try:
+        pool.submit(os.getpid).result()
+    except BrokenExecutor as error:
+        raise TraceError(f"no process could be started: {_MAIN}") from error
+
+
+def _uninterrupted() -> None:
+    """Ctrl-C reaches all processes of a terminal; the one that asked for the work ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def processors() -> int:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nbtools.traces.corpus.documents import Documents
 from nbtools.traces.corpus.planning import Log
 from nbtools.traces.format import Reading, reading
 from nbtools.traces.libraries import library
@@ -20,6 +22,7 @@ from nbtools.traces.tables import TABLES, TEXTS, batch, schema, texts_of
 _ROWS = 1_000
 _CHARACTERS = 8 << 20
 """So many rows, or rows with so much text, are kept before they are written."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NAMES = {kind: name for name, kind in TABLES.items()}
 
 
@@ -31,25 +34,43 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Full:
+    """There is no room for it: that is nothing of the log."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Write:
     """Reads a log and writes its part below ``folder``, beside it first: a part that has its name is whole."""
 
     folder: str
 
-    def __call__(self, log: Log) -> Written:
-        place = Path(self.folder) / log.key
-        beside = Path(self.folder) / f".{log.key}-{uuid.uuid4().hex}"
-        beside.mkdir(parents=True)
+    def __call__(self, log: Log) -> Written | Full:
         try:
-            written = _write(reading(Path(log.path)), beside)
-            shutil.rmtree(place, ignore_errors=True)  # left by an ingest that was stopped before it was noted
-            beside.rename(place)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-        return written
+            with made(Path(self.folder), log.key) as beside:
+                return _write(reading(Path(log.path)), beside)
+        except OSError as error:
+            if error.errno in _FULL:
+                return Full(os.strerror(error.errno))
+            raise
 
 
-def swept(folder: Path, parts: Mapping[str, Any]) -> None:
+@contextmanager
+def made(folder: Path, name: str) -> Iterator[Path]:
+    """A folder beside that gets this name when all is written."""
+    place = folder / name
+    beside = folder / f".{name}-{uuid.uuid4().hex}"
+    try:
+        beside.mkdir(parents=True)
+        yield beside
+        shutil.rmtree(place, ignore_errors=True)  # left by an ingest that was stopped before it was noted
+        beside.rename(place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def swept(folder: Path, parts: Collection[str]) -> None:
     """Takes away what is no part of the corpus: left by what was stopped, and parts of what has changed or gone."""
     for entry in os.scandir(folder) if folder.is_dir() else ():
         if entry.name not in parts:
@@ -58,7 +79,8 @@ def swept(folder: Path, parts: Mapping[str, Any]) -> None:
 
 def _write(read: Reading, folder: Path) -> Written:
     with ExitStack() as stack:
-        tables = {kind: _Table(kind, read, folder, stack) for kind in TABLES.values()}
+        documents = Documents(folder, stack)
+        tables = {kind: _Table(kind, read, folder, stack, documents) for kind in TABLES.values()}
         problems = tables[Problem]
         for row in read.rows():
             tables[type(row)].add(row, problems)
@@ -76,6 +98,7 @@ class _Table:
     reading: Reading
     folder: Path
     stack: ExitStack
+    documents: Documents
     count: int = 0
     characters: int = 0
     rows: list[Any] = field(default_factory=list)
@@ -92,10 +115,17 @@ class _Table:
             return
         if self.writer is None:
             path = str(self.folder / f"{_NAMES[self.kind]}.parquet")
-            self.writer = self.stack.enter_context(library("pyarrow.parquet").ParquetWriter(path, schema(self.kind), compression="zstd"))
+            self.writer = self.stack.enter_context(parquet(path, self.kind))
         rows, self.rows, self.characters = self.rows, [], 0
-        self.writer.write_batch(batch(rows, self.kind, [self.reading] * len(rows), _Telling(problems)))
+        columns = batch(rows, self.kind, [self.reading] * len(rows), _Telling(problems))
+        self.writer.write_batch(columns)
+        self.documents.add(columns, self.kind)
         self.count += len(rows)
+
+
+def parquet(path: str, kind: type) -> Any:
+    """A ``pyarrow.parquet.ParquetWriter`` for rows of this type."""
+    return library("pyarrow.parquet").ParquetWriter(path, schema(kind), compression="zstd")
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces import archive
 from nbtools.traces.attachments import Attachments
-from nbtools.traces.document import opened, parts
+from nbtools.traces.document import opened, parts, placed
 from nbtools.traces.format import Head
 from nbtools.traces.formats.inspect_events import Sample, args_of, free, raws, result_of
 from nbtools.traces.loose import mapping, string
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.recalled import detail_of, media_of
-from nbtools.traces.source import Source, located
+from nbtools.traces.source import Source
 
 _ZIP = b"PK\x03\x04"
 _SAMPLES = "samples/"
@@ -111,9 +111,8 @@ def _document(source: Source, origin: Origin) -> Iterator[Row]:
     if log.value is None:
         return
     run, samples = _Run(log.value, origin), raws(log.value.samples)
-    for raw, ref in zip(samples, located(log.text, samples), strict=True):
-        there = max(min(ref.length, log.end - ref.offset), 0)
-        yield from _sample(bytes(raw), Ref(ref.offset, there), run)
+    for begins, data in placed(log.text, samples):
+        yield from _sample(data, Ref(begins, max(min(len(data), log.end - begins), 0)), run)
 
 
 def _sample(text: bytes, ref: Ref, run: _Run) -> Iterator[Row]:
@@ -138,7 +137,6 @@ def _attachments(source: Source, ref: Ref) -> Attachments:
     if not ref.member:
         log = opened(text, _Log).value
         samples = raws(log.samples) if log else []
-        places = zip(located(text, samples), samples, strict=True)
-        text = next((bytes(raw) for place, raw in places if place.offset <= ref.offset < place.offset + place.length), b"{}")
+        text = next((data for begins, data in placed(text, samples) if begins <= ref.offset < begins + len(data)), b"{}")
     found = opened(text, _Attached).value
     return Attachments(found.attachments if found else msgspec.Raw(b"null"))

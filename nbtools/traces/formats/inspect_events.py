@@ -10,10 +10,11 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.attachments import Attachments
 from nbtools.traces.conversation import Said, pieces
+from nbtools.traces.document import placed
 from nbtools.traces.loose import items, mapping, mappings, name_of, number, string, text_of, whole
 from nbtools.traces.model import NOWHERE, EventKind, Origin, Problem, Ref, Row, Session
 from nbtools.traces.recalled import changes_of
-from nbtools.traces.source import UNREADABLE, decoded, located
+from nbtools.traces.source import UNREADABLE, decoded
 from nbtools.traces.stamps import seconds
 from nbtools.traces.timeline import Timeline
 from nbtools.traces.usage import Usage
@@ -105,7 +106,8 @@ class Sample:
             yield from self._asked(event, ref, at)
         else:
             yield self._other(event, ref, at)
-        yield from self._inner(event, text, ref, self.latest if kind == "tool" else inside)
+        if event.events != _NONE:
+            yield from self._inner(event, text, ref, self.latest if kind == "tool" else inside)
 
     def _tool(self, event: _Recorded, ref: Ref, at: float | None, inside: str) -> Iterator[Row]:
         span = string(event.span_id)
@@ -113,8 +115,9 @@ class Sample:
         answered, failed = event.result is not None, bool(event.error)
         native = name_of(event.id)
         args = mapping(self.attachments.put_into(event.arguments))
+        id_ = free(native, self.ids)
         call = self.timeline.call(
-            free(native, self.ids),
+            id_,
             string(event.function) or "?",
             args,
             ref,
@@ -129,6 +132,7 @@ class Sample:
             answered=answered,
             result_size=len(text_of(self.attachments.put_into(event.result))),
             permission=self.decisions.get(native, ""),
+            counted=not native or id_ == native,
             result_ref=ref if answered else NOWHERE,
         )
         if span in self.tools:
@@ -194,10 +198,8 @@ class Sample:
 
     def _inner(self, event: _Recorded, text: bytes, ref: Ref, inside: str) -> Iterator[Row]:
         """Events that are written in this one, as older logs do."""
-        inner = raws(event.events)
-        for raw, place in zip(inner, located(text, inner), strict=True):
-            here = Ref(ref.offset + place.offset, place.length, 0, ref.file, ref.member)
-            yield from self.event(bytes(raw), here, inside)
+        for begins, data in placed(text, raws(event.events)):
+            yield from self.event(data, Ref(ref.offset + begins, len(data), 0, ref.file, ref.member), inside)
 
     def _around(self, span: str) -> str:
         """The call of the nearest span around that is a tool's; spans that lead back to themselves end it."""

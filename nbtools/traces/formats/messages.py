@@ -27,6 +27,7 @@ _NONE = msgspec.Raw(b"null")
 _ASKED = ("system", "instructions", "messages", "contents", "history", "input")
 _GIVEN = ("output", "choices", "candidates")
 _WITHIN = ("request", "body", "response")
+_TIMES = ("timestamp", "created_at", "created")
 _TELLING = 20
 """Messages by which a list is recognised as a conversation."""
 
@@ -63,6 +64,8 @@ class Messages:
     def recognises(self, head: Head) -> bool:
         if head.first is not None:
             return _holds(head.first)
+        if begun := opened(head.start, Any).value:
+            return _holds(begun)
         spoken = head.has("role", "content") or head.has("parts") or head.has("type", "call_id")
         return spoken and (head.start.lstrip()[:1] == b"[" or any(map(head.has, (*_ASKED[2:], *_GIVEN))))
 
@@ -160,7 +163,7 @@ class _Talk:
     def message(self, message: Any, ref: Ref, role: str) -> Iterator[Row]:
         given = mapping(message)
         inner = mapping(given.get("message")) or given
-        at = next((time for key in ("timestamp", "created_at", "created") if (time := seconds(given.get(key))) is not None), None)
+        at = next((time for key in _TIMES if key in given and (time := seconds(given[key])) is not None), None)
         model = string(inner.get("model")) or string(inner.get("model_name"))
         self.api = self.api or _api(inner)
         self._bill(inner)
@@ -212,7 +215,7 @@ def _asks(held: _Holder) -> bool:
 
 
 def _has(held: _Holder, names: Iterable[str]) -> bool:
-    return any(bytes(getattr(held, name)) != b"null" for name in names)
+    return any(getattr(held, name) != _NONE for name in names)
 
 
 def _groups(document: Opened[Any], value: msgspec.Raw, held: _Holder | None) -> Iterator[tuple[list[msgspec.Raw], str]]:
@@ -238,7 +241,7 @@ def _holder(raw: msgspec.Raw) -> _Holder | None:
 
 def _list(raw: msgspec.Raw) -> list[msgspec.Raw]:
     """The items of a list; a text or an object is one."""
-    if bytes(raw) == b"null":
+    if raw == _NONE:
         return []
     try:
         return msgspec.json.decode(raw, type=list[msgspec.Raw])

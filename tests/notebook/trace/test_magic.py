@@ -58,11 +58,41 @@ def test_what_is_no_log_says_so_and_which_are_known(lab: Any) -> None:
     assert shown["status"] == "Unknown format"
     assert "claude-code" in shown["blocks"][0]["text"]
     assert card(lab.run("%trace src"))["status"] == "Is a folder"
-    assert "in quotes" in card(lab.run("%trace notes.txt src"))["blocks"][0]["text"]
+    assert "in quotes" in card(lab.run("%trace notes.txt src x"))["blocks"][0]["text"]
 
 
 def test_alone_it_explains_itself(lab: Any) -> None:
-    assert "%trace path" in lab.run("%trace").text
+    shown = lab.run("%trace").text
+    assert all(word in shown for word in ("%trace LOG --replay 46", "%trace A B", "--in", "--at", "--step"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--repaly 3", "Did you mean --replay"),
+        ("--in src", "--in goes with --replay"),
+        ("--step 3 --replay 3", "take one of them"),
+        ("--step first", "46 or 48.1"),
+        ("--replay", "needs a value"),
+        ("--replay 900", "There is no step 900: the log has 1 to "),
+        ("--replay 1", "Step 1 is no call"),
+        ("--replay 5-3", "no call between"),
+    ],
+)
+def test_a_line_that_asks_for_what_there_is_not_says_what_there_is(lab: Any, log: str, flags: str, said: str) -> None:
+    assert said in card(lab.run(f"%trace {log} {flags}"))["blocks"][0]["text"]
+
+
+def test_a_log_opens_at_a_step(lab: Any, log: str) -> None:
+    lab.run(f"t = %trace {log} --step 12")
+    assert lab.value("t.lines[t.step].number") == "12"
+
+
+def test_two_logs_are_compared(lab: Any, log: str) -> None:
+    (output,) = lab.run(f"c = %trace '{log}' '{log}'\nc").outputs
+    assert "never part" in output["data"]["text/html"]
+    cell = lab.run(f"%trace '{log}' nothing.jsonl")
+    assert card(cell)["status"] == "File not found"
 
 
 @pytest.mark.parametrize(
@@ -72,6 +102,8 @@ def test_alone_it_explains_itself(lab: Any) -> None:
         ("t = %trace sr", "t = %trace src/"),
         ("%trace src/c", "%trace src/cart.py"),
         ("%trace ./s", "%trace ./src/"),
+        ("%trace notes.txt --re", "%trace notes.txt --replay"),
+        ("%trace notes.txt --replay 3 --in sr", "%trace notes.txt --replay 3 --in src/"),
     ],
 )
 def test_paths_are_completed_from_the_notebooks_folder(lab: Any, typed: str, completed: str) -> None:

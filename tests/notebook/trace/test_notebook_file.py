@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from nbtools.core.errors import TraceError
 from nbtools.notebook.command_line import parse
 from nbtools.notebook.flags import grammar_of
-from nbtools.notebook.trace.notebook_file import cell_of, tamed
+from nbtools.notebook.trace.call_cell import cell_of
+from nbtools.notebook.trace.notebook_file import tamed
 from nbtools.replay import Meaning, ground_of, meaning_of
 from nbtools.tools import tools_to_make
 from nbtools.workspace.workspace import Workspace
@@ -55,6 +56,7 @@ def test_story_calls_and_recorded_results(tmp_path: Path) -> None:
     notebook = nbformat.read(path, 4)
     nbformat.validate(notebook)
     told = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    assert told[0].startswith("# Raise the price.\n\n")
     assert "3 calls" in told[0]
     assert told[1] == "**Person**\n\nRaise the price.\n\n**Why**\n&lt;b>x&lt;/b>"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -12,7 +12,7 @@ from nbtools.notebook.trace.summary import Fact, Summary
 from nbtools.notebook.trace.timeline import Line
 from tests.notebook.trace.samples import LOGS, sample
 
-ALLOWED = {"div", "span", "b", "bdi", "details", "summary", "class", "style", "title", "dir", "role", "aria-label", "aria-hidden"}
+ALLOWED = {"div", "span", "b", "bdi", "details", "summary", "class", "style", "title", "dir", "role", "aria-label", "aria-hidden", "id"}
 EVIL = '<script>alert("x")</script>\'"&'
 
 
@@ -40,7 +40,7 @@ class Elements(HTMLParser):
 
 def line(number: int, **fields: object) -> Line:
     values = {"icon": "terminal", "name": "Bash", "subject": f"make {number}", "right": "", "tone": "done", "depth": 0, "seq": number}
-    return Line(number=str(number), session="s", **{**values, **fields})  # type: ignore[arg-type]
+    return Line(**{"number": str(number), "session": "s", **values, **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("log", LOGS)
@@ -92,3 +92,18 @@ def test_state_is_never_colour_alone() -> None:
 def test_a_session_of_nothing_has_a_head() -> None:
     assert Elements(trace_html(Summary("empty.jsonl", ()), [])).text.strip() == "empty.jsonl"
     assert trace_text(Summary("empty.jsonl", ()), []).splitlines()[0] == "empty.jsonl"
+
+
+def test_each_step_has_a_place_to_link_to() -> None:
+    html = trace_html(Summary("t", ()), [line(46), line(48)])
+    assert [f'id="step-{number}"' in html for number in (46, 47, 48)] == [True, False, True]
+
+
+def test_a_long_path_keeps_its_end_and_a_sentence_its_beginning() -> None:
+    path, said = "/home/somebody" + "/folder" * 20 + "/name.py", "a / word " * 20
+    text = Elements(trace_html(Summary("t", ()), [line(1, subject=path), line(2, subject=said), line(3, subject="/etc/hosts")])).text
+    assert "…/folder" in text
+    assert "folder/name.py" in text
+    assert path not in text
+    assert said in text
+    assert "/etc/hosts" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +36,7 @@ def said(owner: str, seq: int, text: str = "hello", kind: Any = "user") -> Event
     return Event(session=owner, seq=seq, kind=kind, text=text, size=len(text))
 
 
-def numbers(lines: list[Line]) -> list[tuple[str, str]]:
+def numbers(lines: Sequence[Line]) -> list[tuple[str, str]]:
     return [(line.number, line.call or line.subject) for line in lines]
 
 
@@ -131,13 +132,14 @@ def test_changed_lines_are_summed_over_a_calls_files() -> None:
 
 def test_the_strip_covers_all_lines_once_and_keeps_what_failed() -> None:
     rows = [call("a", str(seq), seq, status="error" if seq == 777 else "ok", result_size=seq) for seq in range(1000)]
-    drawn = bars(timeline(made(session("a"), *rows)))
+    lines = timeline(made(session("a"), *rows))
+    drawn = bars(lines.tones, lines.weights)
     assert [number for bar in drawn for number in range(bar.first, bar.last + 1)] == list(range(1000))
     assert len(drawn) == BARS
     assert next(bar for bar in drawn if bar.tone == "failed").first <= 777
     assert all(0.1 <= bar.height <= 1 for bar in drawn)
-    assert bars([]) == []
-    assert [bar.height for bar in bars(timeline(made(session("a"), said("a", 0))))] == [1.0]
+    assert bars([], []) == []
+    assert [bar.height for bar in bars(["person"], [5])] == [1.0]
 
 
 def test_a_long_log_is_told_to_its_end(tmp_path: Path) -> None:

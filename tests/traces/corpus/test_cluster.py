@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbtools.traces.corpus import Corpus
+from nbtools.core.errors import TraceError
+from nbtools.traces.corpus import Corpus, Progress
 from nbtools.traces.corpus.mapping import Failed, map_files
 from tests.traces.atif_logs import many, write
 from tests.traces.corpus.works import Item, measure
@@ -48,3 +50,16 @@ def test_what_was_done_before_is_done_again_when_asked(client: Any, tmp_path: Pa
         corpus = Corpus(tmp_path / name)
         corpus.ingest(log, client=client)
         assert corpus.sql("select count(*) from calls").fetchall() == [(2,)]
+
+
+def test_a_schedulers_address_is_as_good_and_progress_is_told(client: Any, tmp_path: Path) -> None:
+    log = write(tmp_path / "log.json", *many(2))
+    told: list[Progress] = []
+    assert Corpus(tmp_path / "corpus").ingest(log, client.scheduler.address, told.append).read == (str(log),)
+    assert [(one.done, one.total) for one in told] == [(1, 1)]
+
+
+def test_without_distributed_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(TraceError, match=r'pip install "nbtools-agent\[cluster\]"'):
+        Corpus(tmp_path / "corpus").ingest(tmp_path, "tcp://127.0.0.1:1")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbtools.traces import Trace
 from nbtools.traces.facts import facts_of
 from nbtools.traces.format import Format, Head, Reading
-from nbtools.traces.model import Problem
+from nbtools.traces.model import Problem, Ref
 from nbtools.traces.source import Source
 
 _JUNK: list[Any] = [None, True, 0, -1, 7, 1e300, 2**70, "", "x", "a b", "exit_x", "{", "[]", "\x00", [], {}, [None], [[]], [{}], {"a": [1]}]
@@ -58,6 +58,10 @@ def written(documents: list[Any], indent: int | None = None) -> bytes:
     return "".join(f"{json.dumps(one, indent=indent)}\n" for one in documents).encode()
 
 
+def _size(source: Source, ref: Ref) -> int:
+    return len(source.document(ref.file, ref.member)) if ref.member else source.files[ref.file].stat().st_size
+
+
 def read_whole(path: Path, known: Format) -> Trace:
     """Everything there is to read; each row's bytes are in the file, ids are unique, each call has its details, there are facts."""
     assert known.recognises(Head(path, path.read_bytes())) in {True, False}
@@ -67,7 +71,7 @@ def read_whole(path: Path, known: Format) -> Trace:
         refs = [row.ref, row.result_ref] if hasattr(row, "result_ref") else [row.ref]
         for ref in refs:
             assert ref.offset >= 0
-            assert ref.offset + ref.length <= source.files[ref.file].stat().st_size
+            assert not ref.length or ref.offset + ref.length <= _size(source, ref)
             if not isinstance(row, Problem) and ref.length:
                 source.record(ref)
     for call in trace.calls:

@@ -171,6 +171,32 @@ def test_an_edit_is_drawn_from_its_patch_with_or_without_the_file(tmp_path: Path
     assert (change.path, change.kind, change.added, change.removed, change.basis) == ("/w/a", "modify", 1, 1, "recorded_patch")
 
 
+@pytest.mark.parametrize("all_of_them", [False, True])
+def test_an_edit_shows_the_tabs_that_its_patch_has_as_blanks(tmp_path: Path, all_of_them: bool) -> None:
+    original = "a:\n\tone\n\t\ttwo\n\tone\n"
+    new = original.replace("one", "1", -1 if all_of_them else 1)
+    lines = [" a:", "-  one", "+  1", "     two", *(["-  one", "+  1"] if all_of_them else ["   one"])]
+    hunk = {"oldStart": 1, "oldLines": 4, "newStart": 1, "newLines": 4, "lines": lines}
+    edit = {"oldString": "one", "newString": "1", "replaceAll": all_of_them}
+    outcome = {"filePath": "/w/a", "originalFile": original, "structuredPatch": [hunk], **edit}
+    (change,) = one_call(tmp_path, "Edit", {"file_path": "/w/a"}, "ok", outcome).detail.changes
+    assert (change.original_content, change.new_content) == (original, new)
+    assert "\n-\tone\n+\t1\n \t\ttwo\n" in change.file_diff
+
+
+def test_a_patch_is_believed_where_the_arguments_say_something_else(tmp_path: Path) -> None:
+    outcome = {
+        "filePath": "/w/a",
+        "oldString": "c",
+        "newString": "X",
+        "originalFile": "a\nb\nc\nd\n",
+        "structuredPatch": [HUNK],
+        "userModified": True,
+    }
+    (change,) = one_call(tmp_path, "Edit", {"file_path": "/w/a"}, "ok", outcome).detail.changes
+    assert change.new_content == "a\nb\nC\nd\n"
+
+
 def test_a_new_file_is_all_added(tmp_path: Path) -> None:
     outcome = {"type": "create", "filePath": "/w/n", "content": "1\n2", "structuredPatch": [], "originalFile": None}
     call = one_call(tmp_path, "Write", {"file_path": "/w/n", "content": "1\n2"}, "ok", outcome)
@@ -271,6 +297,32 @@ def test_a_sub_agents_file_is_a_session_of_its_own(tmp_path: Path, link: str, pl
     ]
     assert trace.calls[1].detail.result == "done"
     assert trace.calls[0].duration == (1.5 if link == "result" else None)
+
+
+def test_a_workflows_journal_says_what_its_agents_gave_back(tmp_path: Path) -> None:
+    folder = tmp_path / SESSION / "subagents" / "workflows" / "wf_1"
+    agent_file(folder, "a7", prompt("s1", None, "Look"), meta={"agentType": "workflow-subagent"})
+    entries: list[Record | bytes] = [
+        {"type": "started", "key": "v2:1", "agentId": "a7"},
+        {"type": "result", "key": "v2:1", "agentId": "a7", "result": {"text": "all well"}},
+        {"type": "result", "key": "v2:2", "agentId": "gone", "result": "nobody"},
+        b"{cut o",
+    ]
+    journal = write(folder / "journal.jsonl", entries)
+    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", "Workflow")))
+    told = [(event.session, event.type, event.text) for event in trace.events if event.type.startswith("workflow/")]
+    assert told == [
+        ("agent-a7", "workflow/started", ""),
+        ("agent-a7", "workflow/result", "all well"),
+        (SESSION, "workflow/result", "nobody"),
+    ]
+    assert [trace.readings[0].source.files[problem.ref.file] for problem in trace.problems] == [journal]
+    assert len(traces.load_many(tmp_path / "**" / "*.jsonl").events) == len(trace.events)
+
+
+def test_the_size_of_a_result_is_its_characters(tmp_path: Path) -> None:
+    assert one_call(tmp_path, "Bash", {}, 'ä\n\t"→\\').result_size == 6
+    assert one_call(tmp_path, "Bash", {}, [text("ä\n"), text("b")]).result_size == 3
 
 
 def test_ten_levels_of_sub_agents(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nbtools.traces.atif_extra import CallExtra, SessionExtra, told
-from nbtools.traces.document import opened, parts
+from nbtools.traces.document import opened, parts, placed
 from nbtools.traces.formats.atif.answers import (
     answers_to,
     arguments_in,
@@ -26,7 +26,7 @@ from nbtools.traces.formats.atif.links import Links, embedded_names
 from nbtools.traces.loose import mapping, mappings, name_of, number, string, text_of, whole
 from nbtools.traces.model import PREVIEW, Call, Event, EventKind, FileChange, Origin, Problem, Ref, Row, Session, Tokens
 from nbtools.traces.recalled import changes_of
-from nbtools.traces.source import UNREADABLE, located
+from nbtools.traces.source import UNREADABLE
 from nbtools.traces.stamps import seconds
 from nbtools.traces.timeline import Timeline
 
@@ -68,9 +68,9 @@ def trajectory(
     yield from reading.end()
     yield reading.session(at, len(steps))
     first = reading.timeline.seq
-    for raw, place, child in zip(embedded, located(document.text, embedded), ids, strict=True):
-        here = Ref(at.offset + place.offset, max(min(place.length, document.end - place.offset), 0), file=at.file)
-        first = yield from trajectory(bytes(raw), here, origin, links, counted=False, first=first, id_=child, depth=depth + 1)
+    for (begins, data), child in zip(placed(document.text, embedded), ids, strict=True):
+        here = Ref(at.offset + begins, max(min(len(data), document.end - begins), 0), file=at.file)
+        first = yield from trajectory(data, here, origin, links, counted=False, first=first, id_=child, depth=depth + 1)
     return first
 
 

@@ -1,7 +1,7 @@
 """Claude Code's sessions, of every generation: JSON lines, each one content block of a message, in a tree that rewinds branch.
 
 Sub-agents are records among the others (``isSidechain``), echoes in records of progress, or files of their own; where there is a file, it
-is read and its echoes are not.  Large results are in files beside the log.
+is read and its echoes are not.  Journals of workflows say what each agent gave back.  Large results are in files beside the log.
 """
 
 from __future__ import annotations

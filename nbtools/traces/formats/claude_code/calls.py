@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import Literal
 
 from msgspec import Struct
 
-from nbtools.traces.formats.claude_code.names import op, paths, subject
-from nbtools.traces.formats.claude_code.records import Block, Outcome, parts
+from nbtools.traces.formats.claude_code.names import AGENTS, op, paths, subject
+from nbtools.traces.formats.claude_code.records import Block, Outcome
 from nbtools.traces.model import NOWHERE, PREVIEW, Call, FileChange, Origin, Ref, Status, StatusSource
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
-SPILLED = b'"<persist'
-"""What the JSON of a result begins with that is in a file of its own."""
+SPILLED = "<persisted-output>"
+"""What a result begins with that is in a file of its own."""
+_SIGN = itemgetter(slice(1))
 _REFUSED = ("The user doesn't want to", "Permission to use ", "This command requires approval", "Claude requested permissions")
 
 
@@ -37,7 +39,7 @@ class Answer(Struct, gc=False):
     """A result, also one that comes before its call."""
 
     text: str
-    """The beginning of an error, and of what is more than a text."""
+    """The beginning of an error, of what is in a file of its own, and of what is more than a text."""
     size: int
     images: int
     is_error: bool
@@ -47,32 +49,25 @@ class Answer(Struct, gc=False):
 
 
 def answer(block: Block, outcome: Outcome | None, at: float | None, ref: Ref) -> Answer:
-    """Most results are long texts of which nothing is wanted but the size: that is theirs in the log, between the quotes."""
-    written = memoryview(block.content)
-    failed = block.is_error is True
-    start = bytes(written[:9])
-    if not failed and start.startswith(b'"') and start != SPILLED:
-        return Answer("", written.nbytes - 2, 0, failed, outcome, at, ref)
-    content = parts(bytes(written) or b"null")
+    content, failed = block.content, block.is_error is True
     if isinstance(content, str):
-        return Answer(content[:PREVIEW], len(content), 0, failed, outcome, at, ref)
-    texts = [part.text for part in content if part.text]
-    images = sum(part.type == "image" for part in content)
+        return Answer(content[:PREVIEW] if failed or content.startswith(SPILLED) else "", len(content), 0, failed, outcome, at, ref)
+    texts = [part.text for part in content or () if part.text]
+    images = sum(part.type == "image" for part in content or ())
     return Answer("\n".join(texts)[:PREVIEW], sum(map(len, texts)), images, failed, outcome, at, ref)
 
 
 def beginning(block: Block) -> str:
-    content = parts(bytes(block.content) or b"null")
+    content = block.content or ""
     return (content if isinstance(content, str) else "\n".join(part.text or "" for part in content))[:PREVIEW]
 
 
-def answered(asked: Asked, answer: Answer | None, child: str, origin: Origin, *, live: bool) -> Call:
-    block, name = asked.block, asked.block.name or "?"
+def answered(asked: Asked, answer: Answer | None, child: str, origin: Origin, live: bool) -> Call:
+    """The row; without an answer one of a call that has none."""
+    block, outcome = asked.block, answer.outcome if answer else None
+    name, said = block.name or "?", block.input
     status, source, code, permission = _status(answer)
-    taken, outcome = None, answer.outcome if answer else None
-    if outcome is not None:
-        taken = outcome.duration_ms if outcome.duration_ms is not None else outcome.total_duration_ms
-    return Call(  # by position: beyond fifteen keywords Python makes a dictionary of them first, which takes longer than all else here
+    return Call(  # by position: that is the fastest by far, and past fifteen keywords Python makes a dictionary of them first
         asked.session,
         asked.id,
         asked.seq,
@@ -82,11 +77,11 @@ def answered(asked: Asked, answer: Answer | None, child: str, origin: Origin, *,
         asked.native,
         asked.level,
         asked.parent,
-        subject(block),
-        paths(block),
+        subject(said, agent=name in AGENTS) if said else "",
+        paths(said) if said else (),
         asked.at,
         answer.at if answer else None,
-        None if taken is None else taken / 1000,
+        _taken(outcome) if outcome else None,
         status,
         source,
         code,
@@ -96,9 +91,16 @@ def answered(asked: Asked, answer: Answer | None, child: str, origin: Origin, *,
         child,
         asked.turn,
         live,
-        ref=asked.ref,
-        result_ref=answer.ref if answer else NOWHERE,
+        True,
+        asked.ref,
+        answer.ref if answer else NOWHERE,
     )
+
+
+def _taken(outcome: Outcome) -> float | None:
+    """In seconds."""
+    taken = outcome.duration_ms if outcome.duration_ms is not None else outcome.total_duration_ms
+    return None if taken is None else taken / 1000
 
 
 def _status(answer: Answer | None) -> tuple[Status, StatusSource, int | None, str]:
@@ -110,7 +112,10 @@ def _status(answer: Answer | None) -> tuple[Status, StatusSource, int | None, st
         return "error", "flag", int(code[1]) if code else None, "denied" if answer.text.startswith(_REFUSED) else ""
     if answer.outcome is not None and answer.outcome.interrupted:
         return "interrupted", "flag", None, ""
-    return "ok", "flag", None, ""
+    return _WELL
+
+
+_WELL: tuple[Status, StatusSource, int | None, str] = ("ok", "flag", None, "")
 
 
 def change(asked: Asked, outcome: Outcome | None, *, applied: bool) -> FileChange:
@@ -134,7 +139,7 @@ def change(asked: Asked, outcome: Outcome | None, *, applied: bool) -> FileChang
         )
     if not outcome.structured_patch:
         return plain
-    signs = [line[:1] for hunk in outcome.structured_patch for line in hunk.lines]
+    signs = [sign for hunk in outcome.structured_patch for sign in map(_SIGN, hunk.lines)]
     return FileChange(
         session=plain.session,
         call=plain.call,

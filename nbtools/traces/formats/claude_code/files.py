@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from nbtools.core.errors import TraceError
 from nbtools.traces.formats.claude_code.records import line
 from nbtools.traces.loose import mapping, string
@@ -16,6 +18,9 @@ _FIRST = 256 << 10
 """Bytes in which the first record of a sub-agent, its prompt, is looked for."""
 _NAMED = 8 << 10
 """Bytes in which it says whose it is: there may be thousands of these files."""
+JOURNAL = "journal.jsonl"
+"""Of a workflow, next to its agents' logs."""
+_BELOW = ("agent-*.jsonl", JOURNAL)
 
 
 @dataclass(frozen=True)
@@ -30,18 +35,33 @@ class Agent:
     prompt: str
 
 
+class _First(msgspec.Struct, rename="camel"):
+    is_sidechain: Any = None
+    agent_id: Any = None
+
+
 def beside(path: Path) -> list[Path]:
-    """Logs of sub-agents: below the session's folder, or (2.0) next to it in the project's."""
+    """Logs of sub-agents, and journals of workflows: below the session's folder, or (2.0) next to it in the project's.
+
+    A sub-agent's own log has none: what is next to it belongs to its session.
+    """
     name = first_session(path)
     folders = {path.with_suffix(""), path.with_name(name or path.stem)} - {path}
-    below = [file for folder in folders for file in (folder / "subagents").rglob("agent-*.jsonl")]
+    below = [file for folder in folders for pattern in _BELOW for file in (folder / "subagents").rglob(pattern)]
+    if not name or _is_agents(path):
+        return sorted({*below} - {path})
     mark = f'"{name}"'.encode()
-    near = [file for file in path.parent.glob("agent-*.jsonl") if file != path and name and mark in _start(file, _NAMED)]
+    near = [file for file in path.parent.glob("agent-*.jsonl") if file != path and mark in _start(file, _NAMED)]
     return sorted({*below, *near} - {path})
 
 
 def agents(source: Source) -> list[Agent]:
-    return [_agent(number, path) for number, path in enumerate(source.files) if number]
+    return [_agent(number, path) for number, path in enumerate(source.files) if number and path.name != JOURNAL]
+
+
+def journals(source: Source) -> list[int]:
+    """Which files of the source they are."""
+    return [number for number, path in enumerate(source.files) if number and path.name == JOURNAL]
 
 
 def spilled(source: Source, file: int, recorded: str) -> str:
@@ -80,6 +100,15 @@ def _prompt(path: Path) -> str:
         return ""
     content = first.message.content if first.message else ""
     return content if isinstance(content, str) else "".join(block.text or "" for block in content or ())
+
+
+def _is_agents(path: Path) -> bool:
+    """Whether it is a sub-agent's log, by its first record."""
+    try:
+        first = msgspec.json.decode(_start(path).split(b"\n", 1)[0], type=_First)
+    except UNREADABLE:
+        return False
+    return first.is_sidechain is True and isinstance(first.agent_id, str)
 
 
 def first_session(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtools.traces.formats.claude_code.records import Block, Input
+from nbtools.traces.formats.claude_code.records import Input
 from nbtools.traces.model import PREVIEW, Op
 
 AGENTS = frozenset({"Task", "Agent"})
@@ -22,26 +22,31 @@ _OPS: dict[str, Op] = {
     **dict.fromkeys((*AGENTS, "TaskOutput", "AgentOutputTool", "TaskStop", "SendMessage", "Workflow"), "agent"),
     **dict.fromkeys(("ListMcpResourcesTool", "ReadMcpResourceTool"), "mcp"),
 }
-_NOTHING = Input()
 
 
 def op(name: str) -> Op:
     return _OPS.get(name) or ("mcp" if name.startswith("mcp__") else "other")
 
 
-def subject(block: Block) -> str:
+def subject(said: Input, *, agent: bool) -> str:
     """The argument by which one call differs from the next."""
-    said = block.input or _NOTHING
     first = said.command or said.file_path or said.pattern
-    if first and isinstance(first, str):
-        return first[:PREVIEW]
-    agents = said.description if block.name in AGENTS else None
-    several = (agents, said.notebook_path, said.url, said.query, said.path, said.skill, said.subject, said.taskId)
+    if isinstance(first, str) and first:
+        return first if len(first) <= PREVIEW else first[:PREVIEW]
+    several = (
+        said.description if agent else None,
+        said.notebook_path,
+        said.url,
+        said.query,
+        said.path,
+        said.skill,
+        said.subject,
+        said.taskId,
+    )
     rest = (said.description, said.prompt)
     return next((value[:PREVIEW] for value in (*several, *rest) if value and isinstance(value, str)), "")
 
 
-def paths(block: Block) -> tuple[str, ...]:
-    said = block.input or _NOTHING
+def paths(said: Input) -> tuple[str, ...]:
     path = said.file_path or said.notebook_path or said.path
     return (path,) if path and isinstance(path, str) else ()

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from datetime import UTC
-from typing import Literal, TypeAlias
+from itertools import count
 
 from msgspec.structs import replace
 
-from nbtools.traces.formats.claude_code.calls import Answer, Asked, answer, answered, beginning, change
-from nbtools.traces.formats.claude_code.files import Agent, agents
-from nbtools.traces.formats.claude_code.names import AGENTS, EDITS
+from nbtools.traces.formats.claude_code.asking import Calls, Level
+from nbtools.traces.formats.claude_code.calls import SPILLED, answer, beginning
+from nbtools.traces.formats.claude_code.files import Agent, agents, journals
+from nbtools.traces.formats.claude_code.journal import told
+from nbtools.traces.formats.claude_code.linking import Links
 from nbtools.traces.formats.claude_code.records import Block, Line, Message, Outcome
 from nbtools.traces.formats.claude_code.sessions import Gathering, Spent
 from nbtools.traces.formats.claude_code.tree import NONE, dead, left_behind
 from nbtools.traces.model import PREVIEW, Call, Event, EventKind, Origin, Problem, Ref, Row
 from nbtools.traces.source import Source
 
-Level: TypeAlias = Literal["model", "nested"]
 _INTERRUPTED = "[Request interrupted by user"
-_SPILLED = "<persisted-output>"
 _HELD = 64 << 20
 """Bytes of a file whose rows are held until its end."""
-_DONE = ("ok", "interrupted")
 _STATE = {
     *("file-history-snapshot", "file-history-delta", "summary", "ai-title", "custom-title", "agent-name", "agent-setting", "agent-color"),
     *("last-prompt", "mode", "permission-mode", "queue-operation", "pr-link", "bridge-session", "tag", "result"),
@@ -35,20 +33,13 @@ class Reading:
     """``name`` is the session of records that do not say theirs."""
 
     def __init__(self, source: Source, origin: Origin, decode: Callable[[bytes], Line], name: str) -> None:
-        self.source, self.origin, self.decode, self.main = source, origin, decode, name
+        self.source, self.decode, self.main = source, decode, name
         self.rows: list[Row] = []
-        self.seq = 0
+        self.number = count().__next__
         self.sessions: dict[str, Gathering] = {}
         self.spent: dict[str, Spent] = {}
-        self.asked: set[str] = set()
-        self.waiting: dict[Level, dict[str, Asked]] = {"model": {}, "nested": {}}
-        self.early: dict[str, tuple[Answer, Event]] = {}
-        self.chains: dict[str, str] = {}
-        self.started_by: dict[str, str] = {}
-        self.agents = agents(source)
-        self.links: dict[str, tuple[str, str]] = {}
-        self.only: dict[str, str] = {}
-        self.dead = NONE
+        self.links = Links(agents(source))
+        self.calls = Calls(self.rows.append, self.number, origin, self.links)
         self.parents: set[str] = set()
         self.branches = False
         self.live = True
@@ -64,23 +55,26 @@ class Reading:
         }
 
     def __iter__(self) -> Iterator[Row]:
+        source = self.source
         self.here = main = self._session(self.main, 0)
         yield from self._file(0)
-        self._link_the_only_one()
+        self.calls.link_the_only_one()
         yield from self._unanswered()
-        for agent in self.agents:
+        for agent in self.links.agents:
             self.here = self._agent(agent, main)
             yield from self._file(agent.file)
             yield from self._unanswered()
+        for file in journals(source):
+            yield from told(source, file, main.id, self.sessions, self.number)
         for gathered in self.sessions.values():
-            gathered.parent, gathered.parent_call = self.links.get(gathered.id, (gathered.parent, ""))
-            yield gathered.session(self.asked)
+            gathered.parent, gathered.parent_call = self.links.parents.get(gathered.id, (gathered.parent, ""))
+            yield gathered.session(self.calls.asked)
 
     def _file(self, file: int) -> Iterator[Row]:
         """Rows are held until the file's end says which are on a branch that was left; a large file is read for that first."""
         held = self._size(file) <= _HELD
-        self.dead = gone = NONE if held else left_behind(self.source, file)
-        self.chains.clear()
+        self.calls.gone = gone = NONE if held else left_behind(self.source, file)
+        self.links.next_file()
         self.parents.clear()
         self.branches = False
         rows, kinds, other = self.rows, self.kinds, self._other
@@ -90,33 +84,39 @@ class Reading:
                 rows.append(item)
                 continue
             self.ref, self.line = ref, line = item
-            self.live = not gone or ref.offset not in gone
-            if line.session_id != self.here.id and line.session_id and not file:
-                self.here = self.sessions.get(line.session_id) or self._session(line.session_id, 0)
-            time = line.timestamp
-            self.at = at = None if time is None else (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-            self.here.see(at)
+            if gone:
+                self.live = ref.offset not in gone
+            here = self.here
+            if line.session_id != here.id and line.session_id and not file:
+                self.here = here = self.sessions.get(line.session_id) or self._session(line.session_id, 0)
+            self.at = at = line.timestamp.timestamp() if line.timestamp else None
+            here.see(at)
             if line.is_sidechain:
-                self.here.sidechain += 1
+                here.sidechain += 1
                 if line.uuid and not file:
-                    self._chain(line.uuid)
+                    self.links.follow(line)
             kinds.get(line.type, other)()
             if not held:
                 yield from rows
                 rows.clear()
         if self.branches and held:
-            self.dead = dead(self.source, file)
+            self.calls.gone = dead(self.source, file)
         yield from self._judged()
+        self.live = True
 
     def _judged(self) -> Iterator[Row]:
         """What is held, with what was left behind marked so."""
-        rows, gone = self.rows, self.dead
+        rows, gone = self.rows, self.calls.gone
         if gone:
             marked = ((row, isinstance(row, Event | Call) and row.live and row.ref.offset in gone) for row in rows)
             yield from [replace(row, live=False) if left else row for row, left in marked]
         else:
             yield from rows
         rows.clear()
+
+    def _unanswered(self) -> Iterator[Row]:
+        self.calls.unanswered()
+        yield from self._judged()
 
     def _begins(self) -> None:
         """Sees a branch that begins with a prompt or an answer where another began."""
@@ -141,46 +141,49 @@ class Reading:
         found.parent, found.title = main.id, agent.title or agent.kind
         return found
 
-    def _event(self, kind: EventKind, text: str = "", *, role: str = "", type: str = "", model: str | None = "") -> Event:  # noqa: A002 - the field's name
+    def _event(self, kind: EventKind, text: str = "", role: str = "", type: str = "", model: str | None = "") -> Event:  # noqa: A002 - the field's name
         line = self.line
-        self.seq += 1
         message = line.message
         return Event(
-            session=self.here.id,
-            seq=self.seq - 1,
-            kind=kind,
-            text=text if len(text) <= PREVIEW else text[:PREVIEW],
-            size=len(text),
-            at=self.at,
-            role=role,
-            model=model or "",
-            turn=self.here.turn,
-            live=self.live,
-            key=(message.id or "") if message else "",
-            parent=line.parent_uuid or "",
-            type=type or line.type,
-            ref=self.ref,
+            self.here.id,
+            self.number(),
+            kind,
+            text if len(text) <= PREVIEW else text[:PREVIEW],
+            len(text),
+            self.at,
+            role,
+            model or "",
+            self.here.turn,
+            self.live,
+            (message.id or "") if message else "",
+            line.parent_uuid or "",
+            type or line.type,
+            self.ref,
         )
 
     def _assistant(self) -> None:
-        message = self.line.message
+        line, here = self.line, self.here
+        message = line.message
         if message is None:
             self._other()
             return
         self._begins()
-        if not self.here.version:
-            self.here.describe(self.line)
-        self.here.spend(message, self.spent)
-        for number, block in enumerate(_blocks(message)):
-            if block.type == "tool_use":
-                self._ask(block, number, "model")
-            elif block.type == "text":
-                kind: EventKind = "error" if self.line.is_api_error_message else "assistant_text"
-                self.rows.append(self._event(kind, block.text or "", role="assistant", model=message.model))
-            elif block.type in ("thinking", "redacted_thinking"):
-                self.rows.append(self._event("thinking", block.thinking or "", role="assistant", model=message.model))
+        if not here.version:
+            here.describe(line)
+        here.spend(message, self.spent)
+        for place, block in enumerate(_blocks(message)):
+            kind = block.type
+            if kind == "tool_use":
+                self.calls.ask(block, place, "model", line, here.id, here.turn, self.at, self.ref)
+            elif kind == "text":
+                self._put("error" if line.is_api_error_message else "assistant_text", block.text or "", "assistant", "", message.model)
+            elif kind in ("thinking", "redacted_thinking"):
+                self._put("thinking", block.thinking or "", "assistant", "", message.model)
             else:
-                self.rows.append(self._event("system", block.text or "", role="assistant", type=block.type, model=message.model))
+                self._put("system", block.text or "", "assistant", kind, message.model)
+
+    def _put(self, kind: EventKind, text: str = "", role: str = "", type: str = "", model: str | None = "") -> None:  # noqa: A002 - as above
+        self.rows.append(self._event(kind, text, role, type, model))
 
     def _user(self) -> None:
         message = self.line.message
@@ -197,7 +200,7 @@ class Reading:
                 self._answer(block, None, "model")
             elif block.type == "image":
                 self.here.images += 1
-                self.rows.append(self._event("attachment", role="user", type="image"))
+                self._put("attachment", "", "user", "image")
             else:
                 said.append(block.text or "")
         if any(block.type == "tool_result" for block in blocks):
@@ -218,21 +221,31 @@ class Reading:
             kind = "user"
             if not line.is_sidechain:
                 self.here.turn += 1
-        self.rows.append(self._event(kind, text, role="user"))
+        self._put(kind, text, "user")
+
+    def _answer(self, block: Block, outcome: Outcome | None, level: Level) -> None:
+        found = answer(block, outcome, self.at, self.ref)
+        if level == "model":
+            self.here.images += found.images
+            if (outcome and outcome.persisted_output_path) or found.text.startswith(SPILLED):
+                self.here.flags["truncated"] = None
+        early = self.calls.answer(block.tool_use_id, found, level, self.line.parent_uuid)
+        if early is not None:
+            self.calls.keep(early, found, self._event("tool_result", beginning(block), "user", "tool_result"))
 
     def _progress(self) -> None:
-        data = self.line.data
-        self.rows.append(self._event("progress", type=f"progress/{data.type}" if data else "progress"))
+        line, here, data = self.line, self.here, self.line.data
+        self._put("progress", "", "", f"progress/{data.type}" if data else "progress")
         message = data.message.message if data and data.message else None
-        if message is None:
+        if data is None or message is None:
             return
-        known = bool(self.agents) and data is not None and any(agent.id == f"agent-{data.agent_id}" for agent in self.agents)
-        for number, block in enumerate(_blocks(message)):
-            if block.type == "tool_use" and block.id not in self.here.echoes:
-                self.here.echoes[block.id or f"{self.line.uuid}.{number}"] = block.name or "?"
-                if not known:
-                    self._ask(block, number, "nested")
-            elif block.type == "tool_result" and not known:
+        has_file = self.links.knows(data.agent_id)
+        for place, block in enumerate(_blocks(message)):
+            if block.type == "tool_use" and block.id not in here.echoes:
+                here.echoes[block.id or f"{line.uuid}.{place}"] = block.name or "?"
+                if not has_file:
+                    self.calls.ask(block, place, "nested", line, here.id, here.turn, self.at, self.ref)
+            elif block.type == "tool_result" and not has_file:
                 self._answer(block, None, "nested")
 
     def _system(self) -> None:
@@ -243,13 +256,11 @@ class Reading:
         if subtype == "compact_boundary":
             self.here.compactions += 1
             self._begins()
-        self.rows.append(
-            self._event("error" if subtype == "api_error" else kind, content if isinstance(content, str) else "", type=f"system/{subtype}")
-        )
+        self._put("error" if subtype == "api_error" else kind, content if isinstance(content, str) else "", "", f"system/{subtype}")
 
     def _attachment(self) -> None:
         attachment = self.line.attachment
-        self.rows.append(self._event("attachment", type=f"attachment/{attachment.type}" if attachment else "attachment"))
+        self._put("attachment", "", "", f"attachment/{attachment.type}" if attachment else "attachment")
 
     def _other(self) -> None:
         line, here = self.line, self.here
@@ -259,99 +270,7 @@ class Reading:
         if line.type not in _STATE:
             here.flags["unknown_records"] = None
         text = line.custom_title or line.ai_title or line.summary or (line.content if isinstance(line.content, str) else "")
-        self.rows.append(self._event("system", text or ""))
-
-    def _ask(self, block: Block, number: int, level: Level) -> None:
-        line, here, native = self.line, self.here, block.id or ""
-        if native in self.asked:
-            return
-        if native and level == "model":
-            self.asked.add(native)
-        asked = Asked(
-            here.id,
-            native or f"{line.uuid or self.ref.offset}.{number}",
-            native,
-            block,
-            self.seq,
-            self.at,
-            self.ref,
-            level,
-            (line.parent_tool_use_id or "") if level == "nested" else self.chains.get(line.uuid or "", ""),
-            here.turn,
-            line.uuid or "",
-        )
-        self.seq += 1
-        if block.name in AGENTS and block.input and isinstance(block.input.prompt, str):
-            self.started_by[block.input.prompt] = asked.id
-        early = self.early.pop(native, None) if native else None
-        if early is None:
-            self.waiting[level][asked.id] = asked
-        else:
-            self._close(asked, early[0])
-
-    def _answer(self, block: Block, outcome: Outcome | None, level: Level) -> None:
-        found = answer(block, outcome, self.at, self.ref)
-        if level == "model":
-            self.here.images += found.images
-            if (outcome and outcome.persisted_output_path) or found.text.startswith(_SPILLED):
-                self.here.flags["truncated"] = None
-        name = block.tool_use_id or self._nameless(level)
-        asked = self.waiting[level].pop(name, None)
-        if asked is not None:
-            self._close(asked, found)
-        elif level == "model" and name not in self.asked:
-            if name in self.early:
-                self.rows.append(self.early[name][1])
-            self.early[name] = found, self._event("tool_result", beginning(block), role="user", type="tool_result")
-
-    def _nameless(self, level: Level) -> str:
-        """The call without an id that the record before this one asked for."""
-        before = self.line.parent_uuid
-        return next((asked.id for asked in self.waiting[level].values() if not asked.native and asked.record == before), "")
-
-    def _close(self, asked: Asked, found: Answer | None) -> None:
-        child = self._child(asked, found.outcome if found else None) if asked.block.name in AGENTS and self.agents else ""
-        call = answered(asked, found, child, self.origin, live=not self.dead or asked.ref.offset not in self.dead)
-        self.rows.append(call)
-        if call.name in EDITS and asked.level == "model":
-            self.rows.append(change(asked, found.outcome if found else None, applied=call.status in _DONE))
-
-    def _child(self, asked: Asked, outcome: Outcome | None) -> str:
-        """The sub-agent's session: by the call that its file names, by the agent that the result names, by its first prompt."""
-        prompt = asked.block.input.prompt if asked.block.input else None
-        named = f"agent-{outcome.agent_id}" if outcome and outcome.agent_id else ""
-        tests: tuple[Callable[[Agent], bool], ...] = (
-            lambda agent: bool(asked.native) and agent.call == asked.native,
-            lambda agent: agent.id == named,
-            lambda agent: bool(agent.prompt) and agent.prompt == prompt and agent.id not in self.links,
-        )
-        found = next((agent.id for fits in tests for agent in self.agents if fits(agent)), self.only.get(asked.id, ""))
-        if found and found != asked.session:
-            self.links.setdefault(found, (asked.session, asked.id))
-        return found
-
-    def _link_the_only_one(self) -> None:
-        """Where one call and one sub-agent are left over, they belong together, whatever is not recorded."""
-        left = [asked for asked in self.waiting["model"].values() if asked.block.name in AGENTS]
-        free = [agent for agent in self.agents if agent.id not in self.links]
-        if len(left) == len(free) == 1:
-            self.only[left[0].id] = free[0].id
-
-    def _unanswered(self) -> Iterator[Row]:
-        for waiting in self.waiting.values():
-            for asked in waiting.values():
-                self._close(asked, None)
-            waiting.clear()
-        self.rows.extend(event for _, event in self.early.values())
-        self.early.clear()
-        yield from self._judged()
-
-    def _chain(self, uuid: str) -> None:
-        """A sub-agent's records inside of the session's (until 2.0): its first prompt is that of the call that started it."""
-        line = self.line
-        parent, prompt = line.parent_uuid or "", line.message.content if line.message else ""
-        known = self.chains.get(parent)
-        self.chains[uuid] = known or (self.started_by.get(prompt, "") if isinstance(prompt, str) else "")
+        self._put("system", text or "")
 
 
 def _blocks(message: Message) -> list[Block]:

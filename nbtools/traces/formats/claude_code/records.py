@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
 from nbtools.traces.mending import mended
-from nbtools.traces.source import UNREADABLE, decoded
+from nbtools.traces.source import UNREADABLE
 from nbtools.traces.stamps import seconds
 
 S = TypeVar("S", bound=Struct)
-
-
-_NOTHING = Raw()
 
 
 class Usage(Struct, gc=False):
@@ -52,8 +49,11 @@ class Input(Struct, gc=False):
     content: Any = None
 
 
+Result: TypeAlias = str | list[Part] | None
+
+
 class Block(Struct, gc=False):
-    """``content`` is a tool's result, a text or a list of ``Part``: see ``parts``."""
+    """``content`` is a tool's result."""
 
     type: str = ""
     id: str | None = None
@@ -63,7 +63,7 @@ class Block(Struct, gc=False):
     thinking: str | None = None
     tool_use_id: str | None = None
     is_error: bool | None = None
-    content: Raw = _NOTHING
+    content: Result = None
 
 
 class Message(Struct, gc=False):
@@ -111,7 +111,7 @@ class Line(Struct, rename="camel", gc=False):
     parent_uuid: str | None = None
     logical_parent_uuid: str | None = None
     session_id: str | None = None
-    timestamp: datetime | None = None
+    timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     message: Message | None = None
     tool_use_result: Outcome | str | list[Raw] | None = None
     is_sidechain: bool | None = None
@@ -122,7 +122,6 @@ class Line(Struct, rename="camel", gc=False):
     data: Progress | None = None
     attachment: Attachment | None = None
     content: Any = None
-    agent_id: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
     cwd: str | None = None
     version: str | None = None
@@ -141,18 +140,6 @@ def line(data: bytes) -> Line:
         return _typed(data)
     except UNREADABLE:
         return read(data, _typed, Line)
-
-
-_parts = msgspec.json.Decoder(str | list[Part] | None).decode
-
-
-def parts(content: bytes) -> str | list[Part]:
-    """A tool's result, decoded."""
-    try:
-        return _parts(content) or ""
-    except UNREADABLE:
-        found = decoded(content)
-        return [_as_far_as_it_fits(one, Part) for one in found if isinstance(one, dict)] if isinstance(found, list) else ""
 
 
 def read(data: bytes, typed: Callable[[bytes], S], kind: type[S]) -> S:
@@ -195,8 +182,6 @@ def _as_far_as_it_fits(record: Any, kind: type[S]) -> S:
 
 
 def _fitting(value: Any, field: msgspec.structs.FieldInfo) -> Any:
-    if field.type is Raw:
-        return Raw(msgspec.json.encode(value))
     try:
         return msgspec.convert(value, field.type)
     except (msgspec.ValidationError, ValueError):
@@ -206,7 +191,8 @@ def _fitting(value: Any, field: msgspec.structs.FieldInfo) -> Any:
     if isinstance(value, dict) and field.encode_name in _NESTED:
         return _as_far_as_it_fits(value, Echo if field.type == (Echo | None) else _NESTED[field.encode_name])
     if isinstance(value, list) and field.name == "content":
-        return [_as_far_as_it_fits(one, Block) for one in value if isinstance(one, dict)]
+        kind: type[Struct] = Part if field.type == Result else Block
+        return [_as_far_as_it_fits(one, kind) for one in value if isinstance(one, dict)]
     return None
 
 

@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from typing import Any
 
+from msgspec import Struct
+
 from nbtools.traces.formats.claude_code.records import Line, Message, Usage
 from nbtools.traces.model import Ref, Session, Tokens
 
@@ -13,25 +15,31 @@ _NO_MODEL = "<synthetic>"
 _FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-class Spent:
-    """Tokens of an API message, which is spread over records that repeat its usage: of each number the largest."""
+class Spent(Struct, gc=False):
+    """Tokens of an API message, which is spread over records that repeat its usage: of each number the largest (``numbers``)."""
 
-    __slots__ = ("finished", "last", "numbers")
-
-    def __init__(self, usage: Usage) -> None:
-        self.numbers = (0, 0, 0, 0)
-        self.finished = False
-        self.add(usage)
+    last: Usage
+    most: tuple[int, int, int, int] | None = None
+    finished: bool = False
 
     def add(self, usage: Usage) -> None:
+        a, b, c, d = self.numbers
         self.last = usage
-        now = (
-            usage.input_tokens or 0,
-            usage.output_tokens or 0,
-            usage.cache_creation_input_tokens or 0,
-            usage.cache_read_input_tokens or 0,
-        )
-        self.numbers = tuple(map(max, self.numbers, now))  # type: ignore[assignment]
+        e, f, g, h = _numbers(usage)
+        self.most = (max(a, e), max(b, f), max(c, g), max(d, h))
+
+    @property
+    def numbers(self) -> tuple[int, int, int, int]:
+        return self.most or _numbers(self.last)
+
+
+def _numbers(usage: Usage) -> tuple[int, int, int, int]:
+    return (
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_creation_input_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+    )
 
 
 class Gathering:
@@ -46,7 +54,7 @@ class Gathering:
         self.named = 0
         self.model = ""
         self.models: dict[str, None] = {}
-        self.messages: dict[str, Spent] = {}
+        self.messages: list[Spent] = []
         self.echoes: dict[str, str] = {}
         self.flags: dict[str, None] = {}
         self.counts: dict[str, Any] = {}
@@ -71,23 +79,25 @@ class Gathering:
             self.title, self.named = title, weight
 
     def spend(self, message: Message, known: dict[str, Spent]) -> None:
-        if message.model == _NO_MODEL or message.usage is None or not message.id:
+        model, usage = message.model, message.usage
+        if usage is None or not message.id or model == _NO_MODEL:
             return
-        if message.model and message.model != self.model:
-            self.model = message.model
-            self.models[message.model] = None
+        if model != self.model and model:
+            self.model = model
+            self.models[model] = None
         spent = known.get(message.id)
         if spent is None:
-            spent = known[message.id] = self.messages[message.id] = Spent(message.usage)
-        elif message.usage != spent.last:
-            spent.add(message.usage)
+            spent = known[message.id] = Spent(usage)
+            self.messages.append(spent)
+        elif usage != spent.last:
+            spent.add(usage)
         if message.stop_reason:
             spent.finished = True
 
     def session(self, asked: set[str]) -> Session:
-        fresh, out, written, cached = (sum(spent.numbers[field] for spent in self.messages.values()) for field in range(len(_FIELDS)))
+        fresh, out, written, cached = (sum(spent.numbers[field] for spent in self.messages) for field in range(len(_FIELDS)))
         timed = self.ended > -math.inf
-        unfinished = sum(not spent.finished for spent in self.messages.values())
+        unfinished = sum(not spent.finished for spent in self.messages)
         if 2 * unfinished > len(self.messages):
             self.flags["tokens_placeholder"] = None
         counts = {

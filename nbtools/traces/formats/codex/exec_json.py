@@ -68,7 +68,7 @@ class CodexExec:
     tells_errors = True
 
     def recognises(self, head: Head) -> bool:
-        return _LINE.search(head.start) is not None
+        return head.is_json and _LINE.search(head.start) is not None
 
     def files(self, path: Path) -> Sequence[Path]:
         return ()

@@ -23,6 +23,10 @@ _FAILED = (
 _EXITED = re.compile(r"Process exited with code (-?\d{1,18})")
 _CODE = re.compile(r"^Exit code: (-?\d{1,18})", re.MULTILINE)
 _WALL = re.compile(r"Wall time:? (\d+(?:\.\d+)?) seconds")
+_ENDED = re.compile(
+    r"(?:Chunk ID: [0-9a-z]{1,40}\n)?Wall time: (\d{1,9}\.\d{1,9}) seconds\nProcess exited with code (-?\d{1,18})\n"
+    r"(?:Original token count: \d{1,18}\n)?Output:\n"
+)
 _SHORT = 400
 """Characters of an output that is a notice, not what a command printed."""
 
@@ -56,6 +60,17 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def outcome(output: Any) -> Outcome:
     said = output if isinstance(output, str) else read(output)
+    ended = _ENDED.match(said)
+    return _worded(said) if ended is None else _ended(said, float(ended[1]), int(ended[2]))
+
+
+def _ended(said: str, duration: float, code: int) -> Outcome:
+    """Of a command that has ended, as nearly all outputs are: the same as ``_worded`` says, by less reading."""
+    stopped: Status | None = "denied" if not code and len(said) <= _SHORT and "rejected by user" in said else None
+    return Outcome(len(said), code != 0, "exit_code", code, duration, False, stopped, "", "tokens truncated" in said)
+
+
+def _worded(said: str) -> Outcome:
     wrapped = unwrapped(said) if said.startswith("{") else None
     header = said[: _header(said)]
     codes = _codes(header)

@@ -34,7 +34,7 @@ class Codex:
             return True
         first = head.first
         bare = isinstance(first, dict) and "type" not in first and {"id", "timestamp", "instructions"} <= first.keys()
-        return bare or _STATE.search(head.start) is not None
+        return bare or (head.is_json and _STATE.search(head.start) is not None)
 
     def files(self, path: Path) -> Sequence[Path]:
         """A sub-agent's log is one by itself, anywhere."""

@@ -30,14 +30,11 @@ class _Message(msgspec.Struct):
     id: Any = None
 
 
-class _Document(msgspec.Struct):
-    messages: list[msgspec.Raw]
-
-
 class _First(msgspec.Struct):
     messages: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
+_NONE = msgspec.Raw(b"null")
 _LINE = msgspec.json.Decoder(_Line)
 _MESSAGE = msgspec.json.Decoder(_Message)
 
@@ -57,6 +54,8 @@ class Fold:
 
     def __init__(self) -> None:
         self.session: dict[str, Any] = {}
+        self._text = b""
+        """Of a document, which is read whole."""
         self._order: list[Kept] = []
         self._live: list[Kept] = []
         self._at: dict[Any, int] = {}
@@ -65,9 +64,12 @@ class Fold:
         """In reading order, those that were dropped among them, each with what it says."""
         with source.opened(file) as opened:
             for kept in self._order:
-                if not kept.replaced:
-                    opened.seek(kept.ref.offset)
-                    yield kept, mapping(decoded(opened.read(kept.ref.length)))
+                start, length = kept.ref.offset, kept.ref.length
+                if self._text:
+                    yield kept, mapping(decoded(self._text[start : start + length]))
+                elif not kept.replaced:
+                    opened.seek(start)
+                    yield kept, mapping(decoded(opened.read(length)))
 
     def read(self, source: Source, file: int = 0) -> Iterator[Problem]:
         if _is_document(source, file):
@@ -84,12 +86,18 @@ class Fold:
                 yield Problem(ref, str(error))
 
     def _document(self, text: bytes, file: int) -> Iterator[Problem]:
-        document = opened(text, _Document, file)
+        document = opened(text, dict[str, msgspec.Raw], file)
         yield from document.problems
         if document.value is None:
             return
-        self.session = _without_messages(document.text)
-        for part in parts(document, document.value.messages, Ref(0, len(text), 0, file), _MESSAGE.decode):
+        self._text = document.text
+        self.session = {name: decoded(bytes(value)) for name, value in document.value.items() if name != "messages"}
+        whole = Ref(0, len(text), 0, file)
+        messages = document.value.get("messages", _NONE)
+        if bytes(memoryview(messages)[:1]) != b"[":
+            yield Problem(whole, "there is no list of messages in it")
+            return
+        for part in parts(document, msgspec.json.decode(messages, type=list[msgspec.Raw]), whole, _MESSAGE.decode):
             if isinstance(part, Problem):
                 yield part
             else:
@@ -163,8 +171,3 @@ def _first(line: bytes) -> bool:
         return msgspec.json.decode(line, type=_First).messages is not msgspec.UNSET
     except UNREADABLE:
         return line.lstrip()[:1] == b"{" and (not line.startswith(b'{"') or b'"messages"' in line[:4096])
-
-
-def _without_messages(text: bytes) -> dict[str, Any]:
-    fields = opened(text, dict[str, msgspec.Raw]).value or {}
-    return {name: decoded(bytes(value)) for name, value in fields.items() if name != "messages"}

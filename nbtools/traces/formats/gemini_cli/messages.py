@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from nbtools.traces.loose import items, mapping, mappings, string, whole
 from nbtools.traces.model import PREVIEW, Call, Event, EventKind, FileChange, Op, Origin, Ref, Status
@@ -43,35 +42,19 @@ _LONGEST_COMPARED = 1 << 18
 """Characters of texts whose changed lines are counted while reading; those of longer ones are not."""
 
 
-@dataclass
-class Message:
-    """The rows of a message, without their place in the session."""
+class Place(NamedTuple):
+    """Where a row stands."""
 
-    id: Any
-    known: bool
+    session: str
+    turn: int
+    live: bool
     at: float | None
-    model: str
-    tokens: Mapping[str, Any] | None
-    user: bool
-    events: list[Event]
-    calls: list[tuple[Call, FileChange | None]] = field(default_factory=list)
+    ref: Ref
 
 
-def made(record: Mapping[str, Any], ref: Ref, origin: Origin) -> Message:
-    kind = _KINDS.get(string(record.get("type")))
-    at = seconds(record.get("timestamp"))
-    model = string(record.get("model"))
-    calls = [_call(call, number, at, ref, origin) for number, call in enumerate(mappings(record.get("toolCalls")))]
-    return Message(
-        id=record.get("id"),
-        known=kind is not None,
-        at=at,
-        model=model,
-        tokens=record["tokens"] if isinstance(record.get("tokens"), dict) else None,
-        user=kind == "user",
-        events=list(_events(record, kind or "system", at, model, ref, silent=bool(calls))),
-        calls=calls,
-    )
+def kind_of(record: Mapping[str, Any]) -> EventKind | None:
+    """None for a type that is not known."""
+    return _KINDS.get(string(record.get("type")))
 
 
 def text_of(content: Any) -> str:
@@ -106,15 +89,32 @@ def _response(part: Mapping[str, Any]) -> str:
     return next((text_of(answer[key]) for key in ("output", "error", "content", "result") if answer.get(key) is not None), "")
 
 
-def _events(record: Mapping[str, Any], kind: EventKind, at: float | None, model: str, ref: Ref, *, silent: bool) -> Iterator[Event]:
-    common: dict[str, Any] = {"session": "", "seq": 0, "model": model, "key": string(record.get("id")), "ref": ref}
-    common["type"] = string(record.get("type"))
+def events_of(record: Mapping[str, Any], place: Place, next_: Callable[[], int], *, silent: bool) -> Iterator[Event]:
+    """What it thinks and says; ``silent``: it may say nothing."""
     for thought in mappings(record.get("thoughts")):
         text = "\n".join(filter(None, (string(thought.get("subject")), string(thought.get("description")))))
-        yield Event(kind="thinking", text=text[:PREVIEW], size=len(text), at=seconds(thought.get("timestamp")) or at, **common)
+        yield _event(record, place, next_(), "thinking", text, seconds(thought.get("timestamp")) or place.at, "")
     text = text_of(record.get("content")) or text_of(record.get("parts"))
     if text or not silent:
-        yield Event(kind=kind, text=text[:PREVIEW], size=len(text), at=at, role=string(record.get("type")), **common)
+        yield _event(record, place, next_(), kind_of(record) or "system", text, place.at, string(record.get("type")))
+
+
+def _event(record: Mapping[str, Any], place: Place, seq: int, kind: EventKind, text: str, at: float | None, role: str) -> Event:
+    return Event(
+        session=place.session,
+        seq=seq,
+        kind=kind,
+        text=text[:PREVIEW],
+        size=len(text),
+        at=at,
+        role=role,
+        model=string(record.get("model")),
+        turn=place.turn,
+        live=place.live,
+        key=string(record.get("id")),
+        type=string(record.get("type")),
+        ref=place.ref,
+    )
 
 
 def op_of(name: str) -> Op:
@@ -137,33 +137,44 @@ def paths_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _call(recorded: Mapping[str, Any], number: int, at: float | None, ref: Ref, origin: Origin) -> tuple[Call, FileChange | None]:
+def call_of(recorded: Mapping[str, Any], id_: str, place: Place, seq: int, origin: Origin) -> Iterator[Call | FileChange]:
+    """The call, and the file that it changed.  The rules count an id once."""
     name = string(recorded.get("name")) or "?"
     arguments = mapping(recorded.get("args"))
     answer = response_of(recorded)
-    state = string(recorded.get("status"))
+    state, child, native = string(recorded.get("status")), string(recorded.get("agentId")), string(recorded.get("id"))
+    told = state in _STATUSES
     status = _STATUSES.get(state, "unanswered")
-    call = Call(
-        session="",
-        id=str(number),
-        seq=0,
-        name=name,
-        op="agent" if recorded.get("agentId") else op_of(name),
-        origin=origin,
-        native_id=string(recorded.get("id")),
-        subject=subject_of(arguments),
-        paths=paths_of(arguments),
-        at=seconds(recorded.get("timestamp")) or at,
-        status=status,
-        status_source="flag" if state in _STATUSES else "none",
-        exit_code=exit_code_of(answer) if name == "run_shell_command" else None,
-        answered=state in _STATUSES,
-        result_size=len(answer),
-        child=string(recorded.get("agentId")),
-        ref=ref,
-        result_ref=ref,
+    call = Call(  # by place: by name it takes ten times as long
+        place.session,
+        id_,
+        seq,
+        name,
+        "agent" if recorded.get("agentId") else op_of(name),
+        origin,
+        native,
+        "model",
+        "",
+        subject_of(arguments),
+        paths_of(arguments),
+        seconds(recorded.get("timestamp")) or place.at,
+        None,
+        None,
+        status,
+        "flag" if told else "none",
+        exit_code_of(answer) if name == "run_shell_command" else None,
+        told,
+        len(answer),
+        child=child,
+        turn=place.turn,
+        live=place.live,
+        counted=place.live and (not native or id_ == native),
+        ref=place.ref,
+        result_ref=place.ref,
     )
-    return call, _change(name, arguments, mapping(recorded.get("resultDisplay")), answer, status) if name in EDITS else None
+    yield call
+    if name in EDITS:
+        yield _change(call, arguments, mapping(recorded.get("resultDisplay")), answer)
 
 
 def exit_code_of(answer: str) -> int | None:
@@ -174,18 +185,18 @@ def exit_code_of(answer: str) -> int | None:
     return whole(named[: len(named) - len(named.lstrip("-0123456789"))])
 
 
-def _change(name: str, arguments: Mapping[str, Any], shown: Mapping[str, Any], answer: str, status: Status) -> FileChange:
-    added, removed, basis = _lines(name, arguments, shown)
+def _change(call: Call, arguments: Mapping[str, Any], shown: Mapping[str, Any], answer: str) -> FileChange:
+    added, removed, basis = _lines(call.name, arguments, shown)
     new = shown.get("isNewFile") is True or "created and wrote to new file" in answer[:200] or answer.startswith("Created new file")
     return FileChange(
-        session="",
-        call="",
+        session=call.session,
+        call=call.id,
         path=string(arguments.get("file_path")),
         kind="add" if new else "modify",
         added=added,
         removed=removed if added is None or not new else 0,
         basis=basis,
-        applied=status == "ok",
+        applied=call.status == "ok",
     )
 
 

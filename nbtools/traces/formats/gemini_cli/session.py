@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
-
-from msgspec.structs import force_setattr
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.format import Head
 from nbtools.traces.formats.gemini_cli.fold import Fold
-from nbtools.traces.formats.gemini_cli.messages import Message, made
+from nbtools.traces.formats.gemini_cli.messages import Place, call_of, events_of, kind_of
 from nbtools.traces.formats.gemini_cli.results import detail_of
 from nbtools.traces.loose import items, mapping, mappings, string, whole
-from nbtools.traces.model import Call, Detail, Event, FileChange, Origin, Ref, Row, Session, Tokens
+from nbtools.traces.model import Call, Detail, Origin, Ref, Row, Session, Tokens
 from nbtools.traces.source import Source
+from nbtools.traces.stamps import seconds
 
 _TYPES = {"user", "gemini", "info", "error", "warning"}
 _ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\/]+)"')
@@ -51,10 +51,10 @@ class GeminiCli:
         for file, path in enumerate(source.files):
             fold = Fold()
             yield from fold.read(source, file)
-            reading = _Reading(fold.session, path, file, main, children)
+            reading = _Reading(origin, fold.session, path, file, main, children)
             main = main or reading.id
             for number, (kept, record) in enumerate(fold.messages(source, file)):
-                yield from reading.message(made(record, kept.ref, origin), number, live=kept.live)
+                yield from reading.message(record, kept.ref, number, live=kept.live)
             yield reading.session()
 
     def detail(self, source: Source, call: Call) -> Detail:
@@ -71,11 +71,12 @@ class GeminiCli:
 class _Reading:
     """A file's messages on their way into rows.  ``children`` are the calls that started sub-agents, by the sub-agent's id."""
 
-    def __init__(self, about: Mapping[str, Any], path: Path, file: int, main: str, children: dict[str, str]) -> None:
-        self.about = about
+    def __init__(self, origin: Origin, about: Mapping[str, Any], path: Path, file: int, main: str, children: dict[str, str]) -> None:
+        self.origin, self.about = origin, about
         self.id = string(about.get("sessionId")) or path.stem
         self.path, self.file, self.main, self.children = path, file, main, children
-        self.seq = self.turn = self.records = self.cancelled = 0
+        self.next = count().__next__
+        self.turn = self.records = self.cancelled = 0
         self.first: float | None = None
         self.last: float | None = None
         self.models: dict[str, None] = {}
@@ -84,46 +85,39 @@ class _Reading:
         self.ids: set[str] = set()
         self.messages: set[str] = set()
 
-    def message(self, message: Message, number: int, *, live: bool) -> Iterator[Row]:
+    def message(self, record: Mapping[str, Any], ref: Ref, number: int, *, live: bool) -> Iterator[Row]:
+        at, calls = seconds(record.get("timestamp")), mappings(record.get("toolCalls"))
         if live:
-            self._counted(message)
-        for event in message.events:
-            _place(event, session=self.id, seq=self._next(), turn=self.turn, live=live)
-            yield event
-        for call, change in message.calls:
-            id_ = self._unique(call, number)
-            _place(call, session=self.id, id=id_, seq=self._next(), turn=self.turn, live=live, counted=live)
-            if call.child:
-                self.children.setdefault(call.child, call.id)
-            yield call
-            if change is not None:
-                _place(change, session=self.id, call=id_)
-                yield change
+            self._counted(record, calls, at)
+        place = Place(self.id, self.turn, live, at, ref)
+        yield from events_of(record, place, self.next, silent=bool(calls))
+        for position, recorded in enumerate(calls):
+            id_ = self._unique(string(recorded.get("id")), number, position)
+            if child := string(recorded.get("agentId")):
+                self.children.setdefault(child, id_)
+            yield from call_of(recorded, id_, place, self.next(), self.origin)
 
-    def _unique(self, call: Call, message: int) -> str:
-        named = call.native_id if call.native_id and call.native_id not in self.ids else f"{call.native_id or 'call'}#{message}.{call.id}"
+    def _unique(self, native: str, message: int, position: int) -> str:
+        named = native if native and native not in self.ids else f"{native or 'call'}#{message}.{position}"
         self.ids.add(named)
         return named
 
-    def _next(self) -> int:
-        self.seq += 1
-        return self.seq - 1
-
-    def _counted(self, message: Message) -> None:
+    def _counted(self, record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], at: float | None) -> None:
         """Of what was dropped nothing counts; tokens count once for an id."""
+        kind, model, given = kind_of(record), string(record.get("model")), record.get("tokens")
         self.records += 1
-        self.turn += message.user
-        self.unknown |= not message.known
-        self.cancelled += sum(call.status == "cancelled" for call, _ in message.calls)
-        if message.at is not None:
-            self.first = message.at if self.first is None else min(self.first, message.at)
-            self.last = message.at if self.last is None else max(self.last, message.at)
-        if message.model:
-            self.models[message.model] = None
-        key = message.id if isinstance(message.id, str) else repr(message.id)
-        if message.tokens is not None and key not in self.messages:
+        self.turn += kind == "user"
+        self.unknown |= kind is None
+        self.cancelled += sum(call.get("status") == "cancelled" for call in calls)
+        if at is not None:
+            self.first = at if self.first is None else min(self.first, at)
+            self.last = at if self.last is None else max(self.last, at)
+        if model:
+            self.models[model] = None
+        key = id_ if isinstance(id_ := record.get("id"), str) else repr(id_)
+        if isinstance(given, dict) and key not in self.messages:
             for name in _TOKENS:
-                self.native[name] = self.native.get(name, 0) + (whole(message.tokens.get(name)) or 0)
+                self.native[name] = self.native.get(name, 0) + (whole(given.get(name)) or 0)
         self.messages.add(key)
 
     def session(self) -> Session:
@@ -154,12 +148,6 @@ class _Reading:
             counts={"cancelled": self.cancelled},
             ref=Ref(0, _size(self.path), 0, self.file),
         )
-
-
-def _place(row: Event | Call | FileChange, **fields: Any) -> None:
-    """Its place in the session, which is known when all lines were read; nobody has seen the row before."""
-    for name, value in fields.items():
-        force_setattr(row, name, value)
 
 
 def _size(path: Path) -> int:

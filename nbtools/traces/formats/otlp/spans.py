@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.document import Opened
+from nbtools.traces.document import Opened, placed
 from nbtools.traces.formats.otlp.attributes import attributes_of, value_of
 from nbtools.traces.formats.otlp.meaning import TELLING, Meaning, meaning_of, tool_of
 from nbtools.traces.loose import mapping, name_of, string, whole
@@ -86,10 +86,7 @@ def spans_in(document: Opened[Any], within: Ref) -> Iterator[Span | Problem]:
             for scope in (one for raw in scopes for one in _structs(raw, _Scope)):
                 raws += [(raw, kept, False) for raw in _items(scope.spans)]
                 raws += [(raw, kept, True) for raw in _items(scope.logRecords)]
-        at = 0
-        for raw, kept, log in raws:
-            data = bytes(raw)
-            at = max(text.find(data, at), 0) or text.find(data)
+        for (at, data), (raw, kept, log) in zip(placed(text, [raw for raw, *_ in raws]), raws, strict=True):
             if at + len(data) <= document.end:
                 yield _span(raw, Ref(within.offset + at, len(data), within.line, within.file), kept, log=log)
 

@@ -16,6 +16,7 @@ EDITING = {"create", "edit", "insert", "append"}
 EDITOR = "str_replace_editor"
 CHANGING = {"create", "str_replace", "insert"}
 """Commands of the editor that change a file."""
+_NAMING = {"open", "create", EDITOR}
 REFUSED = "Your proposed edit has introduced new syntax error"
 _OPS: dict[str, Op] = {
     **dict.fromkeys(("open", "goto", "scroll_up", "scroll_down", "view"), "read"),
@@ -52,10 +53,13 @@ def op_of(action: str) -> Op:
 
 def named_path(action: str) -> str:
     """The file that the action names itself."""
+    start = action.split(maxsplit=1)
+    if not start or (start[0].isidentifier() and start[0] not in _NAMING):
+        return ""
     words = words_of(action)
     if words[:1] == [EDITOR]:
         return "".join(words[2:3])
-    return "".join(words[1:2]) if words and words[0] in {"open", "create"} else ""
+    return "".join(words[1:2]) if words and words[0] in _NAMING else ""
 
 
 def arguments_of(action: str, called: Mapping[str, Any]) -> Mapping[str, Any]:

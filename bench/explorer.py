@@ -1,0 +1,155 @@
+"""What looking at a long log costs: 100,000 calls, made from real sessions whose texts are cut.
+
+python bench/explorer.py [calls]
+
+In the kernel: from the rows to the picture, then what a page asks.  Bars: lines and picture in 500 ms, a page or a step in 50 ms, a
+search in 10 ms.  In the browser: first paint in 1.5 s, no frame above 50 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from report import Figure, table
+
+from nbtools import open_trace
+from nbtools.notebook.trace.opening import Explorer
+from nbtools.notebook.trace.serving import EXPLORERS
+from nbtools.traces import stream
+from nbtools.traces.model import Call
+
+SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples" / "claude-code"
+CALLS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+LONGEST = 400
+"""Characters of a text in the log: how long it is matters to reading, which bench/load.py measures."""
+ROUNDS = 5
+STEPS = 200
+COMMON, RARE = "error", "permission denied"
+
+
+def cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:LONGEST]
+    if isinstance(value, list):
+        return [cut(item) for item in value]
+    return {key: cut(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def copies() -> Iterator[bytes]:
+    """The sessions again and again, each time under a name of its own."""
+    texts = [path.read_text(encoding="utf-8").splitlines() for path in sorted(SAMPLES.glob("*.jsonl"))]
+    sessions = [[cut(json.loads(line)) for line in lines if line.startswith("{") and line.endswith("}")] for lines in texts]
+    number = 0
+    while True:
+        for records in sessions:
+            number += 1
+            yield b"".join(_line(record, number) for record in records)
+
+
+def _line(record: dict[str, Any], number: int) -> bytes:
+    """Ids are told apart by an ending: what is repeated would be told to be."""
+    return json.dumps(_renamed(record, f"-{number}")).encode() + b"\n"
+
+
+def _renamed(value: Any, ending: str) -> Any:
+    if isinstance(value, list):
+        return [_renamed(item, ending) for item in value]
+    if not isinstance(value, dict):
+        return value
+    named = {"id", "uuid", "parentUuid", "sessionId", "tool_use_id", "requestId", "sourceToolAssistantUUID", "messageId", "leafUuid"}
+    return {key: item + ending if key in named and isinstance(item, str) else _renamed(item, ending) for key, item in value.items()}
+
+
+def planted(path: Path) -> Path:
+    """A log of about that many calls."""
+    source = copies()
+    with path.open("wb") as file:
+        while file.tell() < 4_000_000:
+            file.write(next(source))
+    size = path.stat().st_size * CALLS / sum(type(row) is Call for row in stream(path))
+    with path.open("ab") as file:
+        while file.tell() < size:
+            file.write(next(source))
+    return path
+
+
+def milliseconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return (time.perf_counter() - start) * 1e3
+
+
+def asking(explorer: Explorer, **task: Any) -> Callable[[], object]:
+    """As a page does, to the JSON that travels."""
+    request = {"id": 1, "explorer": explorer.id, "task": task}
+    return lambda: EXPLORERS.answered(request).model_dump_json()
+
+
+def pages(explorer: Explorer, **wanted: Any) -> list[float]:
+    """Of 200 lines, from all over what the filter leaves; the first of them finds the lines."""
+    last = len(explorer.lines)
+    return [milliseconds(asking(explorer, type="page", filter=wanted, first=last * n // 20, count=200)) for n in range(10)]
+
+
+def opened(explorer: Explorer) -> list[float]:
+    """After the first, with which our tools are loaded."""
+    milliseconds(asking(explorer, type="open", line=0))
+    count = len(explorer.lines)
+    return [milliseconds(asking(explorer, type="open", line=count * n // STEPS)) for n in range(STEPS)]
+
+
+def in_kernel(log: Path) -> Explorer:
+    started = time.perf_counter()
+    explorer = open_trace(log)
+    loaded = (time.perf_counter() - started) * 1e3
+    pictures: list[float] = []
+    for _ in range(ROUNDS):
+        fresh = Explorer(explorer.trace, log=str(log))
+        pictures.append(milliseconds(fresh.bundle))
+    explorer = fresh
+    listed = {name: pages(explorer, **wanted) for name, wanted in _FILTERS.items()}
+    steps = opened(explorer)
+    indexed = milliseconds(lambda: explorer.trace.search(COMMON))
+    table(
+        f"Looking at {len(explorer.trace.calls):,} calls ({len(explorer.lines):,} steps)",
+        [
+            Figure("lines and picture", pictures, "ms", "<= 500"),
+            *(Figure(f"page: {name}", taken, "ms", "<= 50") for name, taken in listed.items()),
+            Figure("step opened", steps, "ms", "<= 50"),
+            *(Figure(f"search: {text}", searched(explorer, text), "ms", "<= 10") for text in (COMMON, RARE)),
+            Figure("log loaded, once", [loaded], "ms"),
+            Figure("index made, once", [indexed], "ms"),
+        ],
+    )
+    return explorer
+
+
+def searched(explorer: Explorer, text: str) -> list[float]:
+    return [milliseconds(lambda: explorer.trace.search(text, CALLS)) for _ in range(ROUNDS)]
+
+
+_FILTERS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "failed": {"kind": "failed"},
+    "edits": {"kind": "edits"},
+    "one tool": {"tool": "Bash"},
+    "a stretch, folded": {"first": 1_000, "last": CALLS, "folded": (3, 10, 5_000)},
+}
+
+
+# In the browser: first paint and the worst frame while scrolling come here, of the log at ``log``.
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        in_kernel(planted(Path(folder, "session.jsonl")))
+
+
+if __name__ == "__main__":
+    main()

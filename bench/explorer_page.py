@@ -1,0 +1,185 @@
+"""What the explorer of 100,000 calls costs in the browser: from running the cell to its rows, and frames while the list scrolls.
+
+python bench/explorer_page.py      (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import async_playwright, expect
+from report import Figure, table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.browser.conftest import ARGUMENTS, browser_path
+from tests.browser.explorer import Explorer
+from tests.browser.long_log import write_long_log
+from tests.browser.project import write_notebook
+from tests.browser.server import Server
+from tests.browser.tab import Tab
+
+CALLS = 100_000
+ROUNDS = 3
+STEPS = 300
+"""Frames in which the list is drawn from its top to its end."""
+TURNS = 120
+"""Turns of the wheel."""
+OPEN = """async index => {
+    const { content, sessionContext } = window.jupyterapp.shell.currentWidget;
+    const { kernel } = sessionContext.session;
+    let arrived = 0;
+    const listen = (_, message) => {
+        if (['execute_result', 'display_data'].includes(message.header.msg_type)) arrived ||= performance.now();
+    };
+    kernel.iopubMessage.connect(listen);
+    content.activeCellIndex = index;
+    const cell = content.widgets[index];
+    cell.outputArea.model.clear();
+    const painted = new Promise(resolve => {
+        const look = () => {
+            const name = cell.node.querySelector('.nbtools-trace-row:not([hidden]) .nbtools-trace-subject');
+            if (!name?.textContent) return requestAnimationFrame(look);
+            requestAnimationFrame(() => {
+                const channel = new MessageChannel();
+                channel.port1.onmessage = () => resolve(performance.now());
+                channel.port2.postMessage(null);
+            });
+        };
+        look();
+    });
+    const start = performance.now();
+    void window.jupyterapp.commands.execute('notebook:run-cell');
+    const end = await painted;
+    kernel.iopubMessage.disconnect(listen);
+    return [end - start, arrived - start, end - arrived];
+}"""
+"""Milliseconds until the rows are painted; until the bundle has come; from then on."""
+WATCH = """() => {
+    const seen = window.seen = { frames: [], tasks: [0] };
+    let last = null;
+    const frame = now => {
+        if (last !== null) seen.frames.push(now - last);
+        last = now;
+        seen.watching = requestAnimationFrame(frame);
+    };
+    seen.watching = requestAnimationFrame(frame);
+    seen.observer = new PerformanceObserver(list => list.getEntries().forEach(({ duration }) => seen.tasks.push(duration)));
+    seen.observer.observe({ type: 'longtask' });
+}"""
+SEEN = "() => { cancelAnimationFrame(seen.watching); seen.observer.disconnect(); return [seen.frames, seen.tasks]; }"
+DRAG = """(list, steps) => new Promise(resolve => {
+    const height = list.scrollHeight - list.clientHeight;
+    let step = 0;
+    const frame = () => {
+        list.scrollTop = height * ++step / steps;
+        step < steps ? requestAnimationFrame(frame) : resolve();
+    };
+    requestAnimationFrame(frame);
+})"""
+
+
+@dataclass
+class Frames:
+    """Milliseconds, a value for each round."""
+
+    worst: list[float] = field(default_factory=list)
+    p95: list[float] = field(default_factory=list)
+    task: list[float] = field(default_factory=list)
+
+    def add(self, frames: list[float], tasks: list[float]) -> None:
+        ordered = sorted(frames)
+        self.worst.append(ordered[-1])
+        self.p95.append(ordered[int(len(ordered) * 0.95)])
+        self.task.append(max(tasks))
+
+    def figures(self, name: str) -> list[Figure]:
+        return [
+            Figure(f"{name}: worst frame", self.worst, "ms", "≤ 50 ms"),
+            Figure(f"{name}: 95 % of frames", self.p95, "ms"),
+            Figure(f"{name}: longest task", self.task, "ms"),
+        ]
+
+
+@dataclass
+class Taken:
+    """What was measured; ``opened`` are milliseconds until painted, until arrived, from arrival until painted."""
+
+    opened: list[list[float]] = field(default_factory=list)
+    dragged: Frames = field(default_factory=Frames)
+    wheeled: Frames = field(default_factory=Frames)
+
+
+async def measure(tab: Tab) -> Taken:
+    """Opens the log as often as there are rounds in a kernel that has opened one before, and scrolls."""
+    taken = Taken()
+    await tab.run(0)
+    await tab.page.evaluate(OPEN, 1)
+    for _ in range(ROUNDS):
+        taken.opened.append(await tab.page.evaluate(OPEN, 1))
+        trace = Explorer(tab, 1)
+        taken.dragged.add(*await watched(tab, trace, drag))
+        taken.wheeled.add(*await watched(tab, trace, wheel))
+    return taken
+
+
+async def watched(tab: Tab, trace: Explorer, scroll: Any) -> tuple[list[float], list[float]]:
+    """Frames and long tasks while the list scrolls from its top, and until its last rows have come."""
+    await trace.list.evaluate("list => { list.scrollTop = 0; }")
+    await expect(trace.row("Now make part 0 exact.")).to_be_visible()
+    await tab.page.evaluate(WATCH)
+    await scroll(tab, trace)
+    await expect(trace.list.locator(".nbtools-trace-empty:visible")).to_have_count(0)
+    frames, tasks = await tab.page.evaluate(SEEN)
+    return frames, tasks
+
+
+async def drag(_: Tab, trace: Explorer) -> None:
+    await trace.list.evaluate(DRAG, STEPS)
+
+
+async def wheel(tab: Tab, trace: Explorer) -> None:
+    await trace.list.hover()
+    for _ in range(TURNS):
+        await tab.page.mouse.wheel(0, 400)
+
+
+async def run() -> Taken:
+    with tempfile.TemporaryDirectory() as served, tempfile.TemporaryDirectory() as home:
+        folder = Path(served)
+        write_long_log(folder / "long.jsonl", CALLS)
+        write_notebook(folder / "page.ipynb", ["%trace long.jsonl"])
+        async with Server(folder, Path(home)) as server, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
+            page = await browser.new_page(viewport={"width": 1200, "height": 900})
+            await page.goto(server.address("lab/tree", "page.ipynb"))
+            tab = Tab(page, folder / "page.ipynb", folder)
+            await tab.ready()
+            taken = await measure(tab)
+            await browser.close()
+    return taken
+
+
+def main() -> None:
+    taken = asyncio.run(run())
+    painted, arrived, drawn = zip(*taken.opened, strict=True)
+    table(
+        f"explorer, {CALLS:,} calls: ms from running the cell, warm kernel, {ROUNDS} rounds",
+        [
+            Figure("to the rows on the page", painted, "ms", "≤ 1500 ms"),
+            Figure("… to the bundle's arrival", arrived, "ms"),
+            Figure("… from there to the rows", drawn, "ms"),
+        ],
+    )
+    table(
+        f"its list: ms, {STEPS} steps from top to end; {TURNS} turns of the wheel",
+        [*taken.dragged.figures("top to end"), *taken.wheeled.figures("wheel")],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""A log in a terminal: what ``nbtools trace`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbtools.core.errors import TraceError
+from nbtools.notebook.trace.opening import Explorer, open_trace
+from nbtools.notebook.trace.static_html import text_lines
+from nbtools.notebook.visible import one_line
+from nbtools.traces import load
+
+_MOST = 1_000
+"""Hits that are printed."""
+
+
+def told(log: str) -> Iterator[str]:
+    """The summary and all steps; a step's number is the one that the explorer shows."""
+    explorer = open_trace(log)
+    return text_lines(explorer.summary, explorer.lines)
+
+
+def found(log: str, text: str) -> Iterator[str]:
+    """A line for each step in which ``text`` stands.  Raises ``TraceError`` where there is none."""
+    explorer = open_trace(log)
+    hits = explorer.trace.search(text, _MOST)
+    if not hits:
+        raise TraceError(f"{text} stands in no step of {log}.")
+    steps = _steps(explorer)
+    return (f"{steps.get((hit.row.session, hit.row.seq), ''):>6}  {one_line(hit.snippet)}" for hit in hits)
+
+
+def counted(log: str) -> dict[str, Any]:
+    """``Trace.facts``."""
+    return load(log).facts()
+
+
+def written(log: str, path: str) -> Path:
+    return load(log).to_notebook(path)
+
+
+def _steps(explorer: Explorer) -> dict[tuple[str, int], str]:
+    return {(line.session, line.seq): line.number for line in explorer.lines}

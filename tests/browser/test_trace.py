@@ -1,0 +1,261 @@
+"""What an agent did, looked through in a notebook."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import nbformat
+import pytest
+from nbconvert import HTMLExporter
+from playwright.async_api import expect
+
+from tests.browser.conftest import SHOTS
+from tests.browser.explorer import Explorer
+from tests.browser.long_log import write_cart_log, write_long_log
+from tests.browser.tab import Tab
+from tests.traces.recorded import SAMPLES
+
+REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
+CALLS = 100_000
+OPEN = "Open as Agent Trace"
+SAVED = "As it was saved"
+BUSY = "The kernel is busy"
+NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
+
+
+@pytest.fixture(scope="session")
+def long_log(tmp_path_factory):
+    return write_long_log(tmp_path_factory.mktemp("logs") / "long.jsonl", CALLS)
+
+
+@pytest.fixture
+def open_log(open_notebook, project):
+    """Opens a notebook that shows the real log in cell 1, with these cells below."""
+
+    async def open_log(*cells, app="lab", log=REAL):
+        shutil.copy(log, project / "session.jsonl")
+        tab = await open_notebook("%trace session.jsonl", *cells, app=app)
+        await tab.run(1)
+        explorer = Explorer(tab, 1)
+        await expect(explorer.row("Read")).to_be_visible()
+        return explorer
+
+    return open_log
+
+
+async def test_a_real_log_is_filtered_and_a_step_opened(open_log, app):
+    trace = await open_log(app=app)
+    await expect(trace.node.get_by_role("heading")).to_be_visible()
+    await expect(trace.node).to_contain_text("57 calls")
+    await trace.tab.look(f"trace-{app}", trace.cell)
+    await trace.chip("edits").click()
+    await expect(trace.row("Edit")).to_be_visible()
+    await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
+    await trace.row("Edit").click()
+    await expect(trace.card.locator(".nbtools-diff")).to_be_visible()
+    await expect(trace.panel).to_contain_text("Raw")
+    await trace.tab.look(f"trace-diff-{app}", trace.cell)
+
+
+async def test_the_end_of_a_hundred_thousand_calls(open_log, long_log):
+    trace = await open_log(log=long_log)
+    await trace.to_end()
+    last = trace.row(f"tests/test_{CALLS - 1}.py")
+    await expect(last).to_be_visible()
+    await last.click()
+    await expect(trace.card).to_contain_text(f"{CALLS - 1} passed")
+    assert await trace.list.locator(".nbtools-trace-row").count() < 100
+    await trace.list.press("Home")
+    await expect(trace.row("Now make part 0 exact.")).to_be_visible()
+
+
+async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(open_log, long_log):
+    trace = await open_log(log=long_log)
+    await trace.chip("failed").click()
+    await trace.leaves(CALLS // 50)
+    await trace.choose("Tool", "Bash")
+    await trace.leaves(CALLS // 100)
+    await trace.node.get_by_role("button", name="clear", exact=True).click()
+    await trace.choose("File", "src/part7.py")
+    await trace.leaves(CALLS // 40 // 2)
+    await trace.node.get_by_role("button", name="clear", exact=True).click()
+    await trace.search.fill("total_31337")
+    await trace.leaves(1)
+    await expect(trace.rows).to_have_count(1)
+    await trace.rows.click()
+    await expect(trace.card).to_contain_text("total_31337")
+    await trace.search.fill("no such words")
+    await expect(trace.node).to_contain_text("Nothing matches.")
+
+
+async def test_keys_move_open_search_and_leave(open_log):
+    trace = await open_log("mine = 1")
+    keys = trace.tab.page.keyboard
+    await trace.rows.nth(1).click()
+    first = await trace.chosen.get_attribute("data-index")
+    for key in ("j", "j", "ArrowDown", "k"):
+        await keys.press(key)
+    await expect(trace.chosen).to_have_attribute("data-index", str(int(first) + 2))
+    await expect(trace.card).to_be_visible()
+    await keys.press("Enter")
+    await expect(trace.panel).to_be_focused()
+    await keys.press("/")
+    await expect(trace.search).to_be_focused()
+    await keys.type("kiro_lifecycle")
+    await expect(trace.found).to_be_visible()
+    await keys.press("Escape")
+    await expect(trace.found).to_be_empty()
+    await keys.press("Escape")
+    await expect(trace.list).to_be_focused()
+    for letter in "xzd":
+        await keys.press(letter)
+    await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(3)
+
+
+@pytest.fixture
+def open_cart(open_notebook, project):
+    """The same with a session on the project that the notebook stands in."""
+
+    async def open_cart(*cells, app="lab"):
+        write_cart_log(project / "session.jsonl")
+        tab = await open_notebook("%trace session.jsonl", *cells, app=app)
+        await tab.run(1)
+        return Explorer(tab, 1)
+
+    return open_cart
+
+
+async def test_a_call_runs_again_in_a_copy(open_cart, app):
+    trace = await open_cart("mine = 1", app=app)
+    tab = trace.tab
+    await trace.row("Grep").click()
+    await expect(trace.card).to_contain_text("total = 0")
+    await tab.page.keyboard.press("r")
+    await tab.done(2)
+    await expect(tab.cell(2).locator(".cm-content")).to_contain_text("--replay 2")
+    await expect(tab.cell(3).locator(".cm-content")).to_have_text("mine = 1")
+    await expect(tab.cell(2)).to_be_in_viewport()
+    await trace.row("Bash").click()
+    await expect(trace.card).to_contain_text("four")
+    await trace.panel.get_by_role("button", name="Run again in a copy").click()
+    await tab.answer(2, "Approve once")
+    await tab.done(2)
+    await expect(tab.status(2)).to_have_text("Not as recorded")
+    await tab.look(f"trace-replayed-{app}", tab.panel)
+
+
+async def test_two_sessions_are_compared(open_cart):
+    trace = await open_cart()
+    tab = trace.tab
+    shutil.copy(REAL, tab.folder / "other.jsonl")
+    await trace.node.get_by_role("button", name="compare…").click()
+    await expect(tab.cell(2).locator(".cm-content")).to_be_focused()
+    await tab.page.keyboard.type("other.jsonl")
+    await tab.page.keyboard.press("Control+Enter")
+    await tab.done(2)
+    await expect(tab.output(2)).to_contain_text("%trace other.jsonl --step")
+    await tab.look("trace-compared", tab.cell(2))
+
+
+async def test_a_kernel_that_is_busy_answers(open_log):
+    trace = await open_log("open('go').read()")
+    os.mkfifo(trace.tab.folder / "go")  # whoever opens it waits for the other
+    await trace.tab.start(2)
+    await trace.tab.is_busy(2)
+    await trace.chip("shell").click()
+    await expect(trace.row("Bash")).to_be_visible()
+    await trace.row("Bash").click()
+    await expect(trace.card).to_contain_text("Bash")
+    (trace.tab.folder / "go").write_text("now")
+    await trace.tab.done(2)
+
+
+async def test_a_kernel_that_cannot_answer_meanwhile_is_said_to_be_busy(open_log):
+    trace = await open_log("open('go').read()")
+    os.mkfifo(trace.tab.folder / "go")
+    await trace.tab.page.evaluate(NO_SUBSHELLS)
+    await trace.tab.start(2)
+    await trace.tab.is_busy(2)
+    await trace.chip("edits").click()
+    await expect(trace.cell).to_contain_text(BUSY)
+    (trace.tab.folder / "go").write_text("now")
+    await expect(trace.cell).not_to_contain_text(BUSY)
+
+
+async def test_after_a_restart_the_cell_is_to_be_run_again(open_log):
+    trace = await open_log()
+    await trace.tab.press("restart")
+    await trace.tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
+    await trace.tab.ready()
+    await trace.chip("edits").click()
+    await expect(trace.notice).to_contain_text("Run the cell again")
+    await trace.tab.run(0)
+    await trace.tab.run(1)
+    await trace.chip("edits").click()
+    await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
+    await expect(trace.notice).to_be_empty()
+
+
+async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_log, open_file, app):
+    trace = await open_log(app=app)
+    saved = await trace.tab.save()
+    assert "<script" not in "".join(saved["cells"][1]["outputs"][0]["data"]["text/html"])
+    page, _ = HTMLExporter().from_notebook_node(nbformat.read(trace.tab.path, 4))
+    assert page.count('class="nbt-line"') == 134
+    await trace.tab.end()
+    again = Explorer(await open_file(trace.tab.path, app), 1)
+    await expect(again.still).to_contain_text("57 calls")
+    await expect(again.still.locator(".nbt-line").first).to_be_visible()
+    await expect(again.cell).to_contain_text(SAVED)
+    await expect(again.node).to_have_count(0)
+    await again.tab.look(f"trace-saved-{app}", again.cell)
+    await again.tab.run(0)
+    await again.tab.run(1)
+    await expect(again.row("Read")).to_be_visible()
+
+
+async def test_a_page_loaded_again_finds_its_explorer(open_log):
+    """The kernel still knows it."""
+    trace = await open_log(app="notebook")
+    await trace.tab.save()
+    await trace.tab.page.reload()
+    await trace.tab.ready()
+    await expect(trace.row("Read")).to_be_visible()
+    await trace.chip("edits").click()
+    await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
+
+
+async def test_a_log_opens_from_the_file_browser(open_notebook, project, lab):
+    shutil.copy(REAL, project / "my session.jsonl")
+    tab = await open_notebook("1 + 1")
+    await tab.command("filebrowser:open-path", path=project.name)
+    await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
+    await menu_of(lab, "notes.txt")
+    await expect(lab.locator(".lm-Menu").get_by_text(OPEN)).to_be_hidden()
+    await lab.keyboard.press("Escape")
+    await menu_of(lab, "my session.jsonl")
+    await tab.look("trace-menu")
+    await lab.locator(".lm-Menu").get_by_text(OPEN).click()
+    await expect(Explorer(tab, 1).row("Read")).to_be_visible()
+    assert (project / "my session.ipynb").exists()
+    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
+
+
+async def menu_of(lab, name):
+    await lab.locator(".jp-DirListing-item").filter(has_text=name).click(button="right")
+    await expect(lab.locator(".lm-Menu").first).to_be_visible()
+
+
+async def test_a_log_opens_from_the_file_browser_of_notebook_7(server, context, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    tree = await context.new_page()
+    await tree.goto(server.address("tree", project.name))
+    await menu_of(tree, "session.jsonl")
+    async with context.expect_page() as opening:
+        await tree.locator(".lm-Menu").get_by_text(OPEN).click()
+    page = await opening.value
+    await expect(Explorer(Tab(page, project / "session.ipynb", SHOTS), 1).row("Read")).to_be_visible()
+    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await page.close()
+    await tree.close()

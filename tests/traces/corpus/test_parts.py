@@ -1,0 +1,79 @@
+"""However many logs there are, their parts are few, and answer as before: those that are small are merged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nbtools import traces
+from nbtools.traces.corpus import Corpus
+from nbtools.traces.corpus.merging import MOST
+from tests.traces.atif_logs import many, write
+
+LOGS = MOST + 6
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    for number in range(LOGS):
+        write(tmp_path / "logs" / f"{number:02}.json", f"this is log{number}", *many(3), session=f"s{number}")
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, logs: Path) -> Corpus:
+    corpus = Corpus(tmp_path / "corpus")
+    corpus.ingest(logs)
+    return corpus
+
+
+def parts(corpus: Corpus) -> int:
+    return len(list((corpus.folder / "parts").iterdir()))
+
+
+def test_many_small_parts_become_one_that_answers_as_the_traces_do(corpus: Corpus, logs: Path) -> None:
+    assert parts(corpus) == 1
+    loaded = traces.load_many(f"{logs}/*.json")
+    for name, key in (("sessions", "id"), ("events", "session, seq"), ("calls", "session, seq")):
+        query = f"select * from {name} order by {key}"
+        assert corpus.sql(query).to_arrow().to_pylist() == loaded.sql(query).to_arrow().to_pylist()
+
+
+def test_what_is_found_has_its_row_in_a_merged_part(corpus: Corpus, logs: Path) -> None:
+    (found,) = corpus.search("log17")
+    assert (found.session, found.source, found.row["full_text"]) == ("s17", str(logs / "17.json"), "this is log17")
+    (call,) = (one for one in corpus.search("number2", limit=LOGS) if one.session == "s5")
+    assert call.row["source"] == str(logs / "05.json")
+
+
+def test_a_log_that_changed_is_dead_in_its_old_part(corpus: Corpus, logs: Path) -> None:
+    write(logs / "07.json", "this is other", *many(5), session="s7")
+    (logs / "08.json").unlink()
+    made = corpus.ingest(logs)
+    assert (made.read, made.gone) == ((str(logs / "07.json"),), (str(logs / "08.json"),))
+    assert parts(corpus) == 2
+    assert corpus.sql("select count(*), count(distinct source) from calls").fetchall() == [(3 * (LOGS - 2) + 5, LOGS - 1)]
+    assert corpus.search("log7") == corpus.search("log8") == ()
+    assert len(corpus.search("other")) == 1
+
+
+def test_a_part_that_is_mostly_dead_is_made_again(corpus: Corpus, logs: Path) -> None:
+    for number in range(LOGS - 5):
+        (logs / f"{number:02}.json").unlink()
+    corpus.ingest(logs)
+    assert parts(corpus) == 1
+    assert corpus.sql("select count(*) from calls").fetchall() == [(15,)]
+    assert corpus._manifest.connection.execute("select count(*) from dead").fetchone() == (0,)
+
+
+def test_a_log_that_is_again_as_it_was_is_there_again(corpus: Corpus, logs: Path) -> None:
+    log = logs / "03.json"
+    kept = log.read_bytes()
+    log.unlink()
+    corpus.ingest(logs)
+    log.write_bytes(kept)
+    os.utime(log, (1, 1))
+    assert corpus.ingest(logs).read == (str(log),)
+    assert corpus.sql("select count(*) from calls").fetchall() == [(3 * LOGS,)]

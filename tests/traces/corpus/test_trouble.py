@@ -1,0 +1,198 @@
+"""What goes wrong around a corpus: logs that change under it, two that want it, a disk that is full or read-only, other versions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtools import traces
+from nbtools.traces.corpus import Corpus
+from tests.traces.atif_logs import many, write
+
+INGEST = """
+import sys
+from nbtools.traces import Corpus, TraceError
+if __name__ == "__main__":
+    {before}
+    try:
+        print(Corpus(sys.argv[1]).ingest(sys.argv[2] + "/*.json", progress=False))
+    except TraceError as error:
+        print("TraceError:", error)
+"""
+
+
+class Meanwhile:
+    """An executor before whose work something happens."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self._happens = happens
+
+    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+        self._happens()
+        done: Future[Any] = Future()
+        done.set_result(work(*given))
+        return done
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    for name in ("a", "b", "c"):
+        write(tmp_path / "logs" / f"{name}.json", f"this is {name}", *many(3), session=name)
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    return Corpus(tmp_path / "corpus")
+
+
+def other(corpus: Corpus, logs: Path, before: str = "pass") -> subprocess.Popen[str]:
+    code = INGEST.format(before=before)
+    return subprocess.Popen([sys.executable, "-c", code, str(corpus.folder), str(logs)], stdout=subprocess.PIPE, text=True)
+
+
+def test_of_two_that_ingest_at_once_one_waits_its_turn_and_nothing_is_lost(tmp_path: Path, logs: Path) -> None:
+    folder = tmp_path / "new"
+    both = [
+        subprocess.Popen([sys.executable, "-c", INGEST.format(before="pass"), folder, logs], stdout=subprocess.PIPE, text=True)
+        for _ in "ab"
+    ]
+    told = [process.communicate(timeout=60)[0] for process in both]
+    assert all("logs read" in one or "another ingest" in one for one in told), told
+    corpus = Corpus(folder)
+    assert corpus.ingest(f"{logs}/*.json").same == 3
+    assert corpus.sql("select count(*) from calls").fetchall() == [(9,)]
+
+
+def test_a_log_that_grows_while_it_is_read_is_read_again(corpus: Corpus, logs: Path) -> None:
+    grown = logs / "a.json"
+    client = Meanwhile(lambda: write(grown, "this is more", *many(5), session="a"))
+    assert str(grown) in corpus.ingest(f"{logs}/*.json", client=client).read
+    assert corpus.ingest(f"{logs}/*.json").read == (str(grown),)
+    assert corpus.sql("select count(*) from calls where session = 'a'").fetchall() == [(5,)]
+
+
+def test_a_log_that_goes_while_it_is_read_is_a_problem_and_then_gone(corpus: Corpus, logs: Path) -> None:
+    gone = logs / "a.json"
+    made = corpus.ingest(f"{logs}/*.json", client=Meanwhile(lambda: gone.unlink(missing_ok=True)))
+    assert list(made.problems) == [str(gone)]
+    assert len(made.read) == 2
+    assert corpus.ingest(f"{logs}/*.json").gone == (str(gone),)
+    assert len(corpus.sql("from problems")) == 0
+
+
+def test_another_log_of_the_same_size_and_time_is_noticed(corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(f"{logs}/*.json")
+    log = logs / "a.json"
+    before = log.stat()
+    log.write_bytes(log.read_bytes().replace(b"this is a", b"that is a"))
+    os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (log.stat().st_size, log.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert corpus.ingest(f"{logs}/*.json").read == (str(log),)
+    assert len(corpus.search('"that is a"')) == 1
+
+
+def test_a_corpus_that_was_moved_answers_and_knows_its_logs(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
+    corpus.ingest(f"{logs}/*.json")
+    corpus.close()
+    moved = Corpus(shutil.move(corpus.folder, tmp_path / "moved"))
+    assert len(moved.sessions) == 3
+    assert moved.search('"this is b"')[0].row["text"] == "this is b"
+    assert moved.ingest(f"{logs}/*.json").same == 3
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None or os.geteuid() != 0, reason="a folder is made read-only by a mount")
+def test_what_is_read_only_answers_and_says_why_it_takes_nothing(corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(f"{logs}/*.json")
+    corpus.close()
+    code = """
+import sys
+from nbtools.traces import Corpus, TraceError
+corpus = Corpus(sys.argv[1])
+print(len(corpus.sessions), len(corpus.search("this")), corpus.search('"is b"')[0].row["text"])
+try:
+    corpus.ingest(sys.argv[2])
+except TraceError as error:
+    print(error)
+"""
+    mounted = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$3" -c "$4" "$1" "$2"'
+    command = ["unshare", "-m", "sh", "-c", mounted, "sh", str(corpus.folder), str(logs), sys.executable, code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    if "unshare failed" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    first, second = done.stdout.splitlines()
+    assert first == "3 3 this is b"
+    assert "cannot be written to" in second
+
+
+def test_a_full_disk_is_told_as_that_and_ingest_goes_on_from_there(corpus: Corpus, logs: Path) -> None:
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, resource.RLIM_INFINITY))"
+    for number in range(20):
+        write(logs / f"long{number}.json", f"this is long {number}", *many(200), session=f"long{number}")
+    told, _ = other(corpus, logs, limit).communicate(timeout=60)
+    assert "TraceError" in told
+    assert "cannot be written to" in told
+    made = corpus.ingest(f"{logs}/*.json")
+    assert len(made.read) + made.same == 23
+    assert made.problems == {}
+    assert corpus.sql("select count(*) from calls").fetchall() == [(4_009,)]
+    assert len(corpus.search('"this is long 7"')) == 1
+
+
+@pytest.mark.parametrize(("version", "age"), [(1, "older"), (99, "newer")])
+def test_a_corpus_of_another_version_says_so(corpus: Corpus, version: int, age: str) -> None:
+    corpus.close()
+    with sqlite3.connect(corpus.folder / "corpus.sqlite") as database:
+        database.execute(f"pragma user_version = {version}")
+    with pytest.raises(traces.TraceError, match=f"{age} nbtools.*new folder"):
+        Corpus(corpus.folder)
+
+
+def test_a_corpus_from_before_there_were_versions_says_so(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "corpus.sqlite") as database:
+        database.execute("create table logs(path text primary key)")
+    with pytest.raises(traces.TraceError, match="older nbtools"):
+        Corpus(tmp_path)
+
+
+def test_what_is_no_database_says_so(tmp_path: Path) -> None:
+    (tmp_path / "corpus.sqlite").write_bytes(b"no database at all, whatever its name is" * 100)
+    with pytest.raises(traces.TraceError, match="cannot be used as a corpus"):
+        Corpus(tmp_path)
+
+
+def test_a_name_that_is_no_text_is_a_problem_and_stops_nothing(corpus: Corpus, logs: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(logs) + b"/odd\xff.json"))
+    odd.write_bytes((logs / "a.json").read_bytes())
+    for _ in range(2):
+        made = corpus.ingest(f"{logs}/*.json")
+        assert list(made.problems) == [str(odd)]
+    assert len(corpus.sessions) == 3
+
+
+def test_a_folder_stands_for_the_logs_below_it(corpus: Corpus, logs: Path) -> None:
+    (logs / "deeper").mkdir()
+    (logs / "c.json").rename(logs / "deeper" / "c.json")
+    assert len(corpus.ingest(logs).read) == 3
+    assert corpus.ingest(logs).same == 3
+
+
+def test_a_script_that_starts_processes_while_it_is_imported_is_told_how_to(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    lines = (
+        "from nbtools.traces.corpus import mapping, Corpus",
+        "mapping.TASK = mapping.map_files.__kwdefaults__['task'] = 1",
+        f"Corpus({str(corpus.folder)!r}).ingest({str(logs)!r})",
+    )
+    script.write_text("\n".join(lines))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
+    assert "TraceError: no process could be started: in a script, ingest below `if __name__" in done.stderr
