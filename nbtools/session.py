@@ -9,9 +9,10 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from nbtools.blocking import BlockingSession
 from nbtools.core.call import FinishedCall, LiveCall, Observer, Plan, ToolCallRequest, ValidatingCall
@@ -48,6 +49,9 @@ from nbtools.workspace.commands.spill import shortened
 from nbtools.workspace.journal.choosing import listed
 from nbtools.workspace.journal.records import JournalEntry
 from nbtools.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from nbtools.sources.mcp.servers import McpServers
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
 _WORDS_OF_A_CALL = 200
@@ -333,6 +337,13 @@ class Session:
         self._discovered = tuple(tool.name for tool in found.tools)
         return found
 
+    @cached_property
+    def mcp(self) -> McpServers:
+        """MCP servers: their tools are among the session's while they are connected.  None is known before it is added."""
+        from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - of no use to a session without servers
+
+        return McpServers(self._registry, self.workspace.root, partial(self.call, "ask"))
+
     # --- hooks
 
     @property
@@ -374,6 +385,8 @@ class Session:
     async def close(self) -> None:
         """Cancels what is under way and ends what tools keep running; later calls raise ``SessionError``."""
         self._closed = True
+        if "mcp" in self.__dict__:
+            await self.mcp.close()
         await self._scheduler.close()
         await self.workspace.close()
         self._logbook.close()

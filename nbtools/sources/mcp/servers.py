@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.toolset import ToolRegistry
+from nbtools.sources.mcp.callbacks import Ask, Callbacks
 from nbtools.sources.mcp.connection import Connection
 from nbtools.sources.mcp.naming import name_of
 from nbtools.sources.mcp.settings import ServerSettings
@@ -19,14 +19,14 @@ from nbtools.sources.mcp.tool import McpTool
 class McpServers:
     """Keeps ``registry`` as the servers are: tools come when a server is connected and go when it has gone.
 
-    ``changed`` is told of each connection whose state or tools are others than before.
+    ``changed`` is told of each connection whose state or tools are others than before.  ``ask`` puts a server's questions to the person.
     """
 
-    def __init__(self, registry: ToolRegistry, folder: Path, changed: Callable[[Connection], None], callbacks: dict[str, Any]) -> None:
+    def __init__(self, registry: ToolRegistry, folder: Path, ask: Ask, changed: Callable[[Connection], None] = lambda _: None) -> None:
         self._registry = registry
         self._folder = folder
+        self._ask = ask
         self._changed = changed
-        self._callbacks = callbacks
         self._connections: dict[str, Connection] = {}
 
     @property
@@ -39,7 +39,9 @@ class McpServers:
         for server in servers:
             if server.name in self._connections:
                 raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"There is an MCP server {server.name!r} already; remove it first.")
-            self._connections[server.name] = Connection(server, self._folder, self._noticed, self._callbacks)
+            self._connections[server.name] = Connection(
+                server, self._folder, self._noticed, Callbacks(server.name, self._folder, self._ask).as_arguments()
+            )
 
     async def connect(self, *names: str) -> None:
         """Connects those (all that are not disabled), side by side; what fails says so in its state and holds up nobody."""

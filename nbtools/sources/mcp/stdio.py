@@ -45,21 +45,18 @@ async def program_streams(program: Program, folder: Path, ended: Callable[[str],
                 return
 
     def over() -> None:
-        arriving.close()
         ended(_why(talks[0]) if talks else "it ended at once")
+        arriving.close()
 
     argv = (program.command, *program.args)
     around = {**environment(os.environ, secrets=False), **program.env}
-    async with dialogue(argv, cwd=folder / program.cwd, env=around, said=said, over=over, longest=LONGEST) as talk:
-        talks.append(talk)
-        async with anyio.create_task_group() as group:
-            group.start_soon(_speak, talk, leaving)
-            try:
+    with arriving, inbox, outbox, leaving:
+        async with dialogue(argv, cwd=folder / program.cwd, env=around, said=said, over=over, longest=LONGEST) as talk:
+            talks.append(talk)
+            async with anyio.create_task_group() as group:
+                group.start_soon(_speak, talk, leaving)
                 yield inbox, outbox
-            finally:
                 group.cancel_scope.cancel()
-                for stream in (inbox, outbox, arriving, leaving):
-                    stream.close()
 
 
 def _message(line: bytes) -> SessionMessage | Exception:
@@ -82,6 +79,7 @@ async def _speak(talk: Dialogue, leaving: anyio.abc.ObjectReceiveStream[SessionM
 def _why(talk: Dialogue) -> str:
     if talk.too_long:
         return f"it sent a message of more than {LONGEST // 1_000_000} MB, and was stopped"
-    code = talk.running.exit_status()
+    code = talk.exit_code
     how = "it closed its output" if code is None else f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
-    return f"{how}: {last}" if (last := talk.complaints.splitlines()[-1:] and talk.complaints.splitlines()[-1]) else how
+    said = talk.complaints.splitlines()
+    return f"{how}: {said[-1]}" if said else how

@@ -13,6 +13,8 @@ from nbtools.workspace.commands.process import Running, start
 
 _PARTING = 2.0
 """Seconds in which it may end by itself once nobody speaks to it any more."""
+_CLOSING = 0.3
+"""Seconds between the end of its output and its own, where it ends."""
 _TAIL = 4_000
 
 
@@ -47,6 +49,11 @@ class Dialogue:
                 self._writer.transport.abort()
 
     @property
+    def exit_code(self) -> int | None:
+        """The signal's number below zero where one ended it; None while it runs."""
+        return self.running.exit_status()
+
+    @property
     def complaints(self) -> str:
         """The end of what it printed as errors."""
         with self._errors.open("rb") as file:
@@ -71,15 +78,18 @@ async def dialogue(
             os.close(given)
         talk = Dialogue(running, await _writer(into), Path(errors.name))
 
-        def ended(_: object) -> None:
+        async def ended() -> None:
+            await running.silent
+            await asyncio.wait([running.exit], timeout=_CLOSING)
             talk.too_long = lines.too_long
             over()
 
-        running.silent.add_done_callback(ended)
+        watch = asyncio.create_task(ended())
         lines.stop = lambda: asyncio.ensure_future(running.stop())
         try:
             yield talk
         finally:
+            watch.cancel()
             await asyncio.shield(talk.end())
 
 
