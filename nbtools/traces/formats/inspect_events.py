@@ -42,6 +42,8 @@ class _Recorded(msgspec.Struct):
     error: Any = None
     message: Any = None
     data: Any = None
+    explanation: Any = None
+    score: Any = None
     input: msgspec.Raw = _NONE
     model: Any = None
     output: Any = None
