@@ -12,7 +12,6 @@ import itertools
 import re
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 import orjson
-from report import Figure, alternate, paired
+from report import Figure, alternate, paired, rate
 
 from nbtools import traces
 from nbtools.traces.format import reading
@@ -185,15 +184,6 @@ def shapes() -> list[Shape]:
 
 def extract(path: Path) -> int:
     return sum(type(row) is Call for row in traces.stream(path))
-
-
-def rate(run: Callable[[], object], megabytes: float) -> Callable[[], float]:
-    def measure() -> float:
-        start = time.perf_counter()
-        run()
-        return megabytes / (time.perf_counter() - start)
-
-    return measure
 
 
 def figures(shape: Shape, path: Path) -> str:

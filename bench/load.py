@@ -21,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import orjson
-from report import Figure, alternate, paired, table
+from report import Figure, alternate, paired, rate, table
 
 from nbtools import traces
 from nbtools.traces.model import Call
@@ -71,15 +71,6 @@ def decode(loads: Callable[[bytes], object]) -> Callable[[Path], int]:
             return sum(loads(line) is not None for line in lines)
 
     return run
-
-
-def rate(run: Callable[[], object], megabytes: float) -> Callable[[], float]:
-    def measure() -> float:
-        start = time.perf_counter()
-        run()
-        return megabytes / (time.perf_counter() - start)
-
-    return measure
 
 
 def peak(path: Path) -> None:

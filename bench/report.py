@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,17 @@ def alternate(rounds: int, **contenders: Callable[[], float]) -> dict[str, list[
         for name, run in contenders.items():
             taken[name].append(run())
     return taken
+
+
+def rate(run: Callable[[], object], megabytes: float) -> Callable[[], float]:
+    """What ``run`` does of so many megabytes, in MB a second."""
+
+    def measure() -> float:
+        start = time.perf_counter()
+        run()
+        return megabytes / (time.perf_counter() - start)
+
+    return measure
 
 
 def paired(numerator: Sequence[float], denominator: Sequence[float]) -> float:

@@ -21,6 +21,7 @@ from pydantic.json_schema import models_json_schema
 
 from nbtools.notebook import wire as call
 from nbtools.notebook.trace import wire as trace
+from nbtools.notebook.trace.target import TRACE_TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = """\
@@ -143,7 +144,7 @@ FORMATS = (
         "nbtools/notebook/trace/wire.py",
         "labextension/src/trace/wire.ts",
         (trace.TraceView, trace.TraceRequest, trace.TraceAnswer),
-        {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": trace.TRACE_TARGET},
+        {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET},
         "import * as parse from '../parse.js';\nimport { parseCard, type Card, type Span } from '../wire.js';\n",
         frozenset(schemas(CALLS)),
     ),

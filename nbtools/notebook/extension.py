@@ -17,7 +17,7 @@ from nbtools.notebook.magics import ToolMagics
 from nbtools.notebook.portal import Portal
 from nbtools.notebook.shown import Shown
 from nbtools.notebook.trace.magic import TraceMagics
-from nbtools.notebook.trace.serving import serve, stop_serving
+from nbtools.notebook.trace.target import serve, stop_serving
 from nbtools.notebook.workbench import Workbench
 from nbtools.sources.functions import FunctionTool, on_new_tool
 

@@ -96,7 +96,11 @@ class Comparison:
     def _numbers(self) -> tuple[dict[tuple[str, str], str], ...]:
         """By session and call.  How a log is listed is known in the room above, which is named, not imported."""
         timeline: Any = import_module("nbtools.notebook.trace.timeline").timeline
-        return tuple({(line.session, line.call): line.number for line in timeline(trace) if line.call} for trace in self.of)
+        listed = [timeline(trace) for trace in self.of]
+        return tuple(
+            {(row.session, row.id): number for row, number in zip(one.rows, one.numbers, strict=True) if isinstance(row, Call)}
+            for one in listed
+        )
 
     def _repr_html_(self) -> str:
         shown: str = import_module("nbtools.notebook.trace.comparison_html").comparison_html(self)

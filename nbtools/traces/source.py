@@ -126,16 +126,6 @@ def decoded(data: bytes) -> Any:
             raise TraceError(f"what was JSON when it was read is none any more: {error}") from None
 
 
-def located(document: bytes, items: Iterable[msgspec.Raw], *, file: int = 0, member: str = "") -> Iterator[Ref]:
-    """Where each of ``items``, parts of ``document`` in its order, stands."""
-    at = 0
-    for item in items:
-        data = bytes(item)
-        at = document.index(data, at)
-        yield Ref(at, len(data), 0, file, member)
-        at += len(data)
-
-
 def _recovered(ref: Ref, line: bytes, decode: Callable[[bytes], T], why: str) -> Iterator[tuple[Ref, T] | Problem]:
     """The problem, then the objects of two records written without the newline between them, or of a line with a few wrong bytes."""
     found: list[tuple[Ref, T]] = []

@@ -239,6 +239,7 @@ async def test_a_log_opens_from_the_file_browser(open_notebook, project, lab):
     await lab.locator(".lm-Menu").get_by_text(OPEN).click()
     await expect(Explorer(tab, 1).row("Read")).to_be_visible()
     assert (project / "my session.ipynb").exists()
+    await tab.command("filebrowser:go-to-path", path="/")  # the folder goes with the story, which the browser of files would complain of
     await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
 
 

@@ -258,7 +258,7 @@ def _run(script: str) -> tuple[list[tuple[str, ...]], set[str]]:
     subprocess.run([bash, "--norc", "-c", _LOG], env=environment, stdin=-3, stdout=-3, stderr=-3, timeout=20, check=False)
     records = (folder / "log").read_text(errors="replace").split("\0\1\0")[:-1]
     files = {path.name for path in (folder / "work").iterdir()}
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)  # what was started in the background may still make a file
     return [tuple(record.split("\0")) for record in records], files
 
 

@@ -63,8 +63,7 @@ class Again:
         """Those from one step to another, to where results part.  Raises ``TraceError`` where there are none."""
         sessions = _sessions(explorer)
         calls = selected(explorer.calls_between(first, last), sessions)
-        numbers = {(line.session, line.call): line.number for line in explorer.lines if line.call}
-        numbered = [Numbered(numbers[call.session, call.id], call) for call in calls]
+        numbered = [Numbered(explorer.step_of(call), call) for call in calls]
         if not numbered:
             raise TraceError(f"Between the steps {first} and {last} is nothing to run again: what is there was rewound.")
         call, spot = calls[0], Spot(self.bench.frontend)

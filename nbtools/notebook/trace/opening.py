@@ -12,10 +12,11 @@ from nbtools.notebook.trace.answers import Answers, Reply, Task
 from nbtools.notebook.trace.cells import Cells
 from nbtools.notebook.trace.facets import Facets
 from nbtools.notebook.trace.order import Told
-from nbtools.notebook.trace.serving import EXPLORERS, serve_here
+from nbtools.notebook.trace.serving import EXPLORERS
 from nbtools.notebook.trace.static_html import trace_html, trace_text
 from nbtools.notebook.trace.strip import Bar, bars
 from nbtools.notebook.trace.summary import Summary, summary_of
+from nbtools.notebook.trace.target import serve_here
 from nbtools.notebook.trace.timeline import Timeline, timeline
 from nbtools.notebook.trace.wire import TRACE_MIME, TraceBar, TraceFact, TraceFilter, TraceView
 from nbtools.traces.model import Call

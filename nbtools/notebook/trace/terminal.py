@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.trace.opening import Explorer, open_trace
+from nbtools.notebook.trace.opening import open_trace
 from nbtools.notebook.trace.static_html import text_lines
 from nbtools.notebook.visible import one_line
 from nbtools.traces import load
@@ -28,8 +28,7 @@ def found(log: str, text: str) -> Iterator[str]:
     hits = explorer.trace.search(text, _MOST)
     if not hits:
         raise TraceError(f"{text} stands in no step of {log}.")
-    steps = _steps(explorer)
-    return (f"{steps.get((hit.row.session, hit.row.seq), ''):>6}  {one_line(hit.snippet)}" for hit in hits)
+    return (f"{explorer.step_of(hit.row):>6}  {one_line(hit.snippet)}" for hit in hits)
 
 
 def counted(log: str) -> dict[str, Any]:
@@ -39,7 +38,3 @@ def counted(log: str) -> dict[str, Any]:
 
 def written(log: str, path: str) -> Path:
     return load(log).to_notebook(path)
-
-
-def _steps(explorer: Explorer) -> dict[tuple[str, int], str]:
-    return {(line.session, line.seq): line.number for line in explorer.lines}

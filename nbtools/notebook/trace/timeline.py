@@ -38,8 +38,7 @@ _STARTING: dict[Op, str] = {"agent": "agent", "ask": "person"}
 class Line:
     """One line: ``number`` is its step (``48.1`` under ``48``) and never changes, ``depth`` how deep it is nested.
 
-    ``below`` counts the lines nested under it; ``seq`` is its place in the session.  ``session`` and ``call`` are the ids of what it stands
-    for, ``call`` empty for an event.
+    ``below`` counts the lines nested under it; ``call`` says that it is a call, and not something said.
     """
 
     number: str
@@ -49,9 +48,7 @@ class Line:
     right: str
     tone: Tone
     depth: int
-    seq: int
-    session: str
-    call: str = ""
+    call: bool = False
     added: int = 0
     removed: int = 0
     live: bool = True
@@ -112,10 +109,10 @@ class Timeline(Sequence[Line]):
         match row:
             case Session():
                 subject = _subject(row.title or row.id)
-                return Line(number, "session", "session", subject, counted(row.records, "record"), "quiet", depth, 0, row.id)
+                return Line(number, "session", "session", subject, counted(row.records, "record"), "quiet", depth)
             case Event():
                 icon, name, tone = _SPOKEN[row.kind]
-                return Line(number, icon, name, _subject(row.text.strip()), "", tone, depth, row.seq, row.session, live=row.live)
+                return Line(number, icon, name, _subject(row.text.strip()), "", tone, depth, live=row.live)
             case Call():
                 return self._call(row, line)
 
@@ -131,9 +128,7 @@ class Timeline(Sequence[Line]):
             " · ".join(filter(None, words)),
             tone_of(call),
             self.depths[line],
-            call.seq,
-            call.session,
-            call.id,
+            True,
             added,
             removed,
             call.live,

@@ -14,8 +14,6 @@ from nbtools.notebook.trace.outcomes import Tone
 from nbtools.notebook.wire import Card, Span, Wire
 
 TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
-TRACE_TARGET = "nbtools_trace"
-"""The kernel's comm target: a page opens one comm for all its explorers, sends ``TraceRequest`` and gets a ``TraceAnswer`` for each."""
 
 
 class TraceFact(Wire):

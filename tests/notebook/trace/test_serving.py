@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from nbtools.notebook.trace.wire import TRACE_MIME, TRACE_TARGET
+from nbtools.notebook.trace.target import TRACE_TARGET
+from nbtools.notebook.trace.wire import TRACE_MIME
 from tests.notebook.trace.samples import CLAUDE, sample
 
 

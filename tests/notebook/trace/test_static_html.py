@@ -39,8 +39,8 @@ class Elements(HTMLParser):
 
 
 def line(number: int, **fields: object) -> Line:
-    values = {"icon": "terminal", "name": "Bash", "subject": f"make {number}", "right": "", "tone": "done", "depth": 0, "seq": number}
-    return Line(**{"number": str(number), "session": "s", **values, **fields})  # type: ignore[arg-type]
+    values = {"icon": "terminal", "name": "Bash", "subject": f"make {number}", "right": "", "tone": "done", "depth": 0}
+    return Line(**{"number": str(number), **values, **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("log", LOGS)

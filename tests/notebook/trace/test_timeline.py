@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 from nbtools import traces
 from nbtools.notebook.trace.strip import BARS, bars
-from nbtools.notebook.trace.timeline import Line, timeline
+from nbtools.notebook.trace.timeline import Timeline, timeline
 from nbtools.traces.model import Call, Event, FileChange, Session
 from tests.notebook.trace.samples import LOGS, sample
 
@@ -36,15 +35,22 @@ def said(owner: str, seq: int, text: str = "hello", kind: Any = "user") -> Event
     return Event(session=owner, seq=seq, kind=kind, text=text, size=len(text))
 
 
-def numbers(lines: Sequence[Line]) -> list[tuple[str, str]]:
-    return [(line.number, line.call or line.subject) for line in lines]
+def numbers(lines: Timeline) -> list[tuple[str, str]]:
+    return [(line.number, row.id if isinstance(row, Call) else line.subject) for line, row in zip(lines, lines.rows, strict=True)]
+
+
+def called(lines: Timeline) -> list[Call]:
+    """The calls that lines stand for, in their order; a line says of itself that it is one."""
+    found = [row for row in lines.rows if isinstance(row, Call)]
+    assert len(found) == sum(line.call for line in lines)
+    return found
 
 
 @pytest.mark.parametrize("log", LOGS)
 def test_each_call_of_a_log_has_one_line_and_each_line_a_number_of_its_own(log: str) -> None:
     trace = traces.load(sample(log))
     lines = timeline(trace)
-    assert Counter((line.session, line.call) for line in lines if line.call) == Counter((call.session, call.id) for call in trace.calls)
+    assert Counter((call.session, call.id) for call in called(lines)) == Counter((call.session, call.id) for call in trace.calls)
     assert len({line.number for line in lines}) == len(lines)
     assert all(line.number.count(".") == line.depth for line in lines)
 
@@ -80,12 +86,12 @@ def test_a_sub_agent_is_found_from_either_side() -> None:
 
 def test_rings_of_parents_are_told_once() -> None:
     calls = made(session("a"), call("a", "x", 0, parent="y"), call("a", "y", 1, parent="x"), call("a", "z", 2, parent="z"))
-    assert sorted(line.call for line in timeline(calls)) == ["x", "y", "z"]
+    assert sorted(call.id for call in called(timeline(calls))) == ["x", "y", "z"]
     sessions = made(
         session("a", parent="b", parent_call="y"), session("b", parent="a", parent_call="x"), call("a", "x", 0), call("b", "y", 0)
     )
     lines = timeline(sessions)
-    assert [line.call for line in lines if line.call] == ["x", "y"]
+    assert [call.id for call in called(lines)] == ["x", "y"]
     assert [line.number for line in lines] == ["1", "2", "2.1"]
 
 

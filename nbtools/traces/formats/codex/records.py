@@ -65,7 +65,6 @@ class Payload(msgspec.Struct, gc=False):
     cwd: Any = None
     git: Any = None
     cli_version: Any = None
-    originator: Any = None
     forked_from_id: Any = None
     parent_thread_id: Any = None
     model: Any = None
