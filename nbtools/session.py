@@ -20,6 +20,7 @@ from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
 from nbtools.core.hook import Hook
+from nbtools.core.model import LanguageModel
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.redact import Redactor
 from nbtools.core.result import ToolResult, failed, with_notes
@@ -343,6 +344,15 @@ class Session:
         from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - of no use to a session without servers
 
         return McpServers(self._registry, self.workspace.root, partial(self.call, "ask"))
+
+    @property
+    def model(self) -> LanguageModel | None:
+        """The model that tools and servers may ask for a text (``nbtools.agents.model_named``); None: they say that there is none."""
+        return self.workspace.model
+
+    @model.setter
+    def model(self, model: LanguageModel | None) -> None:
+        self.workspace.model = model
 
     # --- hooks
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure, from_os_error
 from nbtools.core.live import LiveNotebooks
+from nbtools.core.model import LanguageModel
 from nbtools.core.settings import Settings
 from nbtools.workspace.commands.jobs import Jobs
 from nbtools.workspace.commands.output import is_full_output
@@ -23,10 +24,10 @@ from nbtools.workspace.seen import Seen
 class Workspace:
     """A folder; ``root`` is its real, absolute path, ``seen`` what a session has read of it, ``jobs`` its commands in the background,
     ``terminals`` its terminals, ``sandbox`` what both run in, ``live`` the way to the notebooks that are open around it,
-    ``journal`` what was there before changes, ``watching`` what commands change.
+    ``journal`` what was there before changes, ``watching`` what commands change, ``model`` the one that tools may ask for a text.
     """
 
-    __slots__ = ("_endings", "_hiding", "jobs", "journal", "live", "root", "sandbox", "seen", "settings", "terminals", "watching")
+    __slots__ = ("_endings", "_hiding", "jobs", "journal", "live", "model", "root", "sandbox", "seen", "settings", "terminals", "watching")
 
     def __init__(self, root: str | os.PathLike[str] = ".", settings: Settings | None = None) -> None:
         """Raises ``SessionError`` where there is no such folder."""
@@ -47,6 +48,7 @@ class Workspace:
         self.terminals = Terminals()
         self.sandbox = Sandbox(self.root)
         self.live: LiveNotebooks | None = None
+        self.model: LanguageModel | None = None
         self._endings: list[Callable[[], Awaitable[None]]] = [
             self._close_journal,
             self.sandbox.close,
