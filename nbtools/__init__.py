@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nbtools.agents.agent import Agent as Agent
+    from nbtools.agents.usage import Limits as Limits
+    from nbtools.agents.model import model_named as model_named
     from nbtools.blocking import BlockingSession as BlockingSession
     from nbtools.core.call import AwaitingApprovalCall as AwaitingApprovalCall
     from nbtools.core.call import CancelledCall as CancelledCall
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from nbtools.core.declarative import AnyDeclarativeTool as AnyDeclarativeTool
     from nbtools.core.declarative import BaseDeclarativeTool as BaseDeclarativeTool
     from nbtools.core.declarative import DeclarativeTool as DeclarativeTool
+    from nbtools.core.errors import AgentError as AgentError
     from nbtools.core.errors import ErrorCode as ErrorCode
     from nbtools.core.errors import NbtoolsError as NbtoolsError
     from nbtools.core.errors import PolicyError as PolicyError
@@ -85,6 +89,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "nbtools.agents.agent": "Agent",
+    "nbtools.agents.usage": "Limits",
+    "nbtools.agents.model": "model_named",
     "nbtools.blocking": "BlockingSession",
     "nbtools.core.call": "AwaitingApprovalCall CancelledCall ErroredCall ExecutingCall Observer OutputEvent ScheduledCall SuccessfulCall "
     "ToolCall ToolCallRequest ValidatingCall",
@@ -93,7 +100,7 @@ _HOMES = {
     "ToolExecuteConfirmationDetails ToolInfoConfirmationDetails ToolMcpConfirmationDetails",
     "nbtools.core.decision": "Action Decision",
     "nbtools.core.declarative": "AnyDeclarativeTool BaseDeclarativeTool DeclarativeTool",
-    "nbtools.core.errors": "ErrorCode NbtoolsError PolicyError SessionError ToolError ToolFailure",
+    "nbtools.core.errors": "AgentError ErrorCode NbtoolsError PolicyError SessionError ToolError ToolFailure",
     "nbtools.core.result": "DiffStat FileDiff FileDiffs Media TodoItem TodoList ToolResult ToolResultDisplay",
     "nbtools.core.schema": "convert_to_function_response has_cycle_in_schema",
     "nbtools.core.settings": "Settings",
