@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent as Agent
-    from nbtools.agents.usage import Limits as Limits
     from nbtools.agents.model import model_named as model_named
+    from nbtools.agents.usage import Limits as Limits
     from nbtools.blocking import BlockingSession as BlockingSession
     from nbtools.core.call import AwaitingApprovalCall as AwaitingApprovalCall
     from nbtools.core.call import CancelledCall as CancelledCall

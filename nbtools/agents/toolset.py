@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_ai import ApprovalRequired, BinaryContent, RunContext, ToolDefinition, ToolFailed
@@ -21,13 +22,22 @@ class SessionToolset(AbstractToolset[Any]):
     """Calls go the session's way: validated, judged, asked with its cards, recorded.
 
     A refusal, with the person's reason, goes back to the model as a failed call, and so does a failure: the model goes on.  With ``defer``
-    what must be asked ends the run with pydantic-ai's deferred requests; once approved there, it is not asked again.
+    what must be asked ends the run with pydantic-ai's deferred requests; once approved there, it is not asked again.  ``told`` hears
+    the id and the name of each call before its first event.
     """
 
-    def __init__(self, session: Session, *, id: str | None = None, defer: bool = False) -> None:  # noqa: A002 - pydantic-ai's word
+    def __init__(
+        self,
+        session: Session,
+        *,
+        id: str | None = None,  # noqa: A002 - pydantic-ai's word
+        defer: bool = False,
+        told: Callable[[str, str], None] = lambda _id, _name: None,
+    ) -> None:
         self._session = session
         self._id = id
         self._defer = defer
+        self._told = told
 
     @property
     def id(self) -> str | None:
@@ -54,7 +64,9 @@ class SessionToolset(AbstractToolset[Any]):
             decision = self._session.decide(name, tool_args)
             if decision.action is Action.ASK:
                 raise ApprovalRequired({"reason": decision.reason, "rule": decision.rule})
-        return content_of(await self._session.call(name, tool_args))
+        call_id = self._session.new_id()
+        self._told(call_id, name)
+        return content_of(await self._session.call(name, tool_args, id=call_id))
 
 
 def content_of(result: ToolResult) -> Any:

@@ -21,6 +21,22 @@ class Usage:
     def tokens(self) -> int:
         return self.input + self.cache_read + self.cache_write + self.output
 
+    def __add__(self, other: Usage) -> Usage:
+        """The cost of both is known only where that of each is."""
+        if not self.requests or not other.requests:
+            cost = self.cost if self.requests else other.cost
+        else:
+            cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.requests + other.requests,
+            self.calls + other.calls,
+            self.input + other.input,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+            cost,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -29,3 +45,15 @@ class Limits:
     steps: int = 50
     tokens: int | None = None
     cost: float | None = None
+
+    def reached(self, used: Usage) -> str:
+        """Why nothing more may be asked of the model; empty while it may."""
+        if used.requests >= self.steps:
+            return f"it reached its limit of {self.steps:,} steps"
+        if self.tokens is not None and used.tokens >= self.tokens:
+            return f"it reached its limit of {self.tokens:,} tokens ({used.tokens:,} used)"
+        if self.cost is None or not used.requests:
+            return ""
+        if used.cost is None:
+            return "the price of this model is not known, so its limit of cost cannot be kept"
+        return f"it reached its limit of ${self.cost:g} (${used.cost:.4f} used)" if used.cost >= self.cost else ""

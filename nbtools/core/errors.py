@@ -6,7 +6,8 @@
      ├─ ToolFailure            a call did not work; the caller can mend it.  Inside a tool: raise it, it becomes a result
      ├─ PolicyError            a rule cannot be read
      ├─ SessionError           a session was built or used wrongly (closed, unknown dialect)
-     └─ TraceError             a log is not there, in no known format, or has changed since it was read
+     ├─ TraceError             a log is not there, in no known format, or has changed since it was read
+     └─ AgentError             a model cannot be used: no key, no such model, not reached, refused
 
 Every other exception out of a tool is a bug in that tool and is reported as such (``unhandled_exception``).
 """
@@ -113,6 +114,10 @@ class PolicyError(NbtoolsError):
 
 class SessionError(NbtoolsError):
     """A session was built or used wrongly."""
+
+
+class AgentError(NbtoolsError):
+    """A model cannot be used; the message says in a line why, and what helps."""
 
 
 class TraceError(NbtoolsError):

@@ -1,0 +1,96 @@
+"""A model that works with a session's tools, watched and stopped by a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbtools.agents.happenings import Answer, Happening
+from nbtools.agents.instructions import instructions_for
+from nbtools.agents.troubles import trouble
+from nbtools.agents.usage import Limits, Usage
+from nbtools.core.errors import AgentError
+from nbtools.session import Session
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model
+
+    from nbtools.agents.running import Run
+
+_LIMITS = Limits()
+
+
+def nobody(_: Happening) -> None:
+    """Hears nothing."""
+
+
+class Agent:
+    """``model`` is one of pydantic-ai's names (``openai:gpt-5``, ``test``) or a ``Model``; ``instructions`` come before what nbtools says.
+
+    Every call goes the session's way: judged, asked, recorded.  ``messages`` is the history, kept from run to run; ``usage`` is that of
+    all runs; ``limits`` are of one.  All but these two may be set between runs.  pydantic-ai is loaded by the first run, in a thread.
+    """
+
+    def __init__(self, session: Session, model: str | Model, *, instructions: str = "", limits: Limits = _LIMITS, log: bool = True) -> None:
+        self.session = session
+        self.model = model
+        self.instructions = instructions
+        self.limits = limits
+        self.messages: list[ModelMessage] = []
+        self.usage = Usage()
+        self.log: Path | None = None
+        self._running = False
+        self._run: Run | None = None
+        self._stopped = ""
+
+    @property
+    def model_name(self) -> str:
+        return self.model if isinstance(self.model, str) else self.model.model_id
+
+    async def run(self, prompt: str, *, heard: Callable[[Happening], None] = nobody) -> Answer:
+        """Runs until the model has its last word, is stopped or reaches a limit; to be awaited in the session's event loop.
+
+        ``heard`` is told everything in its order, a ``Called`` before the call's first event.  Raises ``AgentError`` where the model cannot
+        be used; what was done until then stays in the history.  Cancelling the awaiting task ends the run and propagates.
+        """
+        if self._running:
+            raise AgentError("This agent is at work already: stop it first, or wait for it.")
+        self._running, self._stopped = True, ""
+        try:
+            return await self._through(prompt, heard)
+        except Exception as error:
+            known = trouble(error, self.model_name)
+            if known is None:
+                raise
+            raise AgentError(known.message) from error
+        finally:
+            self._running, self._run = False, None
+
+    def stop(self, why: str = "you stopped it") -> None:
+        """Ends the run under way, from any thread: the request to the model and the calls are cancelled, what is done stays."""
+        if self._running:
+            self._stopped = self._stopped or why
+            if self._run is not None:
+                self._run.token.cancel()
+
+    def new(self) -> None:
+        """Forgets what was said; ``usage`` goes on."""
+        self.messages = []
+
+    async def _through(self, prompt: str, heard: Callable[[Happening], None]) -> Answer:
+        self._run = run = await asyncio.to_thread(self._made, heard)
+        if self._stopped:
+            return Answer("", Usage(), self._stopped)
+        try:
+            ended = await run.through(prompt, self.messages)
+        finally:
+            self.messages, self.usage = run.messages, self.usage + run.usage
+        return Answer(run.text, run.usage, self._stopped if ended == "cancelled" else ended)
+
+    def _made(self, heard: Callable[[Happening], None]) -> Run:
+        from nbtools.agents.running import Run, model_of  # noqa: PLC0415 - pydantic-ai takes seconds to load
+
+        return Run(self.session, model_of(self.model), instructions_for(self.session, self.instructions), self.limits, heard)
