@@ -6,10 +6,11 @@ import asyncio
 import itertools
 import os
 import secrets
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -89,6 +90,8 @@ class Session:
         self._prefix = secrets.token_hex(3)
         self._ids = (f"{self._prefix}-{n}" for n in itertools.count(1))
         self._closed = False
+        self._mcp: McpServers | None = None
+        self._making = threading.Lock()
         self._scheduler = ToolScheduler(self._registry, self._rules.judge, self, time.time, shorten=shortened)
         self._judge_by(self._rules.judge)
         self.workspace.journal.session, self.workspace.journal.tool_of = self._prefix, self._scheduler.name_of
@@ -104,10 +107,18 @@ class Session:
 
     # --- calls
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, id: str | None = None) -> ToolResult:  # noqa: A002
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+        dialect: Dialect | None = None,
+    ) -> ToolResult:
         """Runs one call and returns its result; never raises for what a caller can cause.
 
-        ``name`` is one of the session's dialect or a canonical one.  Cancelling the awaiting task cancels the call and propagates.
+        ``name`` is one of ``dialect``, the session's own if none is given, or a canonical one.  Cancelling the awaiting task cancels the
+        call and propagates.
         Raises ``SessionError`` when the session is closed.
         """
         if self._closed:
@@ -115,8 +126,9 @@ class Session:
         arguments = _NO_ARGUMENTS if arguments is None else arguments
         if id is not None and self._scheduler.is_live(id):
             return failed(ToolError(ErrorCode.INVALID_TOOL_PARAMS, f"A call with the id {id!r} is under way; give each call its own id."))
-        dialect = self._dialect
+        dialect = self._dialect if dialect is None else dialect
         try:
+            await self._have(name)
             said = dialect.read(name, arguments, str(self.workspace.root))
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
@@ -130,6 +142,11 @@ class Session:
             worded = with_notes(worded, notes)
         redactor = self._scheduler.redactor
         return worded if redactor is None or worded is finished.result else redactor.result(worded)
+
+    async def _have(self, name: str) -> None:
+        """Connects the MCP server whose tool that is, where it is not yet.  Raises ``ToolFailure`` where it cannot."""
+        if name.startswith("mcp_") and name not in self.tools and (self._mcp is not None or self.settings.servers):
+            await self.mcp.need(name)
 
     def _unknown(self, name: str) -> ToolError:
         return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.tools.names())}")
@@ -233,6 +250,14 @@ class Session:
     def tools(self) -> SpokenTools:
         """The tools in the session's dialect."""
         return self._tools
+
+    def tools_in(self, dialect: Dialect) -> SpokenTools:
+        """The same tools in another dialect."""
+        return SpokenTools(self._registry, dialect)
+
+    def watch_tools(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Tells ``watcher`` each time that a tool has come or gone, in the thread that did it, until the returned function is called."""
+        return self._registry.watch(watcher)
 
     # --- policy
 
@@ -338,12 +363,17 @@ class Session:
         self._discovered = tuple(tool.name for tool in found.tools)
         return found
 
-    @cached_property
+    @property
     def mcp(self) -> McpServers:
-        """MCP servers: their tools are among the session's while they are connected.  None is known before it is added."""
-        from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - of no use to a session without servers
+        """MCP servers: their tools are among the session's while they are connected.  None is known before it is added or loaded."""
+        with self._making:  # another thread may look, too
+            if self._mcp is None:
+                from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - of no use to a session without servers
 
-        return McpServers(self._registry, self.workspace.root, partial(self.call, "ask"))
+                self._mcp = McpServers(self._registry, self.workspace.root, partial(self.call, "ask"))
+                if self.settings.servers:
+                    self._mcp.load()
+            return self._mcp
 
     @property
     def model(self) -> LanguageModel | None:
@@ -395,8 +425,8 @@ class Session:
     async def close(self) -> None:
         """Cancels what is under way and ends what tools keep running; later calls raise ``SessionError``."""
         self._closed = True
-        if "mcp" in self.__dict__:
-            await self.mcp.close()
+        if self._mcp is not None:
+            await self._mcp.close()
         await self._scheduler.close()
         await self.workspace.close()
         self._logbook.close()

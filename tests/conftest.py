@@ -10,6 +10,7 @@ from hypothesis import settings
 # Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["NBTOOLS_CONFIG"] = tempfile.mkdtemp(prefix="nbtools-tests-")
+os.environ["CLAUDE_CONFIG_DIR"] = tempfile.mkdtemp(prefix="nbtools-tests-")  # where Claude Code keeps the person's MCP servers
 
 # The same examples each time, however slow the machine: a check that fails is the change's own fault.  `make fuzz` looks for others.
 settings.register_profile("same", derandomize=True, deadline=None)

@@ -20,6 +20,8 @@ class Settings:
     """Whether an existing file must have been read before it is changed; None: as the dialect has it."""
     plugins: bool = False
     """Whether the tools of installed packages (entry points ``nbtools.tools``) are there, too: that runs their code."""
+    servers: bool = False
+    """Whether the MCP servers that files of the person and the project name are known; a project's starts once it is trusted."""
     journal: bool = True
     """Whether what calls change is kept, so that it can be undone."""
     journal_bytes: int = 500_000_000

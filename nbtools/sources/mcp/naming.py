@@ -30,5 +30,11 @@ def rule_of(server: str) -> str:
     return f"{PREFIX}{_fit(server)}__*"
 
 
+def belongs(tool: str, server: str) -> bool:
+    """Whether a tool of this name would be one of that server's, also as Gemini CLI spells it (``mcp_server_tool``)."""
+    fit = _fit(server)
+    return tool.startswith((f"{PREFIX}{fit}__"[: LONGEST - _MARK - 1], f"mcp_{fit}_"[: LONGEST - _MARK - 1]))
+
+
 def _fit(name: str) -> str:
     return _UNFIT.sub("_", name) or "_"

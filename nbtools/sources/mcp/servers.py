@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.parameters import did_you_mean
 from nbtools.core.toolset import ToolRegistry
 from nbtools.sources.mcp.callbacks import Ask, Callbacks
+from nbtools.sources.mcp.catalogue import Catalogue
 from nbtools.sources.mcp.connection import Connection
-from nbtools.sources.mcp.naming import name_of
+from nbtools.sources.mcp.naming import belongs, name_of
+from nbtools.sources.mcp.reading import Named
 from nbtools.sources.mcp.settings import ServerSettings
 from nbtools.sources.mcp.tool import McpTool
 
@@ -26,8 +28,10 @@ class McpServers:
         self._registry = registry
         self._folder = folder
         self._ask = ask
-        self._changed = changed
+        self._watchers = [changed]
         self._connections: dict[str, Connection] = {}
+        self._made_of: dict[str, Named] = {}
+        self.catalogue = Catalogue(folder, ask)
 
     @property
     def connections(self) -> Mapping[str, Connection]:
@@ -39,9 +43,52 @@ class McpServers:
         for server in servers:
             if server.name in self._connections:
                 raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"There is an MCP server {server.name!r} already; remove it first.")
-            self._connections[server.name] = Connection(
-                server, self._folder, self._noticed, Callbacks(server.name, self._folder, self._ask).as_arguments()
-            )
+            self._connections[server.name] = self._connection(server)
+
+    def load(self) -> None:
+        """Makes known what files name, as they are now (``catalogue`` has the rest that is to be known of them); nothing is started.
+
+        One that has changed counts from its next start on; one that is connected stays, also when no file names it any more.
+        """
+        self.catalogue.read()
+        for name, made_of in tuple(self._made_of.items()):
+            if made_of != self.catalogue.named.get(name) and not self._connections[name].is_alive:
+                self._drop(name)
+        for name, named in self.catalogue.named.items():
+            if name not in self._connections:
+                self._connections[name] = self._connection(named.server)
+                self._connections[name].may_start = partial(self.catalogue.may_start, named)
+                self._made_of[name] = named
+
+    def watch(self, watcher: Callable[[Connection], None]) -> Callable[[], None]:
+        """Tells ``watcher`` of changes, too, until the returned function is called."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    async def need(self, tool: str) -> None:
+        """Connects the server whose tool that would be, where it is not.  Raises ``ToolFailure`` where it cannot, or there is none."""
+        connection = self.of_tool(tool)
+        if connection is None:
+            server = tool.split("__")[1] if tool.count("__") > 1 else ""
+            if server and self._connections:
+                raise self.catalogue.missing(server, self._connections)
+            return
+        if connection.server.disabled:
+            name = connection.server.name
+            raise ToolFailure(ErrorCode.MCP_TOOL_ERROR, f"MCP server {name} is disabled here: %tools mcp enable {name}.")
+        await connection.client()
+
+    def of_tool(self, tool: str) -> Connection | None:
+        """The server that a tool of this name would belong to."""
+        names = sorted((name for name in self._connections if belongs(tool, name)), key=len)
+        return self._connections[names[-1]] if names else None
+
+    def _drop(self, name: str) -> None:
+        del self._connections[name]
+        self._made_of.pop(name, None)
+
+    def _connection(self, server: ServerSettings) -> Connection:
+        return Connection(server, self._folder, self._noticed, Callbacks(server.name, self._folder, self._ask).as_arguments())
 
     async def connect(self, *names: str) -> None:
         """Connects those (all that are not disabled), side by side; what fails says so in its state and holds up nobody."""
@@ -50,13 +97,22 @@ class McpServers:
 
     async def remove(self, name: str) -> None:
         await self.named(name).close()
-        del self._connections[name]
+        self._drop(name)
 
     async def restart(self, name: str) -> None:
-        """Raises ``ToolFailure`` where it does not come back."""
-        connection = self.named(name)
-        await connection.close()
-        await connection.client()
+        """As its file says it now.  Raises ``ToolFailure`` where it does not come back."""
+        await self.named(name).close()
+        if name in self._made_of:
+            self.load()
+        await self.named(name).client()
+
+    async def switch(self, name: str, *, on: bool) -> None:
+        """Turns a server of a file on or off in this workspace.  Raises ``ToolFailure``."""
+        self.catalogue.get(name)
+        self.catalogue.switch(name, on)
+        if not on:
+            await self.named(name).close()
+        self.load()
 
     async def close(self) -> None:
         await asyncio.gather(*(one.close() for one in self._connections.values()))
@@ -65,8 +121,7 @@ class McpServers:
         """Raises ``ToolFailure`` that names the nearest."""
         connection = self._connections.get(name)
         if connection is None:
-            known = did_you_mean(name, self._connections)
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"There is no MCP server {name!r}.{known}")
+            raise self.catalogue.missing(name, self._connections)
         return connection
 
     def _noticed(self, connection: Connection) -> None:
@@ -78,4 +133,5 @@ class McpServers:
             for declared in connection.tools:
                 name = name_of(connection.server.name, declared.name, self._registry.names())
                 self._registry.register(McpTool(name, declared, connection))
-        self._changed(connection)
+        for watcher in tuple(self._watchers):
+            watcher(connection)

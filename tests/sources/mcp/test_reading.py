@@ -44,9 +44,40 @@ def test_what_is_wrong_is_told_and_the_rest_is_there(project: Path) -> None:
     write(project / ".gemini" / "settings.json", [])
     read = read_servers(project, {})
     assert [one.server.name for one in read.servers] == ["good"]
-    said = "\n".join(read.problems)
-    assert [part in said for part in ("'bad'", "NOT_SET", "no JSON", "mcpServers is no object")] == [True] * 4
+    said = "\n".join(problem.says for problem in read.problems)
+    parts = ("'bad'", "NOT_SET", "mcp.json cannot be read: line 1, column 2 is no JSON", "mcpServers is no object")
+    assert [part in said for part in parts] == [True] * 4
+    assert [problem.name for problem in read.problems] == ["bad", "secret", "", ""]
     assert len(read.problems) == 4
+
+
+def test_what_claude_code_keeps_for_the_person_is_theirs(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    here = {"mcpServers": {"local": {"command": "here"}, "both": {"command": "here"}}}
+    everywhere = {"both": {"command": "everywhere"}, "all": {"command": "x"}}
+    kept = {
+        "numStartups": 3,
+        "projects": {str(project): here, "/other": {"mcpServers": {"no": {"command": "x"}}}},
+        "mcpServers": everywhere,
+    }
+    (tmp_path / ".claude.json").write_text(json.dumps(kept))
+    found = read_servers(project).servers
+    assert [(one.server.name, one.server.where, one.origin.project) for one in found] == [
+        ("local", "here", False),
+        ("both", "here", False),
+        ("all", "x", False),
+    ]
+
+
+def test_an_entry_s_digest_is_of_what_stands_there(project: Path) -> None:
+    def digest(entry: Any) -> str:
+        write(project / ".mcp.json", {"x": entry})
+        return read_servers(project, {"TOKEN": "a"}).servers[0].digest
+
+    first = digest({"command": "x", "env": {"A": "$TOKEN"}})
+    assert digest({"env": {"A": "$TOKEN"}, "command": "x"}) == first
+    assert digest({"command": "x", "env": {"A": "a"}}) != first
+    assert digest({"command": "x", "env": {"A": "$TOKEN"}, "trust": True}) != first
 
 
 def test_no_file_is_no_problem(project: Path) -> None:
