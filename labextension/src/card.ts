@@ -1,3 +1,4 @@
+import { AudioView } from './blocks/audio.js';
 import type { Action, Block, BlockView } from './blocks/block.js';
 import { CodeView } from './blocks/code.js';
 import { CommandView } from './blocks/command.js';
@@ -96,6 +97,7 @@ export class CardView {
       listing: () => new ListingView(this.around),
       code: () => new CodeView(this.around),
       image: () => new ImageView(),
+      audio: () => new AudioView(),
       todo: () => new TodoView(this.around),
       question: () => new QuestionView(),
       text: () => new TextView(this.around)

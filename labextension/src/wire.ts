@@ -8,6 +8,20 @@ export type Span = readonly [string, string];
 export const MIME = 'application/vnd.nbtools.call.v1+json';
 export const LIVE_TARGET = 'nbtools_cells';
 
+/** Something to listen to; ``data`` is its content in base64. */
+export interface AudioBlock {
+  readonly type: 'audio';
+  readonly mime_type: 'audio/wav' | 'audio/mpeg' | 'audio/ogg' | 'audio/webm' | 'audio/flac' | 'audio/mp4' | 'audio/aac';
+  readonly data: string;
+  readonly note: string;
+}
+export const parseAudioBlock: parse.Parser<AudioBlock> = parse.record<AudioBlock>({
+  type: parse.oneOf('audio'),
+  mime_type: parse.oneOf('audio/wav', 'audio/mpeg', 'audio/ogg', 'audio/webm', 'audio/flac', 'audio/mp4', 'audio/aac'),
+  data: parse.text,
+  note: parse.otherwise(parse.text, ''),
+});
+
 /** Part of a file, syntax-coloured; ``start`` is the number of its first line. */
 export interface CodeBlock {
   readonly type: 'code';
@@ -435,7 +449,7 @@ export interface Card {
   readonly status: string;
   readonly failed: boolean;
   readonly detail: string;
-  readonly blocks: readonly (CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock)[];
+  readonly blocks: readonly (AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock)[];
   readonly folded: boolean;
   readonly unfold: string;
   readonly record: string;
@@ -456,7 +470,7 @@ export const parseCard: parse.Parser<Card> = parse.record<Card>({
   status: parse.text,
   failed: parse.otherwise(parse.flag, false),
   detail: parse.otherwise(parse.text, ''),
-  blocks: parse.otherwise(parse.list(parse.tagged<CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock>({ code: parseCodeBlock, command: parseCommandBlock, diff: parseDiffBlock, image: parseImageBlock, listing: parseListingBlock, matches: parseMatchesBlock, output: parseOutputBlock, question: parseQuestionBlock, text: parseTextBlock, todo: parseTodoBlock })), []),
+  blocks: parse.otherwise(parse.list(parse.tagged<AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock>({ audio: parseAudioBlock, code: parseCodeBlock, command: parseCommandBlock, diff: parseDiffBlock, image: parseImageBlock, listing: parseListingBlock, matches: parseMatchesBlock, output: parseOutputBlock, question: parseQuestionBlock, text: parseTextBlock, todo: parseTodoBlock })), []),
   folded: parse.otherwise(parse.flag, false),
   unfold: parse.otherwise(parse.text, ''),
   record: parse.otherwise(parse.text, ''),

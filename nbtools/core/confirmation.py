@@ -80,11 +80,15 @@ class ToolExecuteConfirmationDetails:
 
 @dataclass(frozen=True, slots=True)
 class ToolMcpConfirmationDetails:
+    """A call of a server's tool.  ``rule`` speaks of all tools of the server; ``claims`` is what it says of this one, unchecked."""
+
     title: str
     server_name: str
     tool_name: str
     tool_display_name: str
     tool_args: Mapping[str, Any]
+    rule: str = ""
+    claims: str = ""
     type: Literal["mcp"] = "mcp"
 
 

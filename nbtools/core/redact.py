@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import quote
 
-from nbtools.core.result import CommandOutput, FileText, LlmContent, Match, Matches, TodoList, ToolResult, ToolResultDisplay
+from nbtools.core.result import (
+    CommandOutput,
+    FileText,
+    LlmContent,
+    Markdown,
+    Match,
+    Matches,
+    Several,
+    TodoList,
+    ToolResult,
+    ToolResultDisplay,
+)
 
 SHORTEST = 8
 """Characters: what is shorter is found everywhere."""
@@ -169,6 +181,12 @@ class Redactor:
             case TodoList():
                 items = tuple(replace(item, text=self.text(item.text)) for item in display.items)
                 return display if items == display.items else TodoList(items)
+            case Markdown():
+                text = self.text(display.text)
+                return display if text is display.text else Markdown(text)
+            case Several():
+                shown = tuple(map(self.display, display.shown))
+                return display if all(map(operator.is_, shown, display.shown)) else Several(shown)
         return display
 
     def _matches(self, display: Matches) -> Matches:

@@ -118,7 +118,7 @@ class FileDiffs:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture or a document to look at: ``data`` is the file's content, ``note`` what is worth knowing of it in one line."""
+    """A picture, a sound or a document to look at: ``data`` is the file's content, ``note`` what is worth knowing of it in one line."""
 
     path: str
     mime_type: str
@@ -142,7 +142,23 @@ class TodoList:
     items: tuple[TodoItem, ...]
 
 
-ToolResultDisplay: TypeAlias = str | FileDiff | FileDiffs | Matches | Listing | FileText | CommandOutput | Media | TodoList
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """A text to be read as markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """What is shown one below the other."""
+
+    shown: tuple[ToolResultDisplay, ...]
+
+
+ToolResultDisplay: TypeAlias = (
+    str | FileDiff | FileDiffs | Matches | Listing | FileText | CommandOutput | Media | TodoList | Markdown | Several
+)
 
 
 @dataclass(frozen=True, slots=True)

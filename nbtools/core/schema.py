@@ -207,21 +207,32 @@ def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
 
 
 def _blocks(result: ToolResult) -> list[Json]:
-    return [
-        {"type": "text", "text": part["text"]}
-        if "text" in part
-        else {
-            "type": "image" if part["inline_data"]["mime_type"].startswith("image/") else "document",
-            "source": {"type": "base64", "media_type": part["inline_data"]["mime_type"], "data": part["inline_data"]["data"]},
-        }
-        for part in _parts(result)
-    ]
+    return [{"type": "text", "text": part["text"]} if "text" in part else _media_block(part["inline_data"]) for part in _parts(result)]
+
+
+def _media_block(data: Json) -> Json:
+    """Anthropic's API takes pictures and PDF; of all else the model is told that it is there."""
+    mime = str(data["mime_type"])
+    if not mime.startswith("image/") and mime != "application/pdf":
+        return {"type": "text", "text": unheard(data)}
+    source = {"type": "base64", "media_type": mime, "data": data["data"]}
+    return {"type": "image" if mime.startswith("image/") else "document", "source": source}
+
+
+def unheard(data: Json) -> str:
+    """For a model that takes no such data."""
+    size = len(data["data"]) * 3 // 4 - data["data"][-2:].count("=")
+    what = "a sound" if data["mime_type"].startswith("audio/") else "a file"
+    return f"[{what}, {data['mime_type']}, {size} bytes]"
 
 
 def _mcp_blocks(result: ToolResult) -> list[Json]:
-    return [
-        {"type": "text", "text": part["text"]}
-        if "text" in part
-        else {"type": "image", "mimeType": part["inline_data"]["mime_type"], "data": part["inline_data"]["data"]}
-        for part in _parts(result)
-    ]
+    return [{"type": "text", "text": part["text"]} if "text" in part else _mcp_media(part["inline_data"]) for part in _parts(result)]
+
+
+def _mcp_media(data: Json) -> Json:
+    mime = str(data["mime_type"])
+    kind = mime.partition("/")[0]
+    if kind in ("image", "audio"):
+        return {"type": kind, "mimeType": mime, "data": data["data"]}
+    return {"type": "resource", "resource": {"uri": "data:", "mimeType": mime, "blob": data["data"]}}

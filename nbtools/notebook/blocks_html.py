@@ -11,6 +11,7 @@ from nbtools.notebook.markup import element, lines_html, numbered, numbered_line
 from nbtools.notebook.phrases import TODO_MARKS, counted, size
 from nbtools.notebook.style import STYLES
 from nbtools.notebook.wire import (
+    AudioBlock,
     Block,
     Card,
     CodeBlock,
@@ -45,7 +46,7 @@ def block_html(card: Card, block: Block, view: View) -> str:
             return _output(card, block)
         case TextBlock():
             return _text(block)
-        case ImageBlock() | TodoBlock() | QuestionBlock():
+        case ImageBlock() | AudioBlock() | TodoBlock() | QuestionBlock():
             return _aside(block)
         case MatchesBlock() | ListingBlock() | CodeBlock():
             return _page(card, block) + _more(block.more)
@@ -61,10 +62,12 @@ def _page(card: Card, block: MatchesBlock | ListingBlock | CodeBlock) -> str:
             return _code(block)
 
 
-def _aside(block: ImageBlock | TodoBlock | QuestionBlock) -> str:
+def _aside(block: ImageBlock | AudioBlock | TodoBlock | QuestionBlock) -> str:
     match block:
         case ImageBlock():
             return _image(block)
+        case AudioBlock():
+            return _audio(block)
         case TodoBlock():
             return _pre("pre", "\n".join(map(_todo, block.items)))
         case QuestionBlock():
@@ -150,6 +153,12 @@ def _image(block: ImageBlock) -> str:
     """``data`` is base64 and the type one of four: neither can carry markup."""
     picture = f'<img src="data:{block.mime_type};base64,{block.data}" alt="{escape(block.path)}" style="{STYLES["picture"]}">'
     return element("div", "text", f"{picture}<br>{element('span', 'quiet', escape(block.note))}")
+
+
+def _audio(block: AudioBlock) -> str:
+    """As a picture; it plays where the reader keeps the element, and else says what it is."""
+    player = f'<audio controls preload="metadata" src="data:{block.mime_type};base64,{block.data}"></audio>'
+    return element("div", "text", f"{player}<br>{element('span', 'quiet', '♪ ' + escape(block.note))}")
 
 
 def _todo(item: TodoEntry) -> str:

@@ -15,9 +15,11 @@ from nbtools.core.result import (
     FileDiffs,
     FileText,
     Listing,
+    Markdown,
     Match,
     Matches,
     Media,
+    Several,
     TodoList,
     ToolResultDisplay,
 )
@@ -27,6 +29,7 @@ from nbtools.notebook.spans import line_spans
 from nbtools.notebook.syntax import coloured
 from nbtools.notebook.visible import one_line, seen
 from nbtools.notebook.wire import (
+    AudioBlock,
     Block,
     CodeBlock,
     ImageBlock,
@@ -37,6 +40,7 @@ from nbtools.notebook.wire import (
     MatchLine,
     OutputBlock,
     Picture,
+    Sound,
     Span,
     TextBlock,
     TodoBlock,
@@ -53,7 +57,11 @@ MAX_LINES = 400
 MAX_TEXT = 40_000
 """Characters of plain text that a card shows."""
 MAX_IMAGE = 1_500_000
-"""Bytes of a picture that a card shows: each display of a card sends them again, and the notebook keeps them."""
+"""Bytes of a picture or a sound that a card shows: each display of a card sends them again, and the notebook keeps them."""
+MAX_MEDIA = 6_000_000
+"""Bytes of all pictures and sounds of one answer that a card shows."""
+MAX_SHOWN = 40
+"""Parts of one answer that a card shows."""
 MAX_DIFFS = 20
 """Files of one change whose diffs a card shows."""
 
@@ -100,15 +108,47 @@ def diff_blocks(files: Sequence[FileDiff]) -> tuple[Block, ...]:
 
 @_blocks.register
 def _(display: Media) -> tuple[Block, ...]:
-    about = f"{display.note or display.mime_type} · {size(len(display.data))}"
-    kind = _PICTURES.get(display.mime_type)
-    if kind is None or len(display.data) > MAX_IMAGE:
-        return (text_block(about, tone="quiet"),)
+    about = _about(display)
+    picture, sound = _PICTURES.get(display.mime_type), _SOUNDS.get(display.mime_type)
+    if len(display.data) > MAX_IMAGE or not (picture or sound):
+        return (_named(display),)
     data = base64.b64encode(display.data).decode("ascii")
-    return (ImageBlock(path=seen(display.path), mime_type=kind, data=data, note=seen(about)),)
+    if sound:
+        return (AudioBlock(mime_type=sound, data=data, note=seen(about)),)
+    return (ImageBlock(path=seen(display.path), mime_type=picture, data=data, note=seen(about)),) if picture else ()
+
+
+def _named(display: Media) -> Block:
+    return text_block(_about(display), tone="quiet")
+
+
+def _about(display: Media) -> str:
+    return f"{display.note or display.mime_type} · {size(len(display.data))}"
 
 
 _PICTURES: dict[str, Picture] = {kind: kind for kind in get_args(Picture)}
+_SOUNDS: dict[str, Sound] = {
+    **{kind: kind for kind in get_args(Sound)},
+    **dict.fromkeys(("audio/x-wav", "audio/wave", "audio/vnd.wave"), "audio/wav"),
+    **dict.fromkeys(("audio/mp3", "audio/x-mpeg"), "audio/mpeg"),
+}
+
+
+@_blocks.register
+def _(display: Markdown) -> tuple[Block, ...]:
+    return blocks_of(display.text, markdown=True)
+
+
+@_blocks.register
+def _(display: Several) -> tuple[Block, ...]:
+    """What fits into one card: the rest is in the result."""
+    room, shown = MAX_MEDIA, list[Block]()
+    for one in display.shown[:MAX_SHOWN]:
+        room -= len(one.data) if isinstance(one, Media) else 0
+        shown += blocks_of(one) if room >= 0 or not isinstance(one, Media) else (_named(one),)
+    missing = len(display.shown) - MAX_SHOWN
+    rest = (text_block(f"⋯ {counted(missing, 'more part')} are in the result", tone="quiet"),) if missing > 0 else ()
+    return (*shown, *rest)
 
 
 @_blocks.register

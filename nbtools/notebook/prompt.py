@@ -99,7 +99,7 @@ def _choices(confirmation: Confirmation) -> dict[str, str]:
         "y": "[y]es once",
         **({"a": f"[a]lways for {always} (aa: in later sessions, too)"} if always else {}),
         **({"f": f"[f] always {narrower}"} if narrower else {}),
-        **({"s": "always for this [s]erver"} if confirmation.type == "mcp" else {}),
+        **({"s": "always for this [s]erver"} if confirmation.details.type == "mcp" and confirmation.details.rule and always else {}),
         "m": "[m]odify",
         "n": "[n]o",
     }

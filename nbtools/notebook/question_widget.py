@@ -94,9 +94,9 @@ class QuestionWidget:
             (always_for(confirmation.offers), "Always for {}", "always", confirmation.offers, outcome.PROCEED_ALWAYS, None),
             (always_for(confirmation.narrower), "Always {}", "folder", confirmation.narrower, outcome.PROCEED_ALWAYS, narrow),
         ]
-        if confirmation.details.type == "mcp":
-            rule = f"mcp__{confirmation.details.server_name}__*"
-            ways.append(("server", "Always for this {}", "server", (rule,), outcome.PROCEED_ALWAYS_SERVER, None))
+        if confirmation.details.type == "mcp" and confirmation.details.rule and confirmation.offers:
+            rules = (confirmation.details.rule,)
+            ways.append(("server", "Always for this {}", "server", rules, outcome.PROCEED_ALWAYS_SERVER, None))
         return [self._way(label.format(name), role, rules, chosen, payload) for name, label, role, rules, chosen, payload in ways if name]
 
     def _way(

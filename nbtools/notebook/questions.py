@@ -32,7 +32,8 @@ def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str =
             return (*_note(details.note), command_block(details.command, details.directory, root, sandbox=details.sandbox))
         case ToolMcpConfirmationDetails():
             name = details.tool_display_name or details.tool_name
-            return (text_block(f"{name} on the server {details.server_name}"), text_block(_arguments(details)))
+            claims = (text_block(details.claims, tone="quiet"),) if details.claims else ()
+            return (text_block(f"{name} on the server {details.server_name}"), *claims, text_block(_arguments(details)))
         case ToolInfoConfirmationDetails():
             return (text_block("\n".join([details.prompt, *details.urls])),)
         case ToolAskConfirmationDetails():

@@ -8,6 +8,7 @@ from nbtools.notebook.diff_html import UnifiedLine, number_width, unified_lines
 from nbtools.notebook.phrases import TODO_MARKS, counted, size
 from nbtools.notebook.spans import cut, text_of
 from nbtools.notebook.wire import (
+    AudioBlock,
     Block,
     Card,
     CodeBlock,
@@ -119,13 +120,15 @@ class Pen:
                 yield from self.code(block)
             case TextBlock():
                 yield from self.words(block)
-            case ImageBlock() | TodoBlock() | QuestionBlock():
+            case ImageBlock() | AudioBlock() | TodoBlock() | QuestionBlock():
                 yield from self.aside(block)
 
-    def aside(self, block: ImageBlock | TodoBlock | QuestionBlock) -> Iterator[str]:
+    def aside(self, block: ImageBlock | AudioBlock | TodoBlock | QuestionBlock) -> Iterator[str]:
         match block:
             case ImageBlock():
                 yield self.ink(f"  {block.path} · {block.note}", "2")
+            case AudioBlock():
+                yield self.ink(f"  ♪ {block.note}", "2")
             case TodoBlock():
                 yield from map(self.todo, block.items)
             case QuestionBlock():

@@ -151,6 +151,18 @@ class ImageBlock(Wire):
     note: str = ""
 
 
+Sound = Literal["audio/wav", "audio/mpeg", "audio/ogg", "audio/webm", "audio/flac", "audio/mp4", "audio/aac"]
+
+
+class AudioBlock(Wire):
+    """Something to listen to; ``data`` is its content in base64."""
+
+    type: Literal["audio"] = "audio"
+    mime_type: Sound
+    data: str
+    note: str = ""
+
+
 class TodoEntry(Wire):
     text: str
     status: Literal["pending", "in_progress", "completed", "cancelled", "blocked"]
@@ -176,7 +188,17 @@ class QuestionBlock(Wire):
 
 
 Block = Annotated[
-    DiffBlock | CommandBlock | OutputBlock | MatchesBlock | ListingBlock | CodeBlock | TextBlock | ImageBlock | TodoBlock | QuestionBlock,
+    DiffBlock
+    | CommandBlock
+    | OutputBlock
+    | MatchesBlock
+    | ListingBlock
+    | CodeBlock
+    | TextBlock
+    | ImageBlock
+    | AudioBlock
+    | TodoBlock
+    | QuestionBlock,
     Field(discriminator="type"),
 ]
 

@@ -105,8 +105,8 @@ class Book:
             else:
                 self._by_tool.setdefault(one.rule.tool, []).append(one)
 
-    def on(self, tool: str, annotations: Mapping[str, object], *, runs_commands: bool) -> Rules:
-        """The rules that a call of this tool has to be held against."""
+    def on(self, tool: str, annotations: Mapping[str, object] | None, *, runs_commands: bool) -> Rules:
+        """The rules that a call of this tool has to be held against; of annotations that are None nothing is believed."""
         own = [one for one in self._of(tool) if one.rule.fits(annotations)]
         narrowed = [one for one in own if one.rule.command or (one.rule.spec and (one.rule.annotations or not one.rule.is_about_paths))]
         if runs_commands and self.action is not Action.ALLOW and tool != COMMANDS:

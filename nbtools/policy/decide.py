@@ -103,9 +103,10 @@ class Judge:
 
     def _rules_on(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, kind: Kind) -> Concerning:
         annotations, asks = getattr(tool, "annotations", None) or {}, asks_of(tool, invocation)
+        believed = annotations if getattr(tool, "believed", True) else None
         runs_commands = isinstance(invocation.target(), CommandTarget)
         deny, ask, allow = (
-            self._books[action].on(tool.name, annotations, runs_commands=runs_commands)
+            self._books[action].on(tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands)
             for action in (Action.DENY, Action.ASK, Action.ALLOW)
         )
         concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind), names_only(tool))

@@ -83,8 +83,13 @@ class Rule:
     def holds_in(self, mode: str) -> bool:
         return not self.modes or mode in self.modes
 
-    def fits(self, annotations: Mapping[str, Any]) -> bool:
-        return all(bool(annotations.get(name, False)) is value for name, value in self.annotations)
+    def fits(self, annotations: Mapping[str, Any] | None) -> bool:
+        """Whether the tool has the annotations; where they are None, only a rule that goes by none does."""
+        return (
+            not self.annotations
+            if annotations is None
+            else all(bool(annotations.get(name, False)) is value for name, value in self.annotations)
+        )
 
 
 @lru_cache(maxsize=65_536)

@@ -162,7 +162,7 @@ def _granted(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
         case ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
             return confirmation.offers
         case ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER if confirmation.details.type == "mcp":
-            return (f"mcp__{confirmation.details.server_name}__*",)
+            return (confirmation.details.rule,) if confirmation.details.rule else ()
         case _:
             return ()
 

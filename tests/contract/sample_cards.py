@@ -2,6 +2,7 @@
 
 from nbtools.notebook.wire import (
     MIME,
+    AudioBlock,
     Card,
     CodeBlock,
     CommandBlock,
@@ -64,6 +65,7 @@ CODE = CodeBlock(
 MARKDOWN = TextBlock(text="**bold** <script>window.harm = 1</script> <img src=x onerror='window.harm = 2'>", markdown=True)
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 IMAGE = ImageBlock(path="a.png", mime_type="image/png", data=PIXEL, note="image/png · 70 B")
+SOUND = AudioBlock(mime_type="audio/wav", data="UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=", note="audio/wav · 44 B")
 STATUSES = ("completed", "in_progress", "pending", "blocked", "cancelled")
 TODO = TodoBlock(items=tuple(TodoEntry(text=f"to be {status}", status=status) for status in STATUSES))
 QUESTION = QuestionBlock(header="Colour", text="Which one?", choices=(("red", "like a rose"), ("blue", "")), answer="blue")
@@ -84,7 +86,7 @@ CARDS = (
     card("read", "success", CODE, places=(Place(path="../../../etc/hosts"),)),
     card("fail", "error", MARKDOWN, QUIET),
     card("patch", "success", TITLED, TITLED.model_copy(update={"path": "src/other.py"})),
-    card("media", "success", IMAGE),
+    card("media", "success", IMAGE, SOUND),
     card("todo", "success", TODO),
     card("ask", "awaiting_approval", QUESTION),
     card("fetch", "cancelled", detail="0.1 s"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import LlmContent, Part, ToolResult
-from nbtools.core.schema import Json
+from nbtools.core.schema import Json, unheard
 from nbtools.dialects.claude.structured import Structured
 from nbtools.dialects.wire import WireCall, WireResult
 
@@ -59,6 +59,8 @@ def _block(part: Part) -> Json:
     if "text" in part:
         return {"type": "text", "text": part["text"]}
     media = part["inline_data"]
+    if media["mime_type"].startswith("audio/"):
+        return {"type": "text", "text": unheard(media)}
     kind = "image" if media["mime_type"].startswith("image/") else "document"
     return {"type": kind, "source": {"type": "base64", "media_type": media["mime_type"], "data": media["data"]}}
 

@@ -2,69 +2,73 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.result import LlmContent, Media, Part, ToolResult, ToolResultDisplay
+from nbtools.core.result import LlmContent, Part, ToolResult
+from nbtools.sources.mcp.showing import as_json_text, counted, shown_of, size_of
 
 if TYPE_CHECKING:
-    from mcp.types import CallToolResult, ContentBlock
+    from mcp.types import BlobResourceContents, CallToolResult, ContentBlock, TextResourceContents
 
-_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_READABLE = ("image/", "audio/", "application/pdf")
+"""Types that some models take as they are."""
 
 
 def result_of(server: str, tool: str, answer: CallToolResult) -> ToolResult:
-    """``data`` is the structured content where there is some."""
-    parts = tuple(part for block in answer.content for part in _parts(block))
-    text = "\n".join(part["text"] for part in parts if "text" in part)
-    if not text and answer.structured_content is not None:
-        text = json.dumps(answer.structured_content, ensure_ascii=False, indent=2)
+    """``data`` is the structured content where there is some; a model reads it where there is nothing else to read."""
+    parts = parts_of(answer.content)
+    text = text_of(parts)
+    structured = answer.structured_content
+    if not text and structured is not None:
+        text = as_json_text(structured)
         parts = (*parts, {"text": text})
-    content: LlmContent = parts if any("inline_data" in part for part in parts) else text
-    error = (
-        ToolError(ErrorCode.MCP_TOOL_ERROR, text.strip() or f"{tool} of {server} failed and did not say why.") if answer.is_error else None
-    )
-    return ToolResult(content or "(no output)", _display(answer, text), error, _summary(text, parts), answer.structured_content)
+    error = None
+    if answer.is_error:
+        error = ToolError(ErrorCode.MCP_TOOL_ERROR, text.strip() or f"{tool} of {server} failed and did not say why.")
+    return ToolResult(content_of(parts) or "(no output)", shown_of(answer.content, structured), error, _summary(text, answer), structured)
 
 
-def _parts(block: ContentBlock) -> Iterable[Part]:
+def parts_of(blocks: Iterable[ContentBlock]) -> tuple[Part, ...]:
+    """One part a block; a kind that is newer than we are becomes its JSON."""
+    return tuple(_part(block) for block in blocks)
+
+
+def content_of(parts: Sequence[Part]) -> LlmContent:
+    """A text where there is nothing else."""
+    return tuple(parts) if any("inline_data" in part for part in parts) else text_of(parts)
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    return "\n".join(part["text"] for part in parts if "text" in part)
+
+
+def _part(block: Any) -> Part:
     match block.type:
         case "text":
-            yield {"text": block.text}
+            return {"text": block.text}
         case "image" | "audio":
-            yield {"inline_data": {"mime_type": block.mime_type, "data": block.data}}
+            return {"inline_data": {"mime_type": block.mime_type, "data": block.data}}
         case "resource_link":
             about = f": {block.description}" if block.description else ""
-            yield {"text": f"[{block.title or block.name}]({block.uri}){about}"}
+            return {"text": f"[{block.title or block.name}]({block.uri}){about}"}
         case "resource":
-            yield from _resource(block.resource)
+            return resource_part(block.resource)
+        case _:
+            return {"text": json.dumps(block.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False)}
 
 
-def _resource(resource: Any) -> Iterable[Part]:
-    text = getattr(resource, "text", None)
-    if text is not None:
-        yield {"text": f"{resource.uri}\n{text}"}
-    elif (resource.mime_type or "").startswith(("image/", "audio/", "application/pdf")):
-        yield {"inline_data": {"mime_type": resource.mime_type, "data": resource.blob}}
-    else:
-        yield {"text": f"[{resource.uri}: {len(resource.blob) * 3 // 4:,} bytes of {resource.mime_type or 'an unknown type'}]"}
+def resource_part(resource: TextResourceContents | BlobResourceContents) -> Part:
+    """Its text under its address; pictures, sounds and PDF as they are; of other data what and how much it is."""
+    if hasattr(resource, "text"):
+        return {"text": f"{resource.uri}\n{resource.text}"}
+    if (resource.mime_type or "").startswith(_READABLE):
+        return {"inline_data": {"mime_type": resource.mime_type, "data": resource.blob}}
+    return {"text": f"[{resource.uri}: {size_of(resource.blob):,} bytes of {resource.mime_type or 'an unknown type'}]"}
 
 
-def _display(answer: CallToolResult, text: str) -> ToolResultDisplay:
-    """The first picture, with the text as its note where it is one; else the text."""
-    for block in answer.content:
-        if block.type == "image" and block.mime_type in _PICTURES:
-            try:
-                return Media("", block.mime_type, base64.b64decode(block.data, validate=True), text)
-            except binascii.Error:
-                continue
-    return text
-
-
-def _summary(text: str, parts: tuple[Part, ...]) -> str:
+def _summary(text: str, answer: CallToolResult) -> str:
     first = text.strip().split("\n", 1)[0]
-    return first[:100] if first else f"{len(parts)} parts"
+    return first[:100] if first else counted(answer.content)

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.confirmation import ToolMcpConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
+from nbtools.core.tool import Asks, BaseToolInvocation, Kind, UpdateOutput
+from nbtools.sources.mcp.claims import claims_of, in_words
 from nbtools.sources.mcp.connection import Connection
 from nbtools.sources.mcp.content import result_of
+from nbtools.sources.mcp.naming import rule_of
+from nbtools.sources.mcp.promised import in_other_form
 
 if TYPE_CHECKING:
     from mcp.types import Tool
@@ -23,8 +27,8 @@ _ANY: dict[str, Any] = {"type": "object", "properties": {}}
 class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
     """``declared`` is what the server says of it, ``connection`` the way to it.
 
-    What it says of itself (that it only reads, that it destroys) is shown and not believed: only of a trusted server is it taken for the
-    tool's kind.
+    What it says of itself (that it only reads, that it destroys) is shown and not believed: only of a trusted server it is taken for the
+    tool's kind, and lets rules allow it that go by ``annotations``.
     """
 
     kind = Kind.OTHER
@@ -38,9 +42,15 @@ class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
         self.display_name = f"{_title(declared)} ({server.name})"
         self.description = declared.description or _title(declared)
         self.parameters = declared.input_schema or _ANY
-        if server.trust:
-            self.asks = False
-            self.kind = Kind.READ if declared.annotations and declared.annotations.read_only_hint else Kind.OTHER
+        self.annotations = claims_of(declared)
+        self.believed = server.trust
+        if server.trust and self.annotations["readOnlyHint"]:
+            self.kind = Kind.READ
+
+    @property
+    def of_server(self) -> tuple[str, str]:
+        """The server's name, and the tool's as the server says it: agents make names of their own of the two."""
+        return self.connection.server.name, self.declared.name
 
     def create_invocation(self, params: Mapping[str, Any]) -> McpInvocation:
         return McpInvocation(self, params)
@@ -53,6 +63,10 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
         super().__init__(params)
         self.tool = tool
 
+    @property
+    def asks(self) -> Asks:
+        return False if self.tool.believed else None
+
     def get_description(self) -> str:
         values = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in self.params.items())
         return values if len(values) <= _SHORT else f"{values[: _SHORT - 1]}…"
@@ -60,10 +74,13 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
     async def should_confirm_execute(self) -> ToolMcpConfirmationDetails:
         tool, server = self.tool.declared, self.tool.connection.server.name
         title = f"Let {server} run {_title(tool)}?"
-        return ToolMcpConfirmationDetails(title, server, tool.name, _title(tool), dict(self.params))
+        return ToolMcpConfirmationDetails(
+            title, server, tool.name, _title(tool), dict(self.params), rule=rule_of(server), claims=in_words(server, tool)
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         tool = self.tool
+        server, name = tool.of_server
         told: list[str] = []
 
         def heard(done: float, total: float | None, message: str | None) -> None:
@@ -71,8 +88,11 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
                 told[:] = [*told[-_LINES:], _step(done, total, message)]
                 update_output("\n".join(told))
 
-        answer = await tool.connection.call(tool.declared.name, dict(self.params), heard)
-        return result_of(tool.connection.server.name, tool.declared.name, answer)
+        try:
+            answer = await tool.connection.call(name, dict(self.params), heard)
+        except ToolFailure as failure:
+            raise in_other_form(server, name, failure) or failure from failure.__cause__
+        return result_of(server, name, answer)
 
 
 _LINES = 19
