@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, TypeAlias
+
+Call: TypeAlias = tuple[str, str, dict[str, Any] | str]
+"""Id, name and arguments; arguments that are text are sent as they are."""
 
 
 class Provider(ThreadingHTTPServer):
@@ -56,9 +59,9 @@ def provider(*replies: Any) -> Iterator[Provider]:
         server.server_close()
 
 
-def chat(content: str | None = None, calls: tuple[tuple[str, str, dict[str, Any]], ...] = (), finish: str = "") -> dict[str, Any]:
-    """An answer of OpenAI's chat completions; a call is id, name, arguments."""
-    tool_calls = [{"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}} for i, name, args in calls]
+def chat(content: str | None = None, calls: tuple[Call, ...] = (), finish: str = "") -> dict[str, Any]:
+    """An answer of OpenAI's chat completions."""
+    tool_calls = [{"id": i, "type": "function", "function": {"name": name, "arguments": _json(args)}} for i, name, args in calls]
     message = {"role": "assistant", "content": content, **({"tool_calls": tool_calls} if calls else {})}
     return {
         "id": "c1",
@@ -68,3 +71,35 @@ def chat(content: str | None = None, calls: tuple[tuple[str, str, dict[str, Any]
         "choices": [{"index": 0, "message": message, "finish_reason": finish or ("tool_calls" if calls else "stop")}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
     }
+
+
+def response(content: str = "", calls: tuple[Call, ...] = ()) -> dict[str, Any]:
+    """An answer of OpenAI's responses."""
+    text = {"type": "output_text", "text": content, "annotations": []}
+    message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [text]}
+    called = [
+        {"type": "function_call", "id": f"f{i}", "call_id": i, "name": name, "arguments": _json(args), "status": "completed"}
+        for i, name, args in calls
+    ]
+    return {
+        "id": "r1",
+        "object": "response",
+        "created_at": 1,
+        "model": "stub-1",
+        "status": "completed",
+        "output": [*([message] if content else []), *called],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": 3,
+            "output_tokens": 2,
+            "total_tokens": 5,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        },
+    }
+
+
+def _json(arguments: dict[str, Any] | str) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)

@@ -1,0 +1,73 @@
+"""A session's tools for OpenAI's SDK, and any server that speaks its chat completions or its responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from nbtools.agents.adapters.calling import call_all_written, data_url, is_pdf, is_picture, parts_of, text_of, unseen
+from nbtools.core.result import Part, ToolResult
+from nbtools.core.schema import Json
+from nbtools.session import Session
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam, ChatCompletionToolParam
+    from openai.types.responses import FunctionToolParam, Response, ResponseInputItemParam
+
+_BELOW = "[a picture: see the next message]"
+
+
+def openai_tools(session: Session) -> list[ChatCompletionToolParam]:
+    """What ``chat.completions.create(tools=…)`` takes, in the session's dialect."""
+    return cast("list[ChatCompletionToolParam]", session.declarations("openai"))
+
+
+async def answer_openai(session: Session, message: ChatCompletionMessage) -> list[ChatCompletionMessageParam]:
+    """Makes the calls of ``message`` and returns the messages to put behind it; empty where there were none: the model is done.
+
+    Calls that change nothing run side by side.  Pictures, which a tool's message cannot hold, are in a user's message behind them.
+    """
+    calls = [call for call in message.tool_calls or () if call.type == "function"]
+    results = await call_all_written(session, [(call.function.name, call.function.arguments) for call in calls])
+    answers: list[Json] = [
+        {"role": "tool", "tool_call_id": call.id, "content": _text(result)} for call, result in zip(calls, results, strict=True)
+    ]
+    pictures = [{"type": "image_url", "image_url": {"url": data_url(part)}} for part in _pictures(results)]
+    return cast("list[ChatCompletionMessageParam]", [*answers, *([{"role": "user", "content": pictures}] if pictures else [])])
+
+
+def openai_responses_tools(session: Session) -> list[FunctionToolParam]:
+    """What ``responses.create(tools=…)`` takes, in the session's dialect."""
+    tools = [{"type": "function", **one["function"], "strict": False} for one in session.declarations("openai")]
+    return cast("list[FunctionToolParam]", tools)
+
+
+async def answer_openai_responses(session: Session, response: Response) -> list[ResponseInputItemParam]:
+    """The same for a response of the Responses API: what goes into the next ``input``."""
+    calls = [item for item in response.output if item.type == "function_call"]
+    results = await call_all_written(session, [(call.name, call.arguments) for call in calls])
+    outputs = [
+        {"type": "function_call_output", "call_id": call.call_id, "output": _output(result)}
+        for call, result in zip(calls, results, strict=True)
+    ]
+    return cast("list[ResponseInputItemParam]", outputs)
+
+
+def _text(result: ToolResult) -> str:
+    return "\n".join(str(part["text"]) if "text" in part else _BELOW if is_picture(part) else unseen(part) for part in parts_of(result))
+
+
+def _pictures(results: list[ToolResult]) -> Iterator[Part]:
+    return (part for result in results for part in parts_of(result) if is_picture(part))
+
+
+def _output(result: ToolResult) -> str | list[Json]:
+    return text_of(result) if isinstance(result.llm_content, str) else [_item(part) for part in parts_of(result)]
+
+
+def _item(part: Part) -> Json:
+    if is_picture(part):
+        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+    if is_pdf(part):
+        return {"type": "input_file", "file_data": data_url(part), "filename": "document.pdf"}
+    return {"type": "input_text", "text": part["text"] if "text" in part else unseen(part)}

@@ -1,0 +1,43 @@
+"""A session's tools for OpenAI's Agents SDK."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nbtools.agents.adapters.calling import call_written, data_url, is_pdf, is_picture, parts_of, unseen, without
+from nbtools.core.result import Part
+from nbtools.session import Session
+
+try:
+    from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage, ToolOutputText
+    from agents.tool_context import ToolContext
+except ImportError as error:
+    raise without("openai-agents", error) from error
+
+
+def openai_agents_tools(session: Session) -> list[FunctionTool]:
+    """One tool a tool, in the session's dialect, for ``Agent(tools=…)``.
+
+    What must be asked is asked by the session, so ``needs_approval`` is not set.  A call that fails or is refused is a text that says so.
+    """
+    return [_tool(session, **one["function"]) for one in session.declarations("openai")]
+
+
+def _tool(session: Session, *, name: str, description: str, parameters: dict[str, Any]) -> FunctionTool:
+    return FunctionTool(name, description, parameters, partial(_invoked, session, name), strict_json_schema=False)
+
+
+async def _invoked(session: Session, name: str, _: ToolContext[Any], arguments: str) -> Any:
+    result = await call_written(session, name, arguments)
+    return result.llm_content if isinstance(result.llm_content, str) else [_output(part) for part in parts_of(result)]
+
+
+def _output(part: Part) -> ToolOutputText | ToolOutputImage | ToolOutputFileContent:
+    if "text" in part:
+        return ToolOutputText(text=part["text"])
+    if is_picture(part):
+        return ToolOutputImage(image_url=data_url(part))
+    if is_pdf(part):
+        return ToolOutputFileContent(file_data=data_url(part), filename="document.pdf")
+    return ToolOutputText(text=unseen(part))
