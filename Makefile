@@ -4,7 +4,7 @@
 # make fuzz   looks for inputs that break a law; each fuzzer for FUZZ seconds (make fuzz FUZZ=3600)
 # make bench  the benchmarks, one table each
 # make build  the wheel and the sdist, in dist/
-# make wire   labextension/src/wire.ts and trace/wire.ts from nbtools/notebook
+# make wire   labextension/src/wire.ts, trace/wire.ts and agent/wire.ts from nbtools/notebook
 # make docs   docs/dialects.md from nbtools/dialects
 # make clean  takes back all of it, the virtual environment too
 

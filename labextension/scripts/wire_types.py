@@ -1,4 +1,4 @@
-"""Write ``src/wire.ts`` and ``src/trace/wire.ts`` from the wire formats in ``nbtools/notebook``; ``--check`` only compares.
+"""Write ``wire.ts`` in ``src``, ``src/trace`` and ``src/agent`` from the wire formats in ``nbtools/notebook``; ``--check`` only compares.
 
 Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when a file on disk is not
 what would be written.  Needs nbtools, no Node.
@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from nbtools.notebook import wire as call
+from nbtools.notebook.agent import wire as agent
 from nbtools.notebook.trace import wire as trace
 from nbtools.notebook.trace.target import TRACE_TARGET
 
@@ -146,6 +147,14 @@ FORMATS = (
         (trace.TraceView, trace.TraceRequest, trace.TraceAnswer),
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET},
         "import * as parse from '../parse.js';\nimport { parseCard, type Card, type Span } from '../wire.js';\n",
+        frozenset(schemas(CALLS)),
+    ),
+    Format(
+        "nbtools/notebook/agent/wire.py",
+        "labextension/src/agent/wire.ts",
+        (agent.RunView,),
+        {"AGENT_MIME": agent.AGENT_MIME},
+        "import * as parse from '../parse.js';\nimport { parseTextBlock, type TextBlock } from '../wire.js';\n",
         frozenset(schemas(CALLS)),
     ),
 )

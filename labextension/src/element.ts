@@ -27,3 +27,17 @@ export function setText(node: HTMLElement, text: string): void {
     node.textContent = text;
   }
 }
+
+/** Makes a node's children like those of `fresh`; those that are equal stay, and with them what is selected and scrolled in them. */
+export function keepEqual(node: Node, fresh: Node): void {
+  const wanted = [...fresh.childNodes];
+  wanted.forEach((child, i) => {
+    const old = node.childNodes[i];
+    if (!old) {
+      node.appendChild(child);
+    } else if (!old.isEqualNode(child)) {
+      node.replaceChild(child, old);
+    }
+  });
+  [...node.childNodes].slice(wanted.length).forEach(child => child.remove());
+}

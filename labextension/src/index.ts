@@ -4,6 +4,7 @@ import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { addRunRenderer } from './agent/renderer.js';
 import { QuestionKeys } from './asking.js';
 import { CallCanceller } from './cancel.js';
 import { LiveCells } from './cells.js';
@@ -82,6 +83,16 @@ const traces: JupyterFrontEndPlugin<void> = {
     addTraceRenderer({ rendermime, notebooks, opener, canceller, kernels: new TraceKernels() })
 };
 
+const runs: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:runs',
+  description: 'Draws what the notebook\'s agent says, between the cards of its calls.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry, INotebookTracker],
+  optional: [IFileOpener, ICallCanceller],
+  activate: (_, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker, opener: IFileOpener | null, canceller: ICallCanceller | null) =>
+    addRunRenderer({ rendermime, notebooks, opener, canceller })
+};
+
 const launcher: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:trace-launcher',
   description: 'Opens the logs of agents from the file browser.',
@@ -109,4 +120,4 @@ async function run({ panel: { content, sessionContext }, index }: CellSpot): Pro
   return ran?.catch(() => false);
 }
 
-export default [opener, canceller, renderer, questions, orphans, cells, traces, launcher];
+export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher];

@@ -43,14 +43,33 @@ class Bridge:
 
     def perform(self, work: Work[T], *, silent: bool = False, frame: Callable[[Place], Place] = lambda place: place) -> T:
         """The same for ``work`` that makes one call; ``frame`` says where in the cell it is shown."""
+        call_id = self.blocking.session.new_id()
+
+        def shown(place: Place) -> Coroutine[Any, Any, T]:
+            self._cards.open(call_id, frame(place))
+            return self._forgetting(work(call_id), call_id)
+
+        return self.attend(shown, self._stopper(call_id), silent=silent)
+
+    def attend(self, work: Callable[[Place], Coroutine[Any, Any, T]], stop: Callable[[], None], *, silent: bool = False) -> T:
+        """The same for ``work`` in the session's loop that is told where it stands and shows itself; an interrupt calls ``stop``."""
         turning = has_portal() and not self._frontend.prompts_first()
         wait = LoopWait() if turning else ThreadWait()
-        call_id = self._open(frame(self._frontend.place(wait.post, turning=turning, silent=silent)))
+        place = self._frontend.place(wait.post, turning=turning, silent=silent)
         try:
-            return self._finish(wait, self.blocking.submit(self._forgetting(work(call_id), call_id)), self._stopper(call_id))
+            return self._finish(wait, self.blocking.submit(work(place)), stop)
         except KeyboardInterrupt:
-            self.cancel(call_id)  # it may have come before anything waited
+            stop()  # it may have come before anything waited
             raise
+
+    async def attending(self, work: Callable[[Place], Coroutine[Any, Any, T]], stop: Callable[[], None]) -> T:
+        """The same for code that awaits; other work goes on beside it."""
+        wait = LoopWait()
+        return await wait.wait(self.blocking.submit(work(self._frontend.place(wait.post, turning=True))), stop)
+
+    def show_at(self, call_id: str, place: Place) -> None:
+        """Says where a call is shown that somebody else will make."""
+        self._cards.open(call_id, place)
 
     async def start(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
         """The same for code that awaits; other work goes on beside it."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
 from nbtools.core.errors import ToolFailure
+from nbtools.notebook.agent.asked import offered as agents_offered
 from nbtools.notebook.command_line import words
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.trace.asked import offered
@@ -20,7 +21,7 @@ from nbtools.policy.modes import Mode
 if TYPE_CHECKING:
     from nbtools.notebook.workbench import Workbench
 
-_LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace)\s(.*)$", re.DOTALL)
+_LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace|agent)\s(.*)$", re.DOTALL)
 _FRAGMENT = re.compile(r"(?:\\[\s\"'\\]|\S)*$")
 _ESCAPED = re.compile(r"\\([\s\"'\\])")
 _SPECIAL = re.compile(r"([ \t\"'\\])")
@@ -52,6 +53,8 @@ def _candidates(magic: str, bench: Workbench, given: list[str], fragment: str, c
             return _of_tool(bench, given, fragment)
         case "trace":
             return offered(given, fragment)
+        case "agent":
+            return agents_offered(given, fragment)
         case _:
             return _of_tools(bench, given, fragment, commands())
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
+from nbtools.notebook.agent.handle import NotebookAgent
+from nbtools.notebook.agent.magic import AgentMagics
 from nbtools.notebook.callables import Tools
 from nbtools.notebook.completion import matcher_of
 from nbtools.notebook.frontend import CLICKS_SINCE, Kernel, clicks_arrive
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
 DISTRIBUTION = "nbtools-agent"
 COMM_TARGET = "nbtools"
-_NAME = "tools"
 
 
 class Extension:
@@ -40,7 +41,9 @@ class Extension:
         self._portal = Portal(shell)
         self._magics = ToolMagics(shell, self.bench, self._shown)
         self._trace_magics = TraceMagics(shell, self.bench, self._shown)
-        self._tools = Tools(self.bench, self._shown.remember)
+        self._agent = NotebookAgent(self.bench, self._shown.remember)
+        self._agent_magics = AgentMagics(shell, self._agent)
+        self._names = {"tools": Tools(self.bench, self._shown.remember), "agent": self._agent}
         self._matcher = matcher_of(self.bench, lambda: self._magics.management.names)
         self._before: dict[tuple[str, str], Any] = {}
 
@@ -51,7 +54,7 @@ class Extension:
         self._shell.Completer.custom_matchers.append(self._matcher)
         self._shell.input_transformer_manager.token_transformers.insert(0, ToolLine)
         keep_cells(self._shell.input_transformer_manager.cleanup_transforms)
-        self._give_name()
+        self._give_names()
         self._register_target()
         self._stop_adopting = on_new_tool(self.bench.adopt)
         for value in tuple(self._shell.user_ns.values()):
@@ -63,7 +66,7 @@ class Extension:
         atexit.unregister(self.bench.close)
         self._stop_adopting()
         self._unregister_target()
-        self._shell.drop_by_id({_NAME: self._tools})
+        self._shell.drop_by_id(self._names)
         _discard(self._shell.input_transformer_manager.token_transformers, ToolLine)
         _discard(self._shell.input_transformer_manager.cleanup_transforms, tool_cell)
         _discard(self._shell.Completer.custom_matchers, self._matcher)
@@ -72,12 +75,13 @@ class Extension:
         self._portal.close()
         self.bench.close()
 
-    def _give_name(self) -> None:
-        """``tools``, unless the person has a ``tools`` of their own."""
-        if _NAME in self._shell.user_ns:
-            _say(f"The name {_NAME!r} is yours already and stays so; %tool works all the same.")
-        else:
-            self._shell.push({_NAME: self._tools}, interactive=False)
+    def _give_names(self) -> None:
+        """``tools`` and ``agent``, unless the person has some of their own."""
+        for name, ours in self._names.items():
+            if name in self._shell.user_ns:
+                _say(f"The name {name!r} is yours already and stays so; %{name.removesuffix('s')} works all the same.")
+            else:
+                self._shell.push({name: ours}, interactive=False)
 
     def _register_magics(self) -> None:
         known = self._shell.magics_manager.magics
@@ -98,7 +102,7 @@ class Extension:
 
     @property
     def _all_magics(self) -> tuple[Magics, ...]:
-        return self._magics, self._trace_magics
+        return self._magics, self._trace_magics, self._agent_magics
 
     def _register_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):

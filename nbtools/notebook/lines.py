@@ -3,7 +3,7 @@
 A question mark at the end of a ``%tool`` line: ``%tool grep?`` asks for help, ``%tool shell echo why?`` does not.  This looks first,
 through IPython's own tokens, so that text in strings stays what it is.
 
-And the text of a ``%%tool`` cell: IPython takes off what looks like a prompt, such as ``>>> `` in a doctest or the end of a
+And the text of a ``%%tool`` or ``%%agent`` cell: IPython takes off what looks like a prompt, such as ``>>> `` in a doctest or the end of a
 search/replace block.
 """
 
@@ -46,7 +46,7 @@ def tool_cell(lines: list[str]) -> list[str]:
     return list(cell_magic(lines)) if lines and _CELL.match(lines[0]) else lines  # type: ignore[no-untyped-call]
 
 
-_CELL = re.compile(r"%%tool[ \t]")
+_CELL = re.compile(r"%%(?:tool[ \t]|agent\s)")
 
 
 def keep_cells(transforms: list[Any]) -> None:

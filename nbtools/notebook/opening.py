@@ -38,6 +38,7 @@ def open_bridge(
 
     policy, settings = (None, Settings(plugins=True, record=True)) if before is None else (before.policy, before.settings)
     session = Session(folder, policy=policy, settings=settings)
+    session.model = None if before is None else before.model
     session.layers = session.store.layers()
     for line in _worth_knowing(session.store):
         sys.stderr.write(f"{line}\n")

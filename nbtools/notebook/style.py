@@ -60,6 +60,7 @@ STYLES = {
     "alarm": f"font-size:11.5px;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI});{tint(AMBER)}",
     "warning": f"white-space:pre-wrap;overflow-wrap:break-word;{tint(AMBER)}",
     "text": "padding:8px 12px",
+    "said": f"margin:2px 0;font-size:13px;line-height:1.45;text-align:left;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})",
     "picture": "display:block;max-width:100%;max-height:480px;margin-bottom:4px",
     "asked": "white-space:pre-wrap;overflow-wrap:break-word",
     "choice": "padding:1px 0 1px 14px",

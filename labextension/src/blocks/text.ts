@@ -1,4 +1,4 @@
-import { element } from '../element.js';
+import { element, keepEqual } from '../element.js';
 import type { Surroundings } from '../tokens.js';
 import type { TextBlock } from '../wire.js';
 import type { BlockView } from './block.js';
@@ -22,7 +22,13 @@ export class TextView implements BlockView<TextBlock> {
 
   private async drawMarkdown(text: string): Promise<void> {
     const drawn = await this.around.markdown(text);
-    if (this.wanted === text) {
+    const { firstChild } = this.node;
+    if (this.wanted !== text) {
+      return;
+    }
+    if (firstChild instanceof HTMLElement && firstChild.className === drawn.className) {
+      keepEqual(firstChild, drawn);
+    } else {
       this.node.replaceChildren(drawn);
     }
   }

@@ -1,0 +1,76 @@
+// Generated from nbtools/notebook/agent/wire.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+
+import * as parse from '../parse.js';
+import { parseTextBlock, type TextBlock } from '../wire.js';
+
+export const AGENT_MIME = 'application/vnd.nbtools.agent.v1+json';
+
+/** How to go on: ``cell`` is the source of a new cell, to be run or (``run`` false) to be completed. */
+export interface RunWay {
+  readonly label: string;
+  readonly cell: string;
+  readonly run: boolean;
+}
+export const parseRunWay: parse.Parser<RunWay> = parse.record<RunWay>({
+  label: parse.text,
+  cell: parse.text,
+  run: parse.otherwise(parse.flag, false),
+});
+
+/** What runs and how it stands, kept up to date.  ``figures`` come in the order of their weight: what has no room is left out. */
+export interface RunHead {
+  readonly type: 'head';
+  readonly run: string;
+  readonly model: string;
+  readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
+  readonly status: string;
+  readonly figures: readonly string[];
+  readonly can_stop: boolean;
+}
+export const parseRunHead: parse.Parser<RunHead> = parse.record<RunHead>({
+  type: parse.oneOf('head'),
+  run: parse.text,
+  model: parse.text,
+  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
+  status: parse.text,
+  figures: parse.otherwise(parse.list(parse.text), []),
+  can_stop: parse.otherwise(parse.flag, false),
+});
+
+/** Why it ended, what it used, how to go on. */
+export interface RunFoot {
+  readonly type: 'foot';
+  readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
+  readonly status: string;
+  readonly figures: readonly string[];
+  readonly problem: string;
+  readonly ways: readonly RunWay[];
+}
+export const parseRunFoot: parse.Parser<RunFoot> = parse.record<RunFoot>({
+  type: parse.oneOf('foot'),
+  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
+  status: parse.text,
+  figures: parse.otherwise(parse.list(parse.text), []),
+  problem: parse.otherwise(parse.text, ''),
+  ways: parse.otherwise(parse.list(parseRunWay), []),
+});
+
+/** What the model wrote, up to now.  What it said to itself stands folded behind ``thought``. */
+export interface RunSaid {
+  readonly type: 'said';
+  readonly block: TextBlock;
+  readonly thought: string;
+}
+export const parseRunSaid: parse.Parser<RunSaid> = parse.record<RunSaid>({
+  type: parse.oneOf('said'),
+  block: parseTextBlock,
+  thought: parse.otherwise(parse.text, ''),
+});
+
+/** One display of a run. */
+export interface RunView {
+  readonly part: RunFoot | RunHead | RunSaid;
+}
+export const parseRunView: parse.Parser<RunView> = parse.record<RunView>({
+  part: parse.tagged<RunFoot | RunHead | RunSaid>({ foot: parseRunFoot, head: parseRunHead, said: parseRunSaid }),
+});

@@ -1,0 +1,77 @@
+"""The three representations of a run's parts: for our renderer, for pages without scripts, as text."""
+
+from __future__ import annotations
+
+from html import escape
+
+from nbtools.notebook.agent.wire import AGENT_MIME, RunFoot, RunHead, RunSaid, RunView
+from nbtools.notebook.markdown import markdown_html
+from nbtools.notebook.markup import NO_MATH, element, styled_element
+from nbtools.notebook.style import ACCENTS, GREY, STYLES, tint
+
+Part = RunHead | RunSaid | RunFoot
+_MARKS = {"success": "✓", "error": "✕", "cancelled": "■"}
+
+
+def bundle(part: Part) -> dict[str, object]:
+    return {AGENT_MIME: RunView(part=part).model_dump(mode="json"), "text/html": html_of(part), "text/plain": text_of(part)}
+
+
+def html_of(part: Part) -> str:
+    match part:
+        case RunHead():
+            return _framed(part.state, _head(part))
+        case RunSaid():
+            return f'<div class="nbt-said {NO_MATH}" style="{STYLES["said"]}" dir="auto">{_said(part)}</div>'
+        case RunFoot():
+            return _framed(part.state, _foot(part))
+
+
+def text_of(part: Part) -> str:
+    match part:
+        case RunHead():
+            said = " · ".join(filter(None, [part.status, *part.figures]))
+            return f"▌ agent {part.model}" + (f"  {said}" if said else "")
+        case RunSaid(block=block, thought=thought):
+            return f"({thought})" if thought else block.text
+        case RunFoot():
+            line = " · ".join(filter(None, [part.status, *part.figures]))
+            ways = [f"  {way.label}: {way.cell.strip()}" for way in part.ways]
+            return "\n".join([f"▌ {_MARKS.get(part.state, '·')} {line}", *([f"  {part.problem}"] if part.problem else []), *ways])
+
+
+def _framed(state: str, inner: str) -> str:
+    style = f"{STYLES['card']};border-left-color:{ACCENTS.get(state, GREY)}"
+    return f'<div class="nbt-card {NO_MATH}" style="{style}" dir="ltr">{inner}</div>'
+
+
+def _head(part: RunHead) -> str:
+    colour = tint(ACCENTS.get(part.state, GREY))
+    parts = [
+        f'<span style="{colour}" aria-hidden="true">✦</span>',
+        element("b", "tool", "agent"),
+        element("span", "subject", f"<bdi>{escape(part.model)}</bdi>", f' title="{escape(part.model)}"'),
+        element("span", "space", "·"),
+        styled_element("span", "status", colour, escape(part.status)) if part.status else "",
+        element("span", "quiet", escape(" · ".join(part.figures))) if part.figures else "",
+    ]
+    return element("div", "head", " ".join(filter(None, parts)))
+
+
+def _said(part: RunSaid) -> str:
+    inner = element("div", "text", markdown_html(part.block.text))
+    if not part.thought:
+        return inner
+    return f"<details>{element('summary', 'fold', element('span', 'dim', escape(part.thought)))}{inner}</details>"
+
+
+def _foot(part: RunFoot) -> str:
+    colour = tint(ACCENTS.get(part.state, GREY))
+    problem = element("pre", "pre", escape(part.problem)) if part.problem else ""
+    status = f'<span style="{colour}">{_MARKS.get(part.state, "·")} {escape(part.status)}</span>'
+    figures = element("span", "record", escape(" · ".join(part.figures))) if part.figures else ""
+    ways = " ".join(
+        f"<span>{element('span', 'record', escape(way.label))} <code>{escape(way.cell.strip())}</code></span>" for way in part.ways
+    )
+    line = " ".join(filter(None, [status, figures, element("span", "space", "·"), ways]))
+    return problem + styled_element("div", "foot", "border-top:0" if not problem else "", line)
