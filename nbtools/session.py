@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -114,11 +115,12 @@ class Session:
         *,
         id: str | None = None,  # noqa: A002
         dialect: Dialect | None = None,
+        approved: bool = False,
     ) -> ToolResult:
         """Runs one call and returns its result; never raises for what a caller can cause.
 
         ``name`` is one of ``dialect``, the session's own if none is given, or a canonical one.  Cancelling the awaiting task cancels the
-        call and propagates.
+        call and propagates.  ``approved``: a person has said yes to this very call elsewhere, so it is not asked again; a denial holds.
         Raises ``SessionError`` when the session is closed.
         """
         if self._closed:
@@ -132,7 +134,8 @@ class Session:
             said = dialect.read(name, arguments, str(self.workspace.root))
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
-        finished = await self._scheduler.run(ToolCallRequest(id or next(self._ids), said.tool, said.arguments, name))
+        request = ToolCallRequest(id or next(self._ids), said.tool, said.arguments, name)
+        finished = await self._scheduler.run(request, self._approved_plan if approved else None)
         error = finished.result.error
         if error is not None and error.code is ErrorCode.TOOL_NOT_REGISTERED:
             return dialect.refuse(name, self._unknown(name))
@@ -147,6 +150,13 @@ class Session:
         """Connects the MCP server whose tool that is, where it is not yet.  Raises ``ToolFailure`` where it cannot."""
         if name.startswith("mcp_") and name not in self.tools and (self._mcp is not None or self.settings.servers):
             await self.mcp.need(name)
+
+    def _approved_plan(self, request: ToolCallRequest) -> Plan:
+        """A question that is there to be answered is put all the same."""
+        plan = self._scheduler.plan(request)
+        if plan.decision.action is not Action.ASK or plan.tool.asks == "always":
+            return plan
+        return replace(plan, decision=Decision(Action.ALLOW, "it was approved by whoever made the call", "approved before"))
 
     def _unknown(self, name: str) -> ToolError:
         return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.tools.names())}")

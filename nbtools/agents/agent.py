@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from nbtools.agents.running import Run
+    from nbtools.agents.telling import Teller
+    from nbtools.traces.agent_log import AgentLog
 
 _LIMITS = Limits()
 
@@ -41,7 +43,8 @@ class Agent:
         self.limits = limits
         self.messages: list[ModelMessage] = []
         self.usage = Usage()
-        self.log: Path | None = None
+        self._logs = log
+        self._log: AgentLog | None = None
         self._running = False
         self._run: Run | None = None
         self._stopped = ""
@@ -49,6 +52,11 @@ class Agent:
     @property
     def model_name(self) -> str:
         return self.model if isinstance(self.model, str) else self.model.model_id
+
+    @property
+    def log(self) -> Path | None:
+        """Where its runs are recorded (``nbtools.traces.load`` reads it), from the first on; None where they are not."""
+        return None if self._log is None else self._log.path
 
     async def run(self, prompt: str, *, heard: Callable[[Happening], None] = nobody) -> Answer:
         """Runs until the model has its last word, is stopped or reaches a limit; to be awaited in the session's event loop.
@@ -81,16 +89,49 @@ class Agent:
         self.messages = []
 
     async def _through(self, prompt: str, heard: Callable[[Happening], None]) -> Answer:
-        self._run = run = await asyncio.to_thread(self._made, heard)
+        log = await asyncio.to_thread(self._opened_log)
+        if log is None:
+            return await self._ran(prompt, heard, None)
+        forget = self.session.observe(log)
+        log.said("user", prompt)
+        try:
+            answer = await self._ran(prompt, heard, log)
+        except BaseException as error:
+            known = trouble(error, self.model_name) if isinstance(error, Exception) else None
+            log.end(known.message if known else repr(error), failed=True)
+            raise
+        finally:
+            forget()
+        if answer.stopped:
+            log.end(answer.stopped)
+        return answer
+
+    async def _ran(self, prompt: str, heard: Callable[[Happening], None], log: AgentLog | None) -> Answer:
+        run, teller = await asyncio.to_thread(self._made, heard, log)
+        self._run = run
         if self._stopped:
             return Answer("", Usage(), self._stopped)
         try:
             ended = await run.through(prompt, self.messages)
         finally:
             self.messages, self.usage = run.messages, self.usage + run.usage
-        return Answer(run.text, run.usage, self._stopped if ended == "cancelled" else ended)
+        return Answer(teller.text, run.usage, self._stopped if ended == "cancelled" else ended)
 
-    def _made(self, heard: Callable[[Happening], None]) -> Run:
+    def _made(self, heard: Callable[[Happening], None], log: AgentLog | None) -> tuple[Run, Teller]:
         from nbtools.agents.running import Run, model_of  # noqa: PLC0415 - pydantic-ai takes seconds to load
+        from nbtools.agents.telling import Teller  # noqa: PLC0415 - as above
 
-        return Run(self.session, model_of(self.model), instructions_for(self.session, self.instructions), self.limits, heard)
+        teller = Teller(heard, log)
+        instructions = instructions_for(self.session, self.instructions)
+        return Run(self.session, model_of(self.model), instructions, self.limits, teller), teller
+
+    def _opened_log(self) -> AgentLog | None:
+        """The log of all runs; None where none is wanted."""
+        if not self._logs:
+            return None
+        if self._log is None:
+            from nbtools.traces.agent_log import AgentLog  # noqa: PLC0415 - what writes logs is loaded with the first run
+
+            workspace, limit = self.session.workspace, self.session.settings.record_bytes
+            self._log = AgentLog(workspace.root, workspace.journal.session, self.session.dialect.name, limit)
+        return self._log

@@ -1,15 +1,16 @@
-"""One run of an agent, told as it goes.  The loop is pydantic-ai's; this follows it and ends it where a limit is reached."""
+"""One run of an agent.  The loop is pydantic-ai's; this follows it, tells of it, and ends it where a limit is reached."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_ai import Agent as Loop
 from pydantic_ai import CancellationToken, RunCancelled, UsageLimits, capture_run_messages
 from pydantic_ai.messages import (
+    AgentStreamEvent,
     ModelMessage,
-    ModelResponsePart,
+    ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -24,7 +25,7 @@ from pydantic_ai.run import AgentRun
 from pydantic_ai.usage import RunUsage
 from pydantic_graph import End
 
-from nbtools.agents.happenings import Called, Happening, Stepped, Wrote
+from nbtools.agents.telling import Teller
 from nbtools.agents.toolset import SessionToolset
 from nbtools.agents.usage import Limits, Usage
 from nbtools.session import Session
@@ -38,28 +39,22 @@ model_of = infer_model
 
 
 class Run:
-    """``step`` counts the model's requests from 1, ``text`` is what it wrote in the last one.
+    """``messages`` is the history with what the run has added: from its end on, however it ended, one to go on with."""
 
-    ``messages`` is the history with what the run has added: from its end on, however it ended, one to go on with.
-    """
-
-    def __init__(self, session: Session, model: Model, instructions: str, limits: Limits, heard: Callable[[Happening], None]) -> None:
-        self.step = 0
-        self.text = ""
+    def __init__(self, session: Session, model: Model, instructions: str, limits: Limits, teller: Teller) -> None:
         self.messages: list[ModelMessage] = []
         self.token = CancellationToken()
         self._limits = limits
-        self._heard = heard
-        self._calls = 0
-        self._streams = not (isinstance(model, FunctionModel) and model.stream_function is None)
-        tools = SessionToolset(session, told=self._called)
+        self._teller = teller
+        self._model = model
+        tools = SessionToolset(session, told=teller.called)
         self._loop = Loop(model, instructions=instructions, toolsets=[tools], retries=_MALFORMED, name="nbtools")
         self._run: AgentRun[Any, str] | None = None
 
     @property
     def usage(self) -> Usage:
         """Of this run, up to now."""
-        return Usage() if self._run is None else _usage(self._run.usage, self._calls)
+        return Usage() if self._run is None else _usage(self._run.usage, self._teller.calls)
 
     async def through(self, prompt: str, history: Sequence[ModelMessage]) -> str:
         """Why it ended before the model's last word (``cancelled`` by ``token``), or empty.  Raises what pydantic-ai and models raise."""
@@ -73,6 +68,8 @@ class Run:
                 return "cancelled"
             finally:
                 self.messages = repair_messages(captured or history)
+                self._teller.flush()
+                self._teller.used(self._model.model_name, self.usage)
 
     async def _follow(self, run: AgentRun[Any, str], captured: list[ModelMessage]) -> str:
         node = run.next_node
@@ -81,42 +78,36 @@ class Run:
                 if limit := self._limits.reached(self.usage):
                     captured.append(node.request)
                     return limit
-                self.step, self.text = self.step + 1, ""
-                if self._streams:
+                self._teller.asks()
+                if _streams(self._model):
                     async with node.stream(run.ctx) as events:
                         async for event in events:
                             self._event(event)
             elif Loop.is_call_tools_node(node):
-                if not self._streams:
-                    for part in node.model_response.parts:
-                        self._started(part)
-                self._heard(Stepped(self.step, self.usage))
+                if not _streams(self._model):
+                    self._whole(node.model_response)
+                self._teller.stepped(node.model_response.model_name or self._model.model_name, self.usage)
             node = await run.next(node)
         return ""
 
-    def _event(self, event: object) -> None:
-        if isinstance(event, PartStartEvent):
-            self._started(event.part)
-        elif isinstance(event, PartDeltaEvent):
-            if isinstance(event.delta, TextPartDelta):
-                self._wrote(event.delta.content_delta)
-            elif isinstance(event.delta, ThinkingPartDelta):
-                self._wrote(event.delta.content_delta or "", thinking=True)
+    def _event(self, event: AgentStreamEvent) -> None:
+        match event:
+            case PartStartEvent(part=TextPart() | ThinkingPart() as part):
+                self._teller.begins(thinking=isinstance(part, ThinkingPart))
+                self._teller.wrote(part.content)
+            case PartDeltaEvent(delta=TextPartDelta() | ThinkingPartDelta() as delta):
+                self._teller.wrote(delta.content_delta or "")
+            case _:
+                pass
 
-    def _started(self, part: ModelResponsePart) -> None:
-        if isinstance(part, TextPart):
-            self._wrote(part.content)
-        elif isinstance(part, ThinkingPart):
-            self._wrote(part.content, thinking=True)
+    def _whole(self, response: ModelResponse) -> None:
+        for part in response.parts:
+            self._event(PartStartEvent(index=0, part=part))
 
-    def _wrote(self, text: str, *, thinking: bool = False) -> None:
-        if text:
-            self.text += "" if thinking else text
-            self._heard(Wrote(self.step, text, thinking))
 
-    def _called(self, call_id: str, name: str) -> None:
-        self._calls += 1
-        self._heard(Called(self.step, call_id, name))
+def _streams(model: Model) -> bool:
+    """Functions that stand for a model need not be able to."""
+    return not (isinstance(model, FunctionModel) and model.stream_function is None)
 
 
 def _usage(used: RunUsage, calls: int) -> Usage:

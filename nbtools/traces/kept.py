@@ -23,9 +23,11 @@ def kept_logs(workspace: str | os.PathLike[str] = ".") -> tuple[Path, ...]:
 class KeptRecorder(Recorder):
     """The log of one more session.  With its first call the oldest logs go where all would have more than ``limit`` bytes together."""
 
-    def __init__(self, workspace: Path, session: str, dialect: str, limit: int) -> None:
+    def __init__(self, workspace: Path, session: str, dialect: str, limit: int, *, calls_of: str = "") -> None:
         name = f"{time.strftime('%Y-%m-%dT%H-%M-%S')}-{session}.jsonl"
-        super().__init__(_folder(workspace) / name, session=session, workspace=workspace, dialect=dialect, limit=limit // _SHARE)
+        limit_of_one = limit // _SHARE
+        path = _folder(workspace) / name
+        super().__init__(path, session=session, workspace=workspace, dialect=dialect, limit=limit_of_one, calls_of=calls_of)
         self._most = limit
 
     def _opened(self) -> int:

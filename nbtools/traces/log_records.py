@@ -1,10 +1,12 @@
 """The log of our own sessions, version 1: one JSON object a line, told apart by ``type``.
 
-A line ``session`` opens a session; each finished call is a line ``call``.  Fields at their default are left out.  Times are seconds since
-the epoch.  A text of more than ``LONGEST`` characters stands in a file of the folder ``<name of the log>.texts`` beside the log, named
-after what it holds; in its place stands ``{"$text": "<file>", "chars": …, "start": "…"}``.  A field that is long for its many parts stands
-there as JSON: ``{"$json": "<file>", "chars": …}``.  An object's own key that begins with ``$`` has another ``$`` before it.  Secrets are
-marks: see ``nbtools.core.redact``.
+A line ``session`` opens a session; each finished call is a line ``call``.  The log of an agent (``nbtools.Agent``) has the calls that
+it made, and beside them lines ``said`` (a prompt, what the model wrote or thought), ``request`` (what an answered request to the model
+used) and ``end`` (a run was over before the model had its last word).  Fields at their default are left out.  Times are seconds since the
+epoch.  A text of more than ``LONGEST`` characters stands in a file of the folder ``<name of the log>.texts`` beside the log, named after
+what it holds; in its place stands ``{"$text": "<file>", "chars": …, "start": "…"}``.  A field that is long for its many parts stands there
+as JSON: ``{"$json": "<file>", "chars": …}``.  An object's own key that begins with ``$`` has another ``$`` before it.  What was said stands
+in its line, up to ``SAID`` characters.  Secrets are marks: see ``nbtools.core.redact``.
 
 Whoever reads it passes over fields and types of lines that it does not know.  ``version`` changes when that would mislead.
 """
@@ -19,6 +21,8 @@ VERSION = 1
 LONGEST = 32_768
 """Characters of a text in a line."""
 START = 300
+SAID = 2_000_000
+"""Characters of what was said that a line has."""
 NONE = Raw(b"null")
 
 
@@ -28,7 +32,10 @@ def texts_folder(log: Path) -> Path:
 
 
 class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="session"):
-    """``workspace`` is an absolute path; ``commit`` and ``branch`` are what git had there when the session began."""
+    """``workspace`` is an absolute path; ``commit`` and ``branch`` are what git had there when the session began.
+
+    ``calls_of`` is the session that an agent's calls were made in: its log has them, too.
+    """
 
     format: str
     version: int
@@ -39,6 +46,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     dialect: str = ""
     branch: str = ""
     commit: str = ""
+    calls_of: str = ""
 
 
 class Decided(Struct, frozen=True, omit_defaults=True):
@@ -109,6 +117,45 @@ class CallRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
     data: Raw = NONE
     notes: Raw = NONE
     unwritten: str = ""
+
+
+class SaidRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="said"):
+    """``kind`` is user, assistant_text or thinking; ``step`` the request to the model, from 1 in each run, 0 for a prompt.
+
+    ``number`` is of the same count as that of calls.  ``size`` are the characters of the whole where ``text`` has only its beginning.
+    """
+
+    session: str
+    number: int
+    at: float
+    kind: str
+    text: str
+    step: int = 0
+    size: int = 0
+
+
+class RequestRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="request"):
+    """Tokens, ``input`` without those from a cache; ``cost`` in US dollars, None where the price of ``model`` is not known."""
+
+    session: str
+    at: float
+    step: int
+    model: str
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    cost: float | None = None
+
+
+class EndRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="end"):
+    """``why`` a run ended before the model's last word; ``failed``: by an error, not by a person or a limit."""
+
+    session: str
+    number: int
+    at: float
+    why: str
+    failed: bool = False
 
 
 class FullRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="full"):

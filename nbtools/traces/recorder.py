@@ -6,9 +6,11 @@ import os
 import secrets
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from nbtools import __version__
 from nbtools.core.call import FINISHED, CallEvent, FinishedCall, ValidatingCall
@@ -27,8 +29,9 @@ class Recorder:
     """``Session(observers=[Recorder(path)])``: the log at ``path``, made with the first call, for this user's eyes only.
 
     A log that is there already goes on with another session.  ``session`` names it; ``workspace`` is its folder, by which paths are read
-    later; ``limit`` is the most bytes it becomes, long texts beside it included.  With ``redact`` no secret that is known gets into it,
-    not from arguments, and not from diffs.  A call never fails for its log: ``problem`` says why nothing more is written, or is empty.
+    later; ``limit`` is the most bytes it becomes, long texts beside it included; ``calls_of`` is the session that makes the calls, where
+    that is another one.  With ``redact`` no secret that is known gets into it, not from arguments, and not from diffs.  A call never fails
+    for its log: ``problem`` says why nothing more is written, or is empty.
     """
 
     def __init__(
@@ -40,12 +43,14 @@ class Recorder:
         dialect: str = "",
         limit: int = LIMIT,
         redact: bool = True,
+        calls_of: str = "",
     ) -> None:
         self.path = Path(path).expanduser().absolute()
         self.session = session or secrets.token_hex(3)
         self.problem = ""
         self._workspace = os.path.realpath(workspace) if workspace else ""
         self._dialect = dialect
+        self._calls_of = calls_of
         self._limit = limit
         self._paper = Paper(texts_folder(self.path), Redactor.of(secret_variables(os.environ)) if redact else None)
         self._asked: dict[str, tuple[int, float]] = {}
@@ -56,8 +61,7 @@ class Recorder:
 
     def notice(self, event: CallEvent) -> None:
         if isinstance(event, ValidatingCall):
-            self._asked[event.request.id] = (self._count, event.at)
-            self._count += 1
+            self._asked[event.request.id] = (self._next(), event.at)
         elif isinstance(event, FINISHED):
             self._finished(event)
 
@@ -69,12 +73,19 @@ class Recorder:
 
     def _finished(self, call: FinishedCall) -> None:
         number, asked = self._asked.pop(call.request.id, (self._count, call.last.at))
+        self._add(lambda: self._record(call, number, asked))
+
+    def _add(self, record: Callable[[], Struct]) -> None:
         if self.problem:
             return
         try:
-            self._append(self._record(call, number, asked))
+            self._append(record())
         except OSError as error:
             self.problem = f"{error.filename or self.path}: {error.strerror or error}"
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count - 1
 
     def _record(self, call: FinishedCall, number: int, asked: float) -> CallRecord:
         try:
@@ -84,7 +95,7 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - tools are anybody's: what they return may be made of anything
             return scarcely(call, self._paper, self.session, number, asked, repr(error))
 
-    def _append(self, record: CallRecord) -> None:
+    def _append(self, record: Struct) -> None:
         line = msgspec.json.encode(record)
         if self._bytes + len(line) + self._paper.bytes > self._limit:
             self._write(msgspec.json.encode(FullRecord(session=self.session, at=time.time())))
@@ -117,6 +128,7 @@ class Recorder:
             dialect=self._dialect,
             branch=branch,
             commit=commit,
+            calls_of=self._calls_of,
         )
         self._write(msgspec.json.encode(header))
         return file

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -15,7 +15,8 @@ from nbtools.core.errors import TraceError
 from nbtools.core.result import CommandOutput, Media
 from nbtools.traces.displays import diffs_of, from_json
 from nbtools.traces.format import Head
-from nbtools.traces.log_records import CallRecord, FullRecord, SessionRecord, texts_folder
+from nbtools.traces.formats.nbtools_conversation import Conversation
+from nbtools.traces.log_records import CallRecord, EndRecord, FullRecord, RequestRecord, SaidRecord, SessionRecord, texts_folder
 from nbtools.traces.loose import mapping
 from nbtools.traces.model import PREVIEW, Call, Detail, Event, FileChange, Op, Origin, Problem, Ref, Row, Session, Status
 from nbtools.traces.source import Source, decoded
@@ -45,7 +46,8 @@ class _Other(msgspec.Struct):
     type: str = ""
 
 
-_KNOWN: msgspec.json.Decoder[SessionRecord | CallRecord | FullRecord] = msgspec.json.Decoder(SessionRecord | CallRecord | FullRecord)
+_Known: TypeAlias = SessionRecord | CallRecord | FullRecord | SaidRecord | RequestRecord | EndRecord
+_KNOWN: msgspec.json.Decoder[_Known] = msgspec.json.Decoder(_Known)
 _OTHER = msgspec.json.Decoder(_Other)
 
 
@@ -98,7 +100,7 @@ def _extra(record: Mapping[str, Any], texts: _Texts) -> dict[str, Any]:
     return {**kept, **{name: value for name, value in whole.items() if value is not None}}
 
 
-def _record(line: bytes) -> SessionRecord | CallRecord | FullRecord | _Other:
+def _record(line: bytes) -> _Known | _Other:
     try:
         return _KNOWN.decode(line)
     except msgspec.ValidationError:
@@ -164,22 +166,29 @@ class _Reading:
         self._records = 0
         self._ended: float | None = None
         self._next = 0
+        self._conversation = Conversation()
 
-    def line(self, ref: Ref, record: SessionRecord | CallRecord | FullRecord | _Other) -> Iterator[Row]:
+    def line(self, ref: Ref, record: _Known | _Other) -> Iterator[Row]:
         if isinstance(record, SessionRecord):
             yield from self.end()
             self._header, self._start = record, ref
         self._records += 1
-        if isinstance(record, CallRecord):
-            yield from self._call(record, ref)
-        elif not isinstance(record, SessionRecord):
-            yield self._other(record, ref)
+        match record:
+            case CallRecord():
+                yield from self._call(record, ref)
+            case SaidRecord() | EndRecord():
+                yield self._spoken(record, ref)
+            case RequestRecord():
+                self._conversation.used.append(record)
+            case FullRecord() | _Other():
+                yield self._other(record, ref)
 
     def end(self) -> Iterator[Session]:
         """The session that was read, if any line of it was."""
         if self._records:
             yield self._session()
         self.flags, self._header, self._records, self._ended, self._next = set(), None, 0, None, 0
+        self._conversation = Conversation()
 
     def _call(self, record: CallRecord, ref: Ref) -> Iterator[Row]:
         self._ended = max(record.ended, self._ended or 0)
@@ -203,6 +212,7 @@ class _Reading:
             answered=True,
             result_size=record.size,
             permission=_permission(record),
+            turn=self._conversation.turn,
             ref=ref,
             result_ref=ref,
         )
@@ -221,6 +231,11 @@ class _Reading:
         """As seen from the workspace, where it is in there."""
         workspace = self._header.workspace if self._header else ""
         return path.removeprefix(f"{workspace}/") if workspace else path
+
+    def _spoken(self, record: SaidRecord | EndRecord, ref: Ref) -> Event:
+        self._ended = max(record.at, self._ended or 0)
+        self._next = max(self._next, record.number + 1)
+        return self._conversation.said(record, ref) if isinstance(record, SaidRecord) else self._conversation.ended(record, ref)
 
     def _other(self, record: FullRecord | _Other, ref: Ref) -> Event:
         full = isinstance(record, FullRecord)
@@ -246,7 +261,12 @@ class _Reading:
             ended=self._ended or header.at or None,
             records=self._records,
             flags=tuple(sorted(self.flags)),
-            counts={"dialect": header.dialect},
+            title=self._conversation.title,
+            models=self._conversation.models,
+            tokens=self._conversation.tokens,
+            native_tokens=self._conversation.native_tokens,
+            cost=self._conversation.cost,
+            counts={"dialect": header.dialect, **self._conversation.counts(header)},
             ref=self._start,
         )
 
