@@ -49,4 +49,4 @@ async def test_generate_content(session: Session):
     assert REASON in refused["functionResponse"]["response"]["error"]
     declared = server.asked[0]["tools"][0]["functionDeclarations"][0]
     assert declared["name"] == "read"
-    assert declared["parametersJsonSchema"]["properties"]["path"]["type"] == "string"
+    assert declared["parameters_json_schema"]["properties"]["path"]["type"] == "string"
