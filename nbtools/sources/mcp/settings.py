@@ -10,6 +10,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.sources.mcp.expansion import expanded
+from nbtools.sources.mcp.login_settings import DeclaredLogin, Login
 
 CONNECT_SECONDS = 30.0
 CALL_SECONDS = 600.0
@@ -36,6 +37,7 @@ class Address(_Frozen):
     url: str
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     sse: bool = False
+    login: Login = Login()
 
 
 Transport: TypeAlias = Program | Address
@@ -88,6 +90,7 @@ class _Declared(BaseModel):
         "", validation_alias=AliasChoices("type", "transport")
     )
     headers: dict[str, str] = {}
+    login: DeclaredLogin = Field(DeclaredLogin(), validation_alias=AliasChoices("oauth", "auth"))
     timeout: Annotated[float, Field(gt=0)] | None = None
     trust: bool = False
     description: str = ""
@@ -148,7 +151,11 @@ def _transport(name: str, read: _Declared, environ: Mapping[str, str]) -> Transp
         env = {key: full(value) for key, value in read.env.items()}
         return Program(command=full(read.command), args=tuple(map(full, read.args)), env=env, cwd=full(read.cwd))
     sse = read.type == "sse" or (not read.type and not read.http_url and url.rstrip("/").endswith("/sse"))
-    return Address(url=full(url), headers={key: full(value) for key, value in read.headers.items()}, sse=sse)
+    try:
+        login = read.login.login(full)
+    except ValueError as error:
+        raise _wrong(name, f"oauth: {error}") from None
+    return Address(url=full(url), headers={key: full(value) for key, value in read.headers.items()}, sse=sse, login=login)
 
 
 def _wrong(name: str, why: str) -> ToolFailure:
