@@ -117,8 +117,8 @@ class Connection:
         try:
             return await self._requests.answer(lambda told: ask(client, told), seconds, heard)
         except TimeoutError:
-            why = f"{self.server.name} did not answer in {seconds:g} seconds{self._noted()}. Give the server a longer timeout if it needs more"
-            raise ToolFailure(ErrorCode.TIMEOUT, f"{why}.") from None
+            why = f"{self.server.name} did not answer in {seconds:g} seconds{self._noted()}"
+            raise ToolFailure(ErrorCode.TIMEOUT, f"{why}. Give the server a longer timeout if it needs more.") from None
         except Exception as error:
             raise await self._failure(error) from error
 
@@ -230,8 +230,10 @@ class Connection:
     def _wait_a_while(self) -> None:
         left = self._backoff.left(asyncio.get_running_loop().time())
         if left > 0:
-            raise self._broken(f"{self.problem}; it has ended soon after its start more than once and is tried again in {left:.0f} s, or now "
-                               f"with %tools mcp restart {self.server.name}")
+            raise self._broken(
+                f"{self.problem}; it has ended soon after its start more than once and is tried again in {left:.0f} s, or now "
+                f"with %tools mcp restart {self.server.name}"
+            )
 
     # --- what its transport tells
 

@@ -6,70 +6,70 @@ gone; here a line has a limit, and everything that a server started ends with it
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 import anyio
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
 
+from nbtools.sources.mcp.messages import MOST_WAITING, Incoming
 from nbtools.sources.mcp.settings import Program
 from nbtools.workspace.commands.dialogue import Dialogue, dialogue
 from nbtools.workspace.commands.environment import environment
 
 LONGEST = 32_000_000
 """Bytes of a message."""
-_MOST_WAITING = 100_000
-"""Messages that nobody has looked at yet."""
-_LOG = logging.getLogger(__name__)
+_MOST_UNSENT = 1_000
+"""Messages that a program has not read yet: whoever asks or cancels does not wait for it to."""
+
+
+class Listener(Protocol):
+    """Who is told of a transport's own news."""
+
+    def ended(self, why: str) -> None:
+        """Nothing more will come."""
+
+    def noted(self, what: str) -> None:
+        """Something strange; nothing: all is well again."""
 
 
 @asynccontextmanager
-async def program_streams(program: Program, folder: Path, ended: Callable[[str], None]) -> AsyncIterator[TransportStreams]:
-    """Starts it in ``folder``; ``ended`` is told why nothing more will come.  Raises ``OSError`` where it cannot be started."""
-    arriving, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](_MOST_WAITING)
-    outbox, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+async def program_streams(program: Program, folder: Path, listener: Listener) -> AsyncIterator[TransportStreams]:
+    """Starts it in ``folder``.  Raises ``OSError`` where it cannot be started."""
+    arriving, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](MOST_WAITING)
+    outbox, leaving = anyio.create_memory_object_stream[SessionMessage](_MOST_UNSENT)
     talks: list[Dialogue] = []
 
-    def said(line: bytes) -> None:
-        if line.strip():
-            try:
-                arriving.send_nowait(_message(line))
-            except anyio.WouldBlock:
-                over()
-            except (anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
-                return
-
-    def over() -> None:
-        ended(_why(talks[0]) if talks else "it ended at once")
+    def flooded() -> None:
+        listener.ended(f"it sent more than {MOST_WAITING:,} messages faster than they can be read, and was stopped")
         arriving.close()
 
+    def over() -> None:
+        listener.ended(_why(talks[0]) if talks else "it ended at once")
+        arriving.close()
+
+    cwd = folder / program.cwd
+    if not cwd.is_dir():
+        raise NotADirectoryError(20, "no folder", str(cwd))
     argv = (program.command, *program.args)
     around = {**environment(os.environ, secrets=False), **program.env}
+    incoming = Incoming(arriving, listener.noted, flooded)
     with arriving, inbox, outbox, leaving:
-        async with dialogue(argv, cwd=folder / program.cwd, env=around, said=said, over=over, longest=LONGEST) as talk:
+        async with dialogue(argv, cwd=cwd, env=around, said=incoming.said, over=over, longest=LONGEST) as talk:
             talks.append(talk)
             async with anyio.create_task_group() as group:
-                group.start_soon(_speak, talk, leaving)
+                group.start_soon(_speak, talk, leaving, incoming)
                 yield inbox, outbox
                 group.cancel_scope.cancel()
 
 
-def _message(line: bytes) -> SessionMessage | Exception:
-    """What is no message, such as a greeting printed by mistake, is told as what it is, and passed over."""
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        _LOG.debug("no message: %r", line[:200])
-        return error
-
-
-async def _speak(talk: Dialogue, leaving: anyio.abc.ObjectReceiveStream[SessionMessage]) -> None:
+async def _speak(talk: Dialogue, leaving: anyio.abc.ObjectReceiveStream[SessionMessage], incoming: Incoming) -> None:
     async for sent in leaving:
+        incoming.asked(sent.message)
         try:
             await talk.say(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
         except OSError:  # it has gone, which is told by then
