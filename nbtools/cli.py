@@ -1,8 +1,9 @@
-"""``nbtools lab | enable | disable | doctor | trace`` on the command line."""
+"""``nbtools lab | enable | disable | doctor | trace | mcp`` on the command line."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import shutil
@@ -11,8 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.doctor import findings
-from nbtools.notebook.profile import disable, enable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, run, says in _PLAIN:
         commands.add_parser(name, help=says, description=says).set_defaults(run=run)
     _add_trace(commands.add_parser("trace", help=_TRACE, description=_TRACE))
+    _add_mcp(commands.add_parser("mcp", help=_MCP, description=_MCP_MORE))
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
         parser.error(f"{options.command} does not know {' '.join(rest)}")
@@ -41,6 +41,16 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_trace)
 
 
+def _add_mcp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workspace", metavar="FOLDER", default="", help="what the tools work on; else the project around this folder")
+    parser.add_argument("--dialect", metavar="NAME", default="nbtools", help="as whose tools they are named: nbtools, claude, gemini, void")
+    parser.add_argument(
+        "--http", metavar="PORT", nargs="?", type=int, const=0, help="over HTTP, on this machine only, instead of standard input and output"
+    )
+    parser.add_argument("--token", default="", help="what a client over HTTP must show; else $NBTOOLS_MCP_TOKEN, else one is made")
+    parser.set_defaults(run=_mcp)
+
+
 def _lab(options: argparse.Namespace) -> int:
     """Becomes JupyterLab, and returns only where it is not installed."""
     program = shutil.which("jupyter-lab", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
@@ -52,18 +62,24 @@ def _lab(options: argparse.Namespace) -> int:
 
 
 def _enable(_: argparse.Namespace) -> int:
+    from nbtools.notebook.profile import enable  # noqa: PLC0415 - IPython: nothing that a server should wait for
+
     path, new = enable()
     print(f"Every new kernel loads nbtools: {path}" if new else f"Already enabled: {path}")
     return 0
 
 
 def _disable(_: argparse.Namespace) -> int:
+    from nbtools.notebook.profile import disable  # noqa: PLC0415 - as above
+
     path, was = disable()
     print(f"Kernels no longer load nbtools by themselves: {path} is gone" if was else "It was not enabled.")
     return 0
 
 
 def _doctor(_: argparse.Namespace) -> int:
+    from nbtools.notebook.doctor import findings  # noqa: PLC0415 - as above
+
     found = findings()
     width = max(len(finding.name) for finding in found)
     for finding in found:
@@ -92,6 +108,20 @@ def _trace(options: argparse.Namespace) -> int:
     return 0
 
 
+def _mcp(options: argparse.Namespace) -> int:
+    if importlib.util.find_spec("mcp") is None:
+        print('MCP needs its SDK: pip install "nbtools-agent[mcp]"', file=sys.stderr)
+        return 1
+    from nbtools.serving.command import Wish, run  # noqa: PLC0415 - the other commands serve nothing
+
+    return run(Wish(options.workspace, options.dialect, options.http, options.token))
+
+
+_MCP = "offer the tools to any MCP client, with the person approving in a notebook"
+_MCP_MORE = (
+    f"{_MCP[0].upper()}{_MCP[1:]}: in the one in which %tools serve was run last on this workspace. With none open the rules "
+    "decide, and what must be asked is denied."
+)
 _TRACE = "print what a coding agent did, step by step, from its log"
 _PLAIN: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (
     ("enable", _enable, "load nbtools in every kernel of this IPython profile"),

@@ -95,7 +95,7 @@ async def test_declarations_for_every_provider() -> None:
             assert session.declarations("anthropic")[0]["input_schema"]["type"] == "object"
             assert "parametersJsonSchema" in session.declarations("gemini")[0]
             assert session.declarations("openai")[0]["type"] == "function"
-            assert session.declarations("mcp")[0]["annotations"] == {"readOnlyHint": True}
+            assert session.declarations("mcp")[0]["annotations"]["readOnlyHint"] is True
             with pytest.raises(ValueError, match="one of gemini"):
                 session.declarations("copilot")  # type: ignore[arg-type]
 

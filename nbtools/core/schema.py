@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.result import Part, ToolResult
-from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.tool import AnyToolBuilder, Kind
 
 Provider: TypeAlias = Literal["gemini", "anthropic", "openai", "mcp"]
 Json: TypeAlias = dict[str, Any]
@@ -166,9 +166,15 @@ _DECLARE: dict[str, Callable[[AnyToolBuilder, Json], Json]] = {
         "title": tool.display_name,
         "description": tool.description,
         "inputSchema": schema,
-        "annotations": {"readOnlyHint": tool.kind.changes_nothing},
+        "annotations": _hints(tool.kind),
     },
 }
+
+
+def _hints(kind: Kind) -> Json:
+    """MCP's words for what a tool does to the world; said outright, for a client takes silence for the worst."""
+    outside = kind in (Kind.FETCH, Kind.EXECUTE, Kind.OTHER)
+    return {"readOnlyHint": kind.changes_nothing, "destructiveHint": not kind.changes_nothing, "openWorldHint": outside}
 
 
 # --- results ------------------------------------------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ class ToolRegistry:
     def __init__(self, tools: Iterable[AnyToolBuilder] = (), later: Mapping[str, Callable[[], AnyToolBuilder]] | None = None) -> None:
         self._later = dict(later or {})
         self._tools: dict[str, AnyToolBuilder | None] = dict.fromkeys(self._later)
+        self._watchers: list[Callable[[], None]] = []
         for tool in tools:
             self.register(tool)
 
@@ -128,10 +129,21 @@ class ToolRegistry:
             )
         self._later.pop(tool.name, None)
         self._tools[tool.name] = tool
+        self._tell()
 
     def unregister(self, name: str) -> AnyToolBuilder:
         """Takes a tool out and returns it.  Raises ``ToolFailure`` when it is not there."""
         tool = self.get(name)
         self._later.pop(name, None)
         del self._tools[name]
+        self._tell()
         return tool
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Tells ``watcher`` each time that a tool has come or gone, in the thread that did it, until the returned function is called."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def _tell(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher()

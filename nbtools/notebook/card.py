@@ -55,6 +55,15 @@ def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None
             return Card(**head_of(event, root), status=status, record=record_of(event), note=note_of(event))
 
 
+def for_asker(card: Card, asker: str) -> Card:
+    """The card of a call from elsewhere says whose it is; without ``asker`` it is the notebook's own."""
+    if not asker:
+        return card
+    if card.state == AwaitingApprovalCall.state:
+        return card.model_copy(update={"status": f"{asker} asks"})
+    return card.model_copy(update={"record": " · ".join(filter(None, [card.record, f"called by {asker}"]))})
+
+
 def _finished(call: FinishedCall, root: str) -> Card:
     """How it ended; of a command, also what confined it or why nothing did, where that was asked for."""
     card, words = _ended(call, root), confined_by(call)

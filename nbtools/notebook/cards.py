@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, ExecutingCall, FinishedCall, OutputEvent
-from nbtools.notebook.card import card_of
+from nbtools.notebook.card import card_of, for_asker
 from nbtools.notebook.places import Bundle, Place, Way
 from nbtools.notebook.standing import Undoing, mergeable, undoable, undone
 from nbtools.notebook.wire import Card
@@ -200,7 +200,7 @@ class Drawing:
             return {"text/plain": f"{call.request.spoken}: {call.state} (its card could not be drawn: {bug!r})\n{result or ''}".rstrip()}
 
     def _card(self, event: CallEvent) -> Card:
-        card = card_of(event, root=self._root, now=time.time())
+        card = for_asker(card_of(event, root=self._root, now=time.time()), self.place.asker)
         if self._undoing is not None:
             return undone(card, self._undoing)
         if isinstance(event, FINISHED):

@@ -10,7 +10,7 @@ from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import Answer, Confirmation, how_to_allow, nobody_to_answer, nobody_to_confirm
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.bundle import bundle
-from nbtools.notebook.card import card_of
+from nbtools.notebook.card import card_of, for_asker
 from nbtools.notebook.cards import Cards, Drawing
 from nbtools.notebook.places import Bundle, Errand, Loop, Way
 from nbtools.notebook.prompt import Prompt
@@ -41,7 +41,7 @@ class NotebookConfirmer:
     async def _by_widget(self, call: AwaitingApprovalCall, drawing: Drawing, kernel: Loop) -> Answer:
         """The widget lives in the kernel's main loop; what it says comes back here.  Closed when this ends, however it ends."""
         place, reply = drawing.place, Reply()
-        card = card_of(call, root=self._root())
+        card = for_asker(card_of(call, root=self._root()), place.asker)
         widget = QuestionWidget(call, card, reply.give)
         still = bundle(card)
 

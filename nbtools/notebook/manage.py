@@ -11,10 +11,13 @@ from nbtools.core.parameters import did_you_mean
 from nbtools.dialects import dialect_names
 from nbtools.notebook.command_line import words
 from nbtools.notebook.layer_commands import LayerCommands
+from nbtools.notebook.mcp_commands import McpCommands
+from nbtools.notebook.mcp_prompts import PromptCommands
 from nbtools.notebook.phrases import clock, elapsed
 from nbtools.notebook.places import Way
 from nbtools.notebook.record import decided_by
 from nbtools.notebook.rule_commands import RuleCommands, described
+from nbtools.notebook.serving.commands import ServeCommands
 from nbtools.notebook.setting_commands import SettingCommands
 from nbtools.notebook.sheets import Sheet
 from nbtools.notebook.sub_commands import SubCommand, inside, one_of, refused, said
@@ -43,11 +46,14 @@ class Management:
             **RuleCommands(bench).commands,
             **LayerCommands(bench).commands,
             **UndoCommands(bench).commands,
+            **McpCommands(bench).commands,
+            **PromptCommands(bench).commands,
             "history": SubCommand("[COUNT]", "the calls that are done, latest last", self._history),
             "pending": SubCommand("", "the calls that are under way or wait for an answer", self._pending),
             "cancel": SubCommand("ID …", "stop calls", self._cancel),
             "workspace": SubCommand("[FOLDER]", "work on another folder", self._workspace),
             **SettingCommands(bench).commands,
+            **ServeCommands(bench).commands,
             "confirm": SubCommand("WAY", "how to ask: auto, widget, prompt, deny", self._confirm),
             "help": SubCommand("", "this list", self._help),
         }

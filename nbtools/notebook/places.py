@@ -55,7 +55,7 @@ class Place:
 
     ``watched`` says whether somebody looks on; where nobody does, only the end is shown.  ``early`` shows the card before the
     call is through, however quick it is.  ``silent`` shows nothing unless somebody must be asked.  ``errands`` hands work to the thread
-    that waits for the call, and is None where no thread waits.
+    that waits for the call, and is None where no thread waits.  ``asker`` is who makes the call, where that is not the notebook.
     """
 
     screen: Screen
@@ -67,6 +67,7 @@ class Place:
     errands: Callable[[Errand], None] | None = None
     early: bool = False
     silent: bool = False
+    asker: str = ""
 
 
 class TerminalScreen:
@@ -135,5 +136,13 @@ class KernelScreen(CapturedScreen):
         token = self._publisher.set_thread_parent(self._parent)
         try:
             super().show(bundle, display_id, update)
+        finally:
+            self._publisher.reset_thread_parent(token)
+
+    def clear(self) -> None:
+        """Takes away what the request has shown, as soon as something else is shown."""
+        token = self._publisher.set_thread_parent(self._parent)
+        try:
+            self._publisher.clear_output(wait=True)
         finally:
             self._publisher.reset_thread_parent(token)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from nbtools.notebook.frontend import Kernel, frontend_of
 from nbtools.sources.functions import FunctionTool
+from nbtools.workspace.state import project_folder
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from nbtools.blocking import BlockingSession
     from nbtools.notebook.bridge import Bridge
     from nbtools.notebook.live import FrontendNotebooks
+    from nbtools.notebook.serving.served import Served
     from nbtools.session import Session
 
 
@@ -39,6 +41,7 @@ class Workbench:
         self._bridge: Bridge | None = None
         self._live: FrontendNotebooks | None = None
         self.guests: list[Guest] = []
+        self.served: Served | None = None
 
     @property
     def bridge(self) -> Bridge:
@@ -77,8 +80,17 @@ class Workbench:
     def move(self, folder: str) -> None:
         """Works on another folder.  Raises ``ToolFailure`` when it is none; then nothing has changed."""
         before = self.bridge
-        self._bridge = self._open(Path(folder).expanduser(), self.session)
+        after = self._open(Path(folder).expanduser(), self.session)
+        self.stop_serving("The notebook works on another folder.")
+        self._bridge = after
         before.blocking.close()
+
+    def stop_serving(self, why: str) -> bool:
+        """Ends ``%tools serve``.  False where the notebook does not serve."""
+        served, self.served = self.served, None
+        if served is not None:
+            served.close(why)
+        return served is not None
 
     def cancel(self, call_id: str) -> None:
         """Stops a call, whichever session makes it; from any thread, without waiting for its end."""
@@ -90,6 +102,7 @@ class Workbench:
         """Cancels what is under way and ends the threads."""
         for guest in tuple(self.guests):
             guest.close()
+        self.stop_serving("The notebook has closed.")
         if self._bridge is not None:
             self._bridge.blocking.close()
 
@@ -97,8 +110,3 @@ class Workbench:
         from nbtools.notebook.opening import open_bridge  # noqa: PLC0415 - everything that a call needs, which loading does not
 
         return open_bridge(self.frontend, folder, before, self._own.values(), lambda: self.root, self.live)
-
-
-def project_folder(start: Path) -> Path:
-    """The nearest folder from ``start`` upwards that is a git checkout; ``start`` itself where there is none."""
-    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)

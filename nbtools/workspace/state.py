@@ -45,3 +45,8 @@ def workspace_key(root: str | os.PathLike[str]) -> str:
     path = os.fspath(root)
     readable = _UNREADABLE.sub("-", os.path.basename(path)).strip(".-")[:_MOST_READABLE] or "root"
     return f"{readable}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:_KEPT_OF_HASH]}"
+
+
+def project_folder(start: Path) -> Path:
+    """The nearest folder from ``start`` upwards that is a git checkout; ``start`` itself where there is none."""
+    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)

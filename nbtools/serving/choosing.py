@@ -1,0 +1,123 @@
+"""Where calls go: to the notebook that serves the workspace, the one that served last if there are several, else to a session alone."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from nbtools.core.errors import SessionError
+from nbtools.core.schema import Json
+from nbtools.dialects import Dialect
+from nbtools.serving.finding import Beacon, beacons, withdraw
+from nbtools.serving.forwarding import NotebookOffer
+from nbtools.serving.offer import Heard, Offer, Wanted
+
+_BETWEEN = 1.0
+"""Seconds between two looks for a notebook; a client's request looks, too."""
+
+
+class Chosen:
+    """Offers what the notebook offers or, with none, what ``alone`` does, which is opened when it is first needed."""
+
+    def __init__(self, root: Path, dialect: Dialect, alone: Callable[[], Offer]) -> None:
+        self._root = root
+        self._dialect = dialect
+        self._open_alone = alone
+        self._alone: Offer | None = None
+        self._notebook: NotebookOffer | None = None
+        self._left: list[NotebookOffer] = []
+        self._refused: set[Beacon] = set()
+        self._watchers: list[Callable[[], None]] = []
+        self._looking = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Looks, and goes on looking until ``close``."""
+        await self._look()
+        self._watch = asyncio.ensure_future(self._keep_looking())
+
+    async def close(self) -> None:
+        self._watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._watch
+        for offer in (*self._left, *([self._notebook] if self._notebook else [])):
+            await offer.close()
+
+    @property
+    def about(self) -> str:
+        return self._offer.about
+
+    async def tools(self) -> list[Json]:
+        await self._look()
+        return await self._offer.tools()
+
+    async def call(self, wanted: Wanted, heard: Heard) -> Json:
+        await self._look()
+        return await self._offer.call(wanted, heard)
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    @property
+    def _offer(self) -> Offer:
+        if self._notebook is not None and not self._notebook.is_gone:
+            return self._notebook
+        if self._alone is None:
+            self._alone = self._open_alone()
+            self._alone.watch(self._tell)
+        return self._alone
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(_BETWEEN)
+            await self._look()
+
+    async def _look(self) -> None:
+        async with self._looking:
+            now = self._notebook
+            if now is not None and now.is_gone:
+                self._lost(now)
+            for beacon in beacons(self._root):
+                if self._notebook is not None and beacon.since <= self._notebook.beacon.since:
+                    return
+                if beacon not in self._refused and await self._connected(beacon):
+                    return
+
+    async def _connected(self, beacon: Beacon) -> bool:
+        try:
+            offer = await NotebookOffer.connect(beacon, self._dialect.name)
+        except (ConnectionRefusedError, FileNotFoundError):  # it ended without a word, and left its file
+            withdraw(self._root, beacon)
+            return False
+        except (OSError, SessionError) as error:
+            self._refused.add(beacon)
+            _say(f"{beacon.notebook} serves, but could not be reached: {error}")
+            return False
+        self._take(offer)
+        return True
+
+    def _take(self, offer: NotebookOffer) -> None:
+        if self._notebook is not None:
+            self._left.append(self._notebook)  # it finishes what it has under way
+        self._notebook = offer
+        offer.watch(self._tell)
+        _say(f"Calls go to the notebook {offer.beacon.notebook}")
+        self._tell()
+
+    def _lost(self, offer: NotebookOffer) -> None:
+        self._notebook = None
+        _say(f"The notebook {offer.beacon.notebook} is gone; what must be asked is denied until one serves")
+        self._tell()
+
+    def _tell(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher()
+
+
+def _say(line: str) -> None:
+    """To the client's log: standard output belongs to the protocol."""
+    sys.stderr.write(f"nbtools: {line}.\n")
+    sys.stderr.flush()
