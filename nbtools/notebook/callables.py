@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbtools.core.errors import ToolFailure
+from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
+from nbtools.notebook.having import have, is_waited_for
 from nbtools.notebook.help_pages import help_text, overview
 from nbtools.notebook.visible import seen
 
@@ -46,15 +47,17 @@ class Tools:
         """The same tools, without cards for what needs no answer."""
         return Tools(self._bench, self._remember, silent=True)
 
-    def __getattr__(self, name: str) -> ToolFunction:
+    def __getattr__(self, name: str) -> ToolFunction | LaterFunction:
         if name.startswith("_"):
             raise AttributeError(name)
         tool = self._bench.session.tools.find(name)
+        if tool is None and is_waited_for(self._bench.session, name):
+            return LaterFunction(name, lambda: have(self._bench, name), lambda: self.__getattr__(name))
         if tool is None:
             raise AttributeError(f"There is no tool {name!r}.{did_you_mean(name, self._bench.session.tools.names())}")
         return ToolFunction(tool, self._bench, self._remember, self._silent)
 
-    def __getitem__(self, name: str) -> ToolFunction:
+    def __getitem__(self, name: str) -> ToolFunction | LaterFunction:
         return self.__getattr__(name)
 
     def __dir__(self) -> list[str]:
@@ -111,6 +114,37 @@ class ToolFunction:
         if not self._silent:
             self._remember(result)
         return result
+
+
+class LaterFunction:
+    """A tool of an MCP server that is not connected: it is as soon as the tool is called."""
+
+    def __init__(self, name: str, connect: Callable[[], None], found: Callable[[], Any]) -> None:
+        self.__name__ = self.__qualname__ = name
+        self._connect = connect
+        self._found = found
+
+    def __call__(self, *values: Any, **named: Any) -> ToolResult:
+        """See ``ToolFunction``."""
+        return self._there()(*values, **named)
+
+    async def start(self, *values: Any, **named: Any) -> ToolResult:
+        """See ``ToolFunction``."""
+        return await self._there().start(*values, **named)
+
+    def background(self, *values: Any, **named: Any) -> BackgroundCall:
+        """See ``ToolFunction``."""
+        return self._there().background(*values, **named)
+
+    def __repr__(self) -> str:
+        return f"<tool {self.__name__} of an MCP server that is not connected yet>"
+
+    def _there(self) -> ToolFunction:
+        self._connect()
+        found = self._found()
+        if isinstance(found, ToolFunction):
+            return found
+        raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {self.__name__!r}; %tool lists what there is.")
 
 
 def arguments_from(grammar: Grammar, values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ Candidates = Iterable[tuple[str, str]]
 def _of_tool(bench: Workbench, given: list[str], fragment: str) -> Candidates:
     tools = bench.session.tools
     if not given:
-        return [(tool.name, "function") for tool in tools]
+        return [*((tool.name, "function") for tool in tools), *((name, "module") for name in _waiting(bench))]
     tool = tools.find(given[0])
     if tool is None:
         return []
@@ -89,6 +89,14 @@ def _of_tool(bench: Workbench, given: list[str], fragment: str) -> Candidates:
     if len(given) > 1 and (parameter := _flag(grammar, last)) is not None and not parameter.is_switch:
         return list(_values(bench, parameter, fragment))
     return [*_positional_values(grammar), *_paths(bench, fragment)]
+
+
+def _waiting(bench: Workbench) -> list[str]:
+    """How the tools of MCP servers begin that are not connected; nothing waits for one here."""
+    session = bench.session
+    if not session.settings.servers:
+        return []
+    return [f"mcp__{name}__" for name, one in session.mcp.connections.items() if one.state != "connected" and not one.server.disabled]
 
 
 def _flags(grammar: Grammar) -> Candidates:
@@ -122,6 +130,11 @@ def _of_tools(bench: Workbench, given: list[str], fragment: str, commands: Seque
     from nbtools.notebook.setting_commands import choices, descriptions  # noqa: PLC0415 - as above
 
     command, session = given[0], bench.session
+    if command in ("mcp", "prompt"):
+        from nbtools.notebook import mcp_commands, mcp_prompts  # noqa: PLC0415 - as above
+
+        words = mcp_commands.offered(session, given[1:], fragment) if command == "mcp" else mcp_prompts.offered(session, given[1:])
+        return [(word, "enum") for word in words]
     if fragment.startswith("--"):
         return [(flag, "param") for flag in _TOOLS_FLAGS.get(command, ()) if flag not in given]
     if command == "import":

@@ -111,7 +111,7 @@ def _grammar_of(tool: Any) -> Grammar:
 def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:
     """The grammar that a JSON Schema of type object makes."""
     required = set(schema.get("required", ()))
-    definitions = schema.get("$defs", {})
+    definitions = {**(schema.get("definitions") or {}), **(schema.get("$defs") or {})}
     parameters = tuple(_parameter(name, spec, name in required, definitions) for name, spec in schema.get("properties", {}).items())
     body = next((p for p in parameters if p.body), None) or next((p for name in _BODIES for p in parameters if p.name == name), None)
     literal = body if body is not None and not body.is_list and [p for p in parameters if p.required] == [body] else None
@@ -171,7 +171,7 @@ def _branches(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _types(spec: Mapping[str, Any]) -> tuple[str, ...]:
     declared = spec.get("type")
     if declared is not None:
-        return (declared,) if isinstance(declared, str) else tuple(declared)
+        return tuple(one for one in ([declared] if isinstance(declared, str) else declared) if one in _ANY)
     return tuple(dict.fromkeys(_type_of(choice) for choice in _choices(spec)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.tool import AnyToolBuilder
@@ -18,7 +19,20 @@ if TYPE_CHECKING:
 def overview(session: Session) -> Sheet:
     """All tools, what they do, and what policy says of them."""
     rows = tuple((usage(grammar_of(tool)), _first_sentence(tool.description), default_answer(tool, session)) for tool in session.tools)
+    rows += tuple(_waiting(session))
     return Sheet("", rows, ("%tool NAME? shows one of them; %tools shows the session.",), ("tool", "what it does", "policy"))
+
+
+def _waiting(session: Session) -> Iterator[tuple[str, str, str]]:
+    """MCP servers whose tools are not known yet."""
+    if session.settings.servers:
+        from nbtools.notebook.mcp_states import state_of  # noqa: PLC0415 - loading does not need servers
+
+        for name, connection in session.mcp.connections.items():
+            if connection.state != "connected":
+                state = state_of(session, connection)
+                about = f"tools of the MCP server {name}: %tools mcp connect {name}"
+                yield f"mcp__{name}__…", about, "not connected yet" if state == "not connected" else state
 
 
 def help_sheet(tool: AnyToolBuilder, session: Session) -> Sheet:

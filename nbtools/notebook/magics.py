@@ -12,8 +12,9 @@ from nbtools.core.errors import NbtoolsError, ToolFailure
 from nbtools.core.result import ToolResult, failed
 from nbtools.notebook.command_line import parse
 from nbtools.notebook.flags import Grammar, grammar_of
+from nbtools.notebook.having import have
 from nbtools.notebook.help_pages import help_sheet, overview
-from nbtools.notebook.sheets import Sheet
+from nbtools.notebook.sheets import Sheet, Text
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -54,6 +55,7 @@ class ToolMagics(Magics):
             self._help(name.rstrip("?"))
             return None
         try:
+            have(self._bench, name)
             tool = self._bench.session.tools.get(name)
             arguments = parse(grammar_of(tool), rest, _body(grammar_of(tool), cell))
         except ToolFailure as failure:
@@ -62,17 +64,24 @@ class ToolMagics(Magics):
 
     @no_var_expand
     @line_magic
-    def tools(self, line: str) -> None:
+    def tools(self, line: str) -> str | None:
         """Manage the session: ``%tools`` shows it, ``%tools help`` lists what there is to manage."""
         try:
             sheet = self.management.run(line)
-            if sheet is not None:
-                self._show(sheet)
+            if sheet is None:
+                return None
+            self._show(sheet)
         except NbtoolsError as error:
             self._show(Sheet(lines=(f"✕ {error}",)))
+            return None
+        if not isinstance(sheet, Text):
+            return None
+        self._shown.remember(sheet.value)
+        return sheet.value
 
     def _help(self, name: str) -> None:
         try:
+            have(self._bench, name)
             self._show(help_sheet(self._bench.session.tools.get(name), self._bench.session))
         except ToolFailure as failure:
             self._show(Sheet(lines=(failure.message,)))

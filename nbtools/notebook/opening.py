@@ -36,7 +36,7 @@ def open_bridge(
     def elsewhere() -> Place:
         return frontend.place(None, early=True)
 
-    policy, settings = (None, Settings(plugins=True, record=True)) if before is None else (before.policy, before.settings)
+    policy, settings = (None, Settings(plugins=True, servers=True, record=True)) if before is None else (before.policy, before.settings)
     session = Session(folder, policy=policy, settings=settings)
     session.model = None if before is None else before.model
     session.layers = session.store.layers()

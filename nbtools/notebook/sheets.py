@@ -64,6 +64,13 @@ class Sheet:
         return f'<td style="{_CELL};{wrap};border-top:{_RULE}">{shown}</td>'
 
 
+@dataclass(frozen=True, slots=True)
+class Text(Sheet):
+    """A sheet of a text that the command also returns."""
+
+    value: str = ""
+
+
 def _aligned(table: Iterable[Sequence[str]]) -> list[str]:
     rows = [[cell.replace("\n", " ") for cell in row] for row in table]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)] if rows else []

@@ -110,9 +110,10 @@ def _declared(origin: Origin) -> Mapping[str, Any]:
     with origin.path.open("rb") as file:
         found = parsed(file.read(_MOST))
     for step in origin.under:
-        found = found.get(step)
-        if not isinstance(found, dict):
+        below = found.get(step)
+        if not isinstance(below, dict):
             return {}
+        found = below
     declared = found.get(KEY, {})
     if not isinstance(declared, dict):
         raise ValueError(f"its {KEY} is no object")  # noqa: TRY004 - told like JSON that is none

@@ -12,10 +12,12 @@ from nbtools.core.toolset import ToolRegistry
 from nbtools.sources.mcp.callbacks import Ask, Callbacks
 from nbtools.sources.mcp.catalogue import Catalogue
 from nbtools.sources.mcp.connection import Connection
-from nbtools.sources.mcp.naming import belongs, name_of
+from nbtools.sources.mcp.logins import SECONDS, Logins, forget
+from nbtools.sources.mcp.naming import belongs
+from nbtools.sources.mcp.offered import Offered
 from nbtools.sources.mcp.reading import Named
+from nbtools.sources.mcp.sampling import Sampling
 from nbtools.sources.mcp.settings import ServerSettings
-from nbtools.sources.mcp.tool import McpTool
 
 
 class McpServers:
@@ -24,13 +26,22 @@ class McpServers:
     ``changed`` is told of each connection whose state or tools are others than before.  ``ask`` puts a server's questions to the person.
     """
 
-    def __init__(self, registry: ToolRegistry, folder: Path, ask: Ask, changed: Callable[[Connection], None] = lambda _: None) -> None:
-        self._registry = registry
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        folder: Path,
+        ask: Ask,
+        sampling: Sampling | None = None,
+        changed: Callable[[Connection], None] = lambda _: None,
+    ) -> None:
+        self._offered = Offered(registry)
         self._folder = folder
         self._ask = ask
+        self._sampling = sampling
         self._watchers = [changed]
         self._connections: dict[str, Connection] = {}
         self._made_of: dict[str, Named] = {}
+        self._logins = Logins()
         self.catalogue = Catalogue(folder, ask)
 
     @property
@@ -88,12 +99,16 @@ class McpServers:
         self._made_of.pop(name, None)
 
     def _connection(self, server: ServerSettings) -> Connection:
-        return Connection(server, self._folder, self._noticed, Callbacks(server.name, self._folder, self._ask).as_arguments())
+        return Connection(server, self._folder, self._noticed, Callbacks(server.name, self._folder, self._ask, self._sampling).as_arguments())
 
     async def connect(self, *names: str) -> None:
-        """Connects those (all that are not disabled), side by side; what fails says so in its state and holds up nobody."""
-        wanted = [self.named(name) for name in names] or [one for one in self._connections.values() if not one.server.disabled]
-        await asyncio.gather(*(one.client() for one in wanted), return_exceptions=True)
+        """Connects those (all that are not disabled), side by side; what fails says so in its state and holds up nobody.
+
+        One that has just failed is tried again where it is named.
+        """
+        named = [self.named(name).connect() for name in names]
+        wanted = named or [one.client() for one in self._connections.values() if not one.server.disabled]
+        await asyncio.gather(*wanted, return_exceptions=True)
 
     async def remove(self, name: str) -> None:
         await self.named(name).close()
@@ -104,7 +119,7 @@ class McpServers:
         await self.named(name).close()
         if name in self._made_of:
             self.load()
-        await self.named(name).client()
+        await self.named(name).connect()
 
     async def switch(self, name: str, *, on: bool) -> None:
         """Turns a server of a file on or off in this workspace.  Raises ``ToolFailure``."""
@@ -113,6 +128,27 @@ class McpServers:
         if not on:
             await self.named(name).close()
         self.load()
+
+    async def login(self, name: str, open_page: Callable[[str], None], seconds: float = SECONDS) -> str:
+        """Connected, with new tokens; where they are kept, in words.  ``open_page`` is given the page at which the person logs in.
+
+        Ends when the person has done so, or by ``landed``.  Raises ``ToolFailure``: refused, too late, no such service.
+        """
+        connection = self.named(name)
+        where = await self._logins.log_in(connection, open_page, seconds)
+        await connection.close()
+        await connection.client()
+        return where
+
+    def landed(self, name: str, address: str) -> None:
+        """Ends a login by hand, for a browser on another machine: ``address`` is the one that it landed on.  Raises ``ToolFailure``."""
+        self._logins.landed(name, address)
+
+    async def logout(self, name: str) -> None:
+        """Leaves the server and forgets the tokens."""
+        connection = self.named(name)
+        await forget(connection)
+        await connection.close()
 
     async def close(self) -> None:
         await asyncio.gather(*(one.close() for one in self._connections.values()))
@@ -125,13 +161,6 @@ class McpServers:
         return connection
 
     def _noticed(self, connection: Connection) -> None:
-        for tool in tuple(self._registry.names()):
-            found = self._registry.find(tool) if tool.startswith("mcp__") else None
-            if isinstance(found, McpTool) and found.connection is connection:
-                self._registry.unregister(tool)
-        if connection.state == "connected":
-            for declared in connection.tools:
-                name = name_of(connection.server.name, declared.name, self._registry.names())
-                self._registry.register(McpTool(name, declared, connection))
+        self._offered.keep(connection)
         for watcher in tuple(self._watchers):
             watcher(connection)
