@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from nbtools.workspace.commands.process import Running, start
+from nbtools.workspace.commands.tail import Tail
 
 _PARTING = 2.0
 """Seconds in which it may end by itself once nobody speaks to it any more."""
 _CLOSING = 0.3
 """Seconds between the end of its output and its own, where it ends."""
-_TAIL = 4_000
 
 
 class Dialogue:
@@ -24,7 +23,7 @@ class Dialogue:
     A line of more than ``longest`` bytes ends it: ``too_long`` is set then.
     """
 
-    def __init__(self, running: Running, writer: asyncio.StreamWriter, errors: Path) -> None:
+    def __init__(self, running: Running, writer: asyncio.StreamWriter, errors: Tail) -> None:
         self.running = running
         self.too_long = False
         self._writer = writer
@@ -56,9 +55,7 @@ class Dialogue:
     @property
     def complaints(self) -> str:
         """The end of what it printed as errors."""
-        with self._errors.open("rb") as file:
-            file.seek(max(self._errors.stat().st_size - _TAIL, 0))
-            return file.read().decode("utf-8", "replace").strip()
+        return self._errors.text
 
 
 @contextlib.asynccontextmanager
@@ -66,31 +63,39 @@ async def dialogue(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], said: Callable[[bytes], None], over: Callable[[], None], longest: int
 ) -> AsyncIterator[Dialogue]:
     """Starts ``argv`` and ends it, with everything that it started.  Raises ``OSError`` when it cannot be started."""
-    with tempfile.NamedTemporaryFile(prefix="nbtools-") as errors:
+    lines = _Lines(said, longest)
+    errors = Tail()
+    try:
         given, into = os.pipe()
-        lines = _Lines(said, longest)
-        try:
-            running = start(argv, cwd=cwd, env=env, receive=lines.receive, errors=errors, given=given, at_once=True)  # type: ignore[arg-type]
-        except BaseException:
-            os.close(into)
-            raise
-        finally:
-            os.close(given)
-        talk = Dialogue(running, await _writer(into), Path(errors.name))
-
-        async def ended() -> None:
-            await running.silent
-            await asyncio.wait([running.exit], timeout=_CLOSING)
-            talk.too_long = lines.too_long
-            over()
-
-        watch = asyncio.create_task(ended())
+        running = _started(argv, cwd, env, lines, errors, given, into)
+        talk = Dialogue(running, await _writer(into), errors)
+        watch = asyncio.create_task(_watched(talk, lines, over))
         lines.stop = lambda: asyncio.ensure_future(running.stop())
         try:
             yield talk
         finally:
             watch.cancel()
             await asyncio.shield(talk.end())
+    finally:
+        errors.close()
+
+
+def _started(argv: Sequence[str], cwd: Path, env: Mapping[str, str], lines: _Lines, errors: Tail, given: int, into: int) -> Running:
+    try:
+        with os.fdopen(errors.into, "wb") as complaints:
+            return start(argv, cwd=cwd, env=env, receive=lines.receive, errors=complaints, given=given, at_once=True)
+    except BaseException:
+        os.close(into)
+        raise
+    finally:
+        os.close(given)
+
+
+async def _watched(talk: Dialogue, lines: _Lines, over: Callable[[], None]) -> None:
+    await talk.running.silent
+    await asyncio.wait([talk.running.exit], timeout=_CLOSING)
+    talk.too_long = lines.too_long
+    over()
 
 
 async def _writer(into: int) -> asyncio.StreamWriter:
