@@ -17,6 +17,7 @@ DONE := .make
 SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
 FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/src/*.ts labextension/src/*/*.ts labextension/style/*)
+SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
 .PHONY: lab test check fuzz bench build wire docs clean
 .DELETE_ON_ERROR:
@@ -24,7 +25,7 @@ FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/
 lab: $(DONE)/front-end
 	@exec $(BIN)/python $(SCRIPTS)/open_lab.py $(NOTEBOOK)
 
-test: $(DONE)/front-end $(DONE)/browser
+test: $(DONE)/front-end $(DONE)/browser $(DONE)/servers
 	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --nbval-lax tests notebooks
 
 check: $(DONE)/python
@@ -52,7 +53,7 @@ docs: $(DONE)/python
 	$(BIN)/python -m nbtools.dialects.table > docs/dialects.md
 
 clean:
-	rm -rf $(DONE) $(VENV) dist nbtools/labextension labextension/lib labextension/node_modules
+	rm -rf $(DONE) $(VENV) dist nbtools/labextension labextension/lib labextension/node_modules tests/mcp_servers/node_modules
 
 $(DONE)/python: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "nbtools needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python3" >&2; exit 1; }
@@ -61,6 +62,10 @@ $(DONE)/python: pyproject.toml
 
 $(DONE)/front-end: $(DONE)/python $(FRONT_END) $(SCRIPTS)/front_end.py
 	@$(BIN)/python $(SCRIPTS)/front_end.py
+	@touch $@
+
+$(DONE)/servers: $(DONE)/python $(SERVERS) $(SCRIPTS)/mcp_servers.py
+	@$(BIN)/python $(SCRIPTS)/mcp_servers.py
 	@touch $@
 
 $(DONE)/browser: $(DONE)/python
