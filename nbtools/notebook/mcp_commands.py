@@ -13,6 +13,7 @@ from nbtools.notebook.attending import SheetInPlace, attended
 from nbtools.notebook.mcp_add import FLAGS, read_addition
 from nbtools.notebook.mcp_login import log_in
 from nbtools.notebook.mcp_offers import resources_sheet, tools_sheet
+from nbtools.notebook.mcp_read import show_resource
 from nbtools.notebook.mcp_states import file_of, named_of, sheet_of, starts_unasked
 from nbtools.notebook.sheets import Sheet
 from nbtools.notebook.sub_commands import SubCommand, inside, refused, said, without_flags
@@ -74,18 +75,24 @@ class McpCommands:
     def _list(self, _: list[str]) -> Sheet | None:
         mcp = self._session.mcp
         waiting = [name for name, one in mcp.connections.items() if starts_unasked(self._session, one)]
-        return self._in_place(mcp.connect(*waiting)) if waiting else sheet_of(self._session)
+        if not waiting:
+            return sheet_of(self._session)
+        self._in_place(mcp.connect(*waiting))
+        return None
 
     def _connect(self, names: list[str]) -> Sheet | None:
         mcp = self._session.mcp
         for name in names:
             mcp.named(name)
         wanted = names or [name for name, one in mcp.connections.items() if not one.server.disabled]
-        return self._in_place(mcp.connect(*wanted), names=names) if wanted else sheet_of(self._session)
+        if not wanted:
+            return sheet_of(self._session)
+        self._in_place(mcp.connect(*wanted), names=names)
+        return None
 
-    def _restart(self, rest: list[str]) -> Sheet | None:
+    def _restart(self, rest: list[str]) -> None:
         name = self._one(rest, "restart")
-        return self._in_place(self._session.mcp.restart(name), names=[name])
+        self._in_place(self._session.mcp.restart(name), names=[name])
 
     def _in_place(self, work: Coroutine[Any, Any, None], title: str = "", names: list[str] | None = None) -> None:
         """A sheet that follows the servers' states while that is done; what goes wrong with a server is its state."""
@@ -105,7 +112,7 @@ class McpCommands:
 
     # --- what is known
 
-    def _add(self, rest: list[str]) -> Sheet | None:
+    def _add(self, rest: list[str]) -> None:
         addition = read_addition(rest)
         name, session = addition.name, self._session
         settings_of(name, addition.entry, os.environ)
@@ -121,7 +128,7 @@ class McpCommands:
                 session.mcp.catalogue.trust(session.mcp.catalogue.get(name))
 
         inside(self._bench, change)
-        return self._in_place(session.mcp.connect(name), f"Added to {path}.", [name])
+        self._in_place(session.mcp.connect(name), f"Added to {path}.", [name])
 
     def _remove(self, rest: list[str]) -> Sheet:
         name = self._one(rest, "remove")
@@ -154,7 +161,8 @@ class McpCommands:
             return said(f"{name} is named in {named.origin.path}, which is yours: it needs no trust.")
         if rest[1:] == ["yes"]:
             inside(self._bench, lambda _: catalogue.trust(named))
-            return self._in_place(self._session.mcp.connect(name), "Trusted, as long as its entry stays as it is.", [name])
+            self._in_place(self._session.mcp.connect(name), "Trusted, as long as its entry stays as it is.", [name])
+            return None
         if rest[1:] == ["no"]:
             inside(self._bench, lambda _: catalogue.distrust(name))
             self._bench.blocking.run(self._session.mcp.named(name).close())
@@ -178,8 +186,7 @@ class McpCommands:
         if len(rest) not in (1, 2):
             raise refused("%tools mcp read takes an address, and the server's name before it where several have such: read docs docs://a")
         *server, uri = rest
-        arguments = {"uri": uri, **({"server": server[0]} if server else {})}
-        self._bench.bridge.run("read_resource", arguments)
+        attended(self._bench, lambda place: show_resource(self._session, server[0] if server else "", uri, place))
 
     # --- logins
 

@@ -85,16 +85,18 @@ def test_a_project_s_server_is_asked_about_in_the_cell(lab, project):
     declare(project / ".mcp.json", shop={**ENTRY, "env": {"LEVEL": "high"}})
     lab.run("%tools allow mcp__shop__*")
     cell = lab.start("%tool mcp__shop__price pears")
-    lab.until(lambda: "LEVEL=high" in cell.text)
-    lab.set("choices", index=0) if lab.button("choices") else None
-    lab.interrupt()
+    lab.until(lambda: lab.button("ask-choices") and lab.button("ask-question") and lab.button("apply"))
+    assert "LEVEL=high" in lab.widgets[lab.button("ask-question")]["value"]
+    lab.set("ask-choices", index=0)
+    lab.answer_with("apply")
     lab.until(lambda: cell.done)
+    assert "1 pears: 0.40 €" in cell.text
 
 
 def test_trust_is_shown_and_given(lab, project):
     declare(project / ".cursor" / "mcp.json", shop={**ENTRY, "env": {"LEVEL": "high", "API_TOKEN": "abcdefgh12345"}})
     shown = lab.run("%tools mcp trust shop").text
-    assert all(part in shown for part in (".cursor/mcp.json: not trusted", "shop_server.py", "LEVEL=high API_TOKEN=…", "trust shop yes"))
+    assert all(part in shown for part in (".cursor/mcp.json: not trusted", "shop_server.py", "API_TOKEN=… LEVEL=high", "trust shop yes"))
     given = lab.run("%tools mcp trust shop yes").text
     assert "Trusted, as long as its entry stays as it is" in given
     assert "connected" in given
