@@ -10,7 +10,7 @@ from nbtools.core.parameters import nearest
 Switch: TypeAlias = Literal["edits", "terminal", "MCP tools"]
 
 _RULES: dict[str, tuple[str, ...]] = {
-    "edits": ("edit", "write", "patch", "replace_in_files", "cells", "delete", "move"),
+    "edits": ("edit", "write", "patch", "replace_in_files", "revise", "cells", "delete", "move"),
     "terminal": ("shell", "shell_kill", "terminal_open", "terminal_run", "terminal_kill"),
     "MCP tools": ("mcp__*",),
 }

@@ -604,7 +604,15 @@ OTHERS = [
         reply="Tool read_lint_errors is not available. It asks the editor's language servers, of which none is part of nbtools; "
         "run a linter with run_command.",
     ),
-    Case("unspoken: another model", "create_search_replace_blocks", {"uri": "a"}, code="tool_not_registered", parts=["edit_file"]),
+    Case(
+        "blocks of another model, where there is none",
+        "create_search_replace_blocks",
+        {"uri": "a", "description": "Say b."},
+        before={"a": "a\n"},
+        after={"a": "a\n"},
+        code="execution_failed",
+        parts=["create_search_replace_blocks needs a model to write it, and none is set. Set one: agent.model ="],
+    ),
     Case("unknown: the nearest names", "read_fil", {}, code="tool_not_registered", parts=["Tool read_fil is not available.", "read_file"]),
     Case("a canonical name is understood, too", "write", {"path": "a", "content": "x"}, after={"a": "x"}),
 ]
@@ -708,7 +716,7 @@ async def test_an_interrupted_call_says_so(tmp_path: Path) -> None:
 
 
 NAMES = [
-    *("read_file", "create_file_or_folder", "delete_file_or_folder", "edit_file", "rewrite_file"),
+    *("read_file", "create_file_or_folder", "delete_file_or_folder", "edit_file", "create_search_replace_blocks", "rewrite_file"),
     *("ls_dir", "get_dir_tree", "search_pathnames_only", "search_for_files", "search_in_file"),
     *("run_command", "run_persistent_command", "open_persistent_terminal", "kill_persistent_terminal"),
 ]

@@ -17,6 +17,7 @@ from nbtools.dialects.void.raw import Flag, Line, Page, Path, Text, sayable
 from nbtools.dialects.void.replies import VoidParams, no_such_page, pages_in, reply
 from nbtools.tools.file_lines import LinesRead
 from nbtools.tools.patch import Patched
+from nbtools.tools.revise import Revised
 from nbtools.tools.write import Changed
 
 PAGE = 500_000
@@ -198,6 +199,36 @@ class WriteFile(VoidParams):
         return reply(result, f"Change successfully made to {self.absolute(self.uri)}.")
 
 
+class CreateSearchReplaceBlocks(VoidParams):
+    """A tool that descriptions of Void give, and that the program has under another name, as fast apply: another model writes the blocks.
+
+    They are applied, too, after the same questions as those of ``edit_file``.
+    """
+
+    uri: Path
+    """The full path to the file."""
+    description: Text
+    """What to change in it, with all that somebody needs to know who sees nothing but the file."""
+
+    phrases: ClassVar[Mapping[str, str]] = {
+        "revise": "create_search_replace_blocks",
+        "Use edit": "Use edit_file",
+        "with edit.": "with edit_file.",
+    }
+
+    def canonical(self) -> Arguments:
+        return {"path": self.uri, "description": self.description}
+
+    @classmethod
+    def spoken(cls, arguments: Arguments) -> Arguments | None:
+        known = given(arguments, {"path": "", "description": ""})
+        return {"uri": known["path"], "description": known["description"]} if known and sayable(known["path"]) else None
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        blocks = result.data.blocks if isinstance(result.data, Revised) else ""
+        return reply(result, f"Change successfully made to {self.absolute(self.uri)} by these blocks:\n{blocks}")
+
+
 FILES = (
     Spelling("read_file", "read", ReadFile, "Gives all of a file, or some of its lines, with its path."),
     Spelling(
@@ -212,6 +243,12 @@ FILES = (
         "patch",
         EditFile,
         "Changes parts of a file by search/replace blocks. ORIGINAL must be in the file exactly, once; blocks may not overlap.",
+    ),
+    Spelling(
+        "create_search_replace_blocks",
+        "revise",
+        CreateSearchReplaceBlocks,
+        "Has another model write the search/replace blocks for a change that is described, and applies them.",
     ),
     Spelling("rewrite_file", "write", RewriteFile, "Replaces all that a file holds. For small changes edit_file is better."),
     Spelling("write_file", "write", WriteFile, former=True),

@@ -6,5 +6,4 @@ from nbtools.dialects.dialect import Unspoken
 
 UNSPOKEN = (
     Unspoken("read_lint_errors", "It asks the editor's language servers, of which none is part of nbtools; run a linter with run_command."),
-    Unspoken("create_search_replace_blocks", "It has another model write the blocks; edit_file takes them as they are."),
 )

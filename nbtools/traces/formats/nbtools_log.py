@@ -25,7 +25,7 @@ _OPS: dict[str, Op] = {
     **dict.fromkeys(("read", "read_many"), "read"),
     **dict.fromkeys(("ls", "tree"), "list"),
     **dict.fromkeys(("glob", "grep"), "search"),
-    **dict.fromkeys(("edit", "replace_in_files"), "edit"),
+    **dict.fromkeys(("edit", "replace_in_files", "revise"), "edit"),
     **dict.fromkeys(("shell", "shell_output", "shell_kill"), "shell"),
     **dict.fromkeys(("terminal_open", "terminal_run", "terminal_output", "terminal_kill"), "shell"),
     "write": "write",
