@@ -33,13 +33,22 @@ def have(bench: Workbench, name: str) -> None:
     connection = session.mcp.of_tool(name)
 
     async def there(place: Place) -> None:
-        sheet = SheetInPlace(place, lambda: sheet_of(session, only=[connection.server.name] if connection else []))
-        later = asyncio.get_running_loop().call_later(_QUIET, sheet.turn)
+        if connection is None:
+            await session.mcp.need(name)
+            return
+        sheet = SheetInPlace(place, lambda: sheet_of(session, only=[connection.server.name]))
+        loop = asyncio.get_running_loop()
+        loud = loop.time() + _QUIET
+
+        def turn() -> None:
+            if sheet.stands or (connection.state == "connecting" and loop.time() >= loud):
+                sheet.turn()
+
+        later, end = loop.call_at(loud, turn), session.mcp.watch(lambda _: turn())
         try:
             await session.mcp.need(name)
         finally:
             later.cancel()
-            if sheet.stands:
-                sheet.turn()
+            end()
 
     attended(bench, there)

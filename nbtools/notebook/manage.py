@@ -13,6 +13,7 @@ from nbtools.notebook.command_line import words
 from nbtools.notebook.layer_commands import LayerCommands
 from nbtools.notebook.mcp_commands import McpCommands
 from nbtools.notebook.mcp_prompts import PromptCommands
+from nbtools.notebook.mcp_states import servers_row
 from nbtools.notebook.phrases import clock, elapsed
 from nbtools.notebook.places import Way
 from nbtools.notebook.record import decided_by
@@ -86,6 +87,7 @@ class Management:
             *((verb, ", ".join(map(described, rules))) for verb in VERBS if (rules := getattr(session.policy, verb))),
             ("granted", ", ".join(session.grants) or "nothing yet"),
             *((("saved", ", ".join(session.saved_grants)),) if session.saved_grants else ()),
+            *servers_row(session),
             ("calls", f"{len(session.history)} done, {len(session.active)} under way"),
         ]
         lines = ("%tools help lists what can be changed; %tool lists the tools.", *store.problems())

@@ -133,8 +133,6 @@ class McpCommands:
     def _remove(self, rest: list[str]) -> Sheet:
         name = self._one(rest, "remove")
         named = named_of(self._session, self._session.mcp.named(name))
-        if named is not None and named.origin.under:
-            raise refused(_CLAUDES.format(name=name, path=named.origin.path))
         if named is not None and not named.origin.project and named.origin.path != own_file():
             raise refused(_CLAUDES.format(name=name, path=named.origin.path))
         if named is not None:

@@ -36,6 +36,12 @@ def sheet_of(session: Session, title: str = "", only: Collection[str] = ()) -> S
 _NONE = "No MCP server is known. %tools mcp add NAME -- COMMAND adds one, as in: %tools mcp add time -- uvx mcp-server-time"
 
 
+def servers_row(session: Session) -> list[tuple[str, str]]:
+    """All of them in one row of the session's own sheet; none where there are none."""
+    states = [f"{name} {state_of(session, one)}" for name, one in session.mcp.connections.items()]
+    return [("MCP servers", f"{', '.join(states)}: %tools mcp")] if states else []
+
+
 def state_of(session: Session, connection: Connection) -> str:
     """In a word or two."""
     if connection.server.disabled:
