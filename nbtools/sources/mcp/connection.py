@@ -87,7 +87,7 @@ class Connection:
 
     async def call(self, tool: str, arguments: dict[str, Any], heard: Progress | None = None) -> CallToolResult:
         """Raises ``ToolFailure``.  Cancelled, it tells the server so.  Each progress begins the time that a call may take anew."""
-        return await self._asked(lambda client, told: client.call_tool(tool, arguments, progress_callback=told), heard)
+        return await self._asked(lambda client, told: client.call_tool(tool, arguments, progress_callback=told), heard, tool)
 
     async def prompts(self) -> tuple[Prompt, ...]:
         """None where the server has no such thing.  Raises ``ToolFailure``, as all of these do."""
@@ -111,13 +111,14 @@ class Connection:
         """How ``begun`` may go on as the value of ``argument``, given those of the ``others``."""
         return await self._asked(lambda client, _: client.complete(ref, {"name": argument, "value": begun}, dict(others or {})))
 
-    async def _asked(self, ask: Callable[[Client, Told], Coroutine[Any, Any, T]], heard: Progress | None = None) -> T:
+    async def _asked(self, ask: Callable[[Client, Told], Coroutine[Any, Any, T]], heard: Progress | None = None, tool: str = "") -> T:
         client = await self.client()
         seconds = self.server.call_seconds
         try:
             return await self._requests.answer(lambda told: ask(client, told), seconds, heard)
         except TimeoutError:
-            why = f"{self.server.name} did not answer in {seconds:g} seconds{self._noted()}"
+            gone = f" (it no longer has {tool})" if tool and all(one.name != tool for one in self.tools) else self._noted()
+            why = f"{self.server.name} did not answer in {seconds:g} seconds{gone}"
             raise ToolFailure(ErrorCode.TIMEOUT, f"{why}. Give the server a longer timeout if it needs more.") from None
         except Exception as error:
             raise await self._failure(error) from error

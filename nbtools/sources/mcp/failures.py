@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import ValidationError
+
 _EXTRA = "pip install 'nbtools-agent[mcp]' first, then start the kernel anew"
 _NETWORK = {
     "ConnectError": "it cannot be reached",
@@ -16,6 +18,12 @@ _NETWORK = {
 """By the names of httpx2's errors: this module is there before that one is loaded."""
 _VAGUE = ("Server returned an error response", "Session terminated", "Not Found", "Connection closed")
 """What the SDK says where it knows better."""
+_SYSTEM = {
+    FileNotFoundError: "there is no program {}",
+    NotADirectoryError: "there is no folder {}",
+    PermissionError: "{} may not be run",
+}
+_MOST = 300
 _SDK = ("httpx2", "mcp", "mcp_types")
 
 
@@ -24,19 +32,17 @@ def in_words(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     said = str(error).strip().rstrip(".")
-    match error:
-        case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in _SDK:
-            return _EXTRA
-        case FileNotFoundError():
-            return f"there is no program {error.filename}"
-        case NotADirectoryError():
-            return f"there is no folder {error.filename}"
-        case PermissionError():
-            return f"{error.filename} may not be run"
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in _SDK:
+        return _EXTRA
+    if isinstance(error, OSError) and type(error) in _SYSTEM:
+        return _SYSTEM[type(error)].format(error.filename)
     if type(error).__module__.startswith("httpx2") and type(error).__name__ in _NETWORK:
         words = _NETWORK[type(error).__name__]
         return f"{words}: {said}" if said else words
-    return _first_line(said) or type(error).__name__
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"its answer is not as MCP has it: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+    return said[:_MOST] or type(error).__name__
 
 
 def is_vague(error: BaseException) -> bool:
@@ -51,9 +57,3 @@ def status_in_words(server: str, status: int, reason: str) -> str:
     if status == 401:
         return f"it wants a login: %tools mcp login {server}"
     return f"it answered HTTP {status} {reason}".rstrip()
-
-
-def _first_line(said: str) -> str:
-    """Validation errors go on for lines."""
-    first, *more = said.split("\n")
-    return f"{first} {more[0].strip()} {more[1].strip()}"[:300] if len(more) > 1 else said[:300]

@@ -40,6 +40,9 @@ class Listener(Protocol):
 @asynccontextmanager
 async def program_streams(program: Program, folder: Path, listener: Listener) -> AsyncIterator[TransportStreams]:
     """Starts it in ``folder``.  Raises ``OSError`` where it cannot be started."""
+    cwd = folder / program.cwd
+    if not cwd.is_dir():
+        raise NotADirectoryError(20, "no folder", str(cwd))
     arriving, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](MOST_WAITING)
     outbox, leaving = anyio.create_memory_object_stream[SessionMessage](_MOST_UNSENT)
     talks: list[Dialogue] = []
@@ -52,9 +55,6 @@ async def program_streams(program: Program, folder: Path, listener: Listener) ->
         listener.ended(_why(talks[0]) if talks else "it ended at once")
         arriving.close()
 
-    cwd = folder / program.cwd
-    if not cwd.is_dir():
-        raise NotADirectoryError(20, "no folder", str(cwd))
     argv = (program.command, *program.args)
     around = {**environment(os.environ, secrets=False), **program.env}
     incoming = Incoming(arriving, listener.noted, flooded)
