@@ -33,6 +33,9 @@ from nbtools.serving.messages import (
 from nbtools.serving.offer import Offer, Wanted
 from nbtools.serving.peers import is_ours
 
+_PATIENCE = 1.0
+"""Seconds that a server which is left has for what was said to it last."""
+
 OfferIn: TypeAlias = Callable[[str], Offer]
 """The tools in the dialect of that name.  Raises ``SessionError`` where there is none."""
 
@@ -71,7 +74,7 @@ class Lantern:
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         if task is None or not is_ours(writer.get_extra_info("socket")):
-            writer.close()
+            await _hung_up(writer)
             return
         self._guests.add(task)
         self._changed(len(self._guests))
@@ -82,7 +85,7 @@ class Lantern:
         finally:
             self._guests.discard(task)
             self._changed(len(self._guests))
-            writer.close()
+            await _hung_up(writer)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         hello = at_notebook.decode(await read_frame(reader))
@@ -153,3 +156,13 @@ class _Guest:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _hung_up(writer: asyncio.StreamWriter) -> None:
+    """Sends what is still to be sent, unless nobody takes it."""
+    writer.close()
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await writer.wait_closed()
+    except (OSError, TimeoutError):
+        writer.transport.abort()

@@ -77,10 +77,9 @@ class Chosen:
 
     async def _look(self) -> None:
         async with self._looking:
-            now = self._notebook
-            if now is not None and now.is_gone:
-                self._lost(now)
-            for beacon in beacons(self._root):
+            found = beacons(self._root)
+            self._leave_if_ended({beacon.pid for beacon in found})
+            for beacon in found:
                 if self._notebook is not None and beacon.since <= self._notebook.beacon.since:
                     return
                 if beacon not in self._refused and await self._connected(beacon):
@@ -107,7 +106,12 @@ class Chosen:
         _say(f"Calls go to the notebook {offer.beacon.notebook}")
         self._tell()
 
-    def _lost(self, offer: NotebookOffer) -> None:
+    def _leave_if_ended(self, serving: set[int]) -> None:
+        """A notebook that does not serve any more is left, before its connection has ended, too."""
+        offer = self._notebook
+        if offer is None or (not offer.is_gone and offer.beacon.pid in serving):
+            return
+        self._left.append(offer)
         self._notebook = None
         _say(f"The notebook {offer.beacon.notebook} is gone; what must be asked is denied until one serves")
         self._tell()

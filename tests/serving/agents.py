@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio.from_thread
 from anyio.from_thread import BlockingPortal
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.types import CallToolResult, Implementation, Tool
 
 
@@ -42,7 +42,7 @@ class Agent:
 
 
 @contextmanager
-def an_agent(server: StdioServerParameters | str, name: str = "claude-code", mode: str = "auto") -> Iterator[Agent]:
+def an_agent(server: Any, name: str = "claude-code", mode: str = "auto") -> Iterator[Agent]:
     """``nbtools mcp`` with a client of that name, for as long as the block lasts."""
     told: list[Any] = []
 
