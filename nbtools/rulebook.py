@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from nbtools.core.decision import Action
 from nbtools.layers import grounds, policy_store
 from nbtools.policy.decide import Judge, Policy
 from nbtools.policy.granted import Grant
-from nbtools.policy.layers import SAVED, SESSION, Layer
+from nbtools.policy.layers import SAVED, SESSION, Layer, as_rule
 from nbtools.policy.rules import read_rule
 from nbtools.policy.store import PolicyStore
+
+_OF_SERVER = re.compile(r"(?!mcp__)(?:mcp_|[^*]+__)")
 
 
 class Rulebook:
@@ -41,6 +45,17 @@ class Rulebook:
 
     def _judge(self) -> Judge:
         return Judge((*self._layers, Layer(SESSION, self._policy)), self._given, self._tool_named, self._grounds)
+
+    @property
+    def names_servers(self) -> bool:
+        """Whether a rule names a tool of a server as Gemini CLI does: ``mcp_server_tool``, ``server__tool``."""
+        rules = (
+            rule
+            for policy in (self._policy, *(layer.policy for layer in self._layers))
+            for action in Action
+            for rule in policy.rules(action)
+        )
+        return any(_OF_SERVER.match(as_rule(rule).tool) for rule in (*rules, *self._given))
 
     @property
     def policy(self) -> Policy:

@@ -33,6 +33,7 @@ from nbtools.core.toolset import ToolRegistry
 from nbtools.core.vocabulary import VOCABULARY
 from nbtools.dialects import Dialect, SpokenTools, dialect_names, tool_named
 from nbtools.dialects import dialect as dialect_named
+from nbtools.dialects.servers import ServerNames, gemini_names, rule_named
 from nbtools.logbook import Logbook
 from nbtools.policy.decide import Judge, Policy
 from nbtools.policy.granted import Grant
@@ -87,6 +88,8 @@ class Session:
         self.confirmer = confirmer
         self._registry = ToolRegistry(later=tools_to_make(self.workspace)) if tools is None else ToolRegistry(tools)
         self.dialect = dialect_named(dialect)
+        self._server_names = ServerNames(self._registry, gemini_names)
+        self._registry.watch(self._reread_rules)
         self._rules = Rulebook(self.workspace.root, policy or Policy(), layers, self.tool_named, self._judge_by)
         self._prefix = secrets.token_hex(3)
         self._ids = (f"{self._prefix}-{n}" for n in itertools.count(1))
@@ -134,7 +137,8 @@ class Session:
             said = dialect.read(name, arguments, str(self.workspace.root))
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
-        request = ToolCallRequest(id or next(self._ids), said.tool, said.arguments, name)
+        tool = said.tool if said.tool in self._registry else self.tools_in(dialect).canonical(said.tool)
+        request = ToolCallRequest(id or next(self._ids), tool, said.arguments, name)
         finished = await self._scheduler.run(request, self._approved_plan if approved else None)
         error = finished.result.error
         if error is not None and error.code is ErrorCode.TOOL_NOT_REGISTERED:
@@ -275,7 +279,7 @@ class Session:
         """What policy would say of a call; runs nothing.  A call that could not run at all is denied with the reason."""
         try:
             said = self._dialect.read(name, arguments or _NO_ARGUMENTS)
-            return self._scheduler.plan(ToolCallRequest("", said.tool, said.arguments, name)).decision
+            return self._scheduler.plan(ToolCallRequest("", self.tools.canonical(said.tool), said.arguments, name)).decision
         except ToolFailure as failure:
             return Decision(Action.DENY, failure.message, failure.code)
 
@@ -308,7 +312,12 @@ class Session:
 
     def tool_named(self, name: str) -> str:
         """The canonical tool that a rule means by a name of some agent's, the session's dialect asked first."""
-        return name if name in self._registry else tool_named(name, self._dialect)
+        return name if name in self._registry else rule_named(tool_named(name, self._dialect), self._server_names.canonical)
+
+    def _reread_rules(self) -> None:
+        """What a rule in Gemini CLI's spelling of a server's tool means depends on the tools that there are."""
+        if self._rules.names_servers:
+            self._rules.renew()
 
     @property
     def grants(self) -> tuple[str, ...]:
@@ -378,12 +387,24 @@ class Session:
         """MCP servers: their tools are among the session's while they are connected.  None is known before it is added or loaded."""
         with self._making:  # another thread may look, too
             if self._mcp is None:
-                from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - of no use to a session without servers
+                from nbtools.sources.mcp.sampling import Sampling  # noqa: PLC0415 - of no use to a session without servers
+                from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - as above
 
-                self._mcp = McpServers(self._registry, self.workspace.root, partial(self.call, "ask"))
+                self._mcp = McpServers(
+                    self._registry, self.workspace.root, partial(self.call, "ask"), Sampling(lambda: self.model, self._run)
+                )
                 if self.settings.servers:
                     self._mcp.load()
             return self._mcp
+
+    async def _run(self, tool: AnyToolBuilder, arguments: Mapping[str, Any]) -> ToolResult:
+        """A call of a tool that nobody can name: judged, asked, run and recorded like every other."""
+
+        def planned(request: ToolCallRequest) -> Plan:
+            invocation = tool.build(request.arguments)
+            return Plan(tool, invocation, self._scheduler.judge.decide(tool, invocation, request.arguments), request.arguments)
+
+        return (await self._scheduler.run(ToolCallRequest(next(self._ids), tool.name, arguments, tool.name), planned)).result
 
     @property
     def model(self) -> LanguageModel | None:

@@ -113,6 +113,7 @@ class Question:
     """Something to ask the person: to choose (``several``: any number), to write, or to say yes or no.  ``header`` is two or three words.
 
     A choice can always be answered in other words.  An answer is the chosen label, several joined by ``", "``, the text, or yes or no.
+    ``default`` is an answer that stands there already; one that is ``optional`` may be left out.
     """
 
     text: str
@@ -121,6 +122,8 @@ class Question:
     choices: tuple[Choice, ...] = ()
     several: bool = False
     placeholder: str = ""
+    default: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,16 +178,19 @@ class Redactor:
                 return display if text is lines else replace(display, lines=tuple(text.split("\n")))
             case Matches():
                 return self._matches(display)
-            case TodoList():
-                items = tuple(replace(item, text=self.text(item.text)) for item in display.items)
-                return display if items == display.items else TodoList(items)
-            case Markdown():
-                text = self.text(display.text)
-                return display if text is display.text else Markdown(text)
-            case Several():
-                shown = tuple(map(self.display, display.shown))
-                return display if all(map(operator.is_, shown, display.shown)) else Several(shown)
+            case TodoList() | Markdown() | Several():
+                return self._mixed(display)
         return display
+
+    def _mixed(self, display: TodoList | Markdown | Several) -> TodoList | Markdown | Several:
+        if isinstance(display, Markdown):
+            text = self.text(display.text)
+            return display if text is display.text else Markdown(text)
+        if isinstance(display, TodoList):
+            items = tuple(replace(item, text=self.text(item.text)) for item in display.items)
+            return display if items == display.items else TodoList(items)
+        shown = tuple(map(self.display, display.shown))
+        return display if all(map(operator.is_, shown, display.shown)) else Several(shown)
 
     def _matches(self, display: Matches) -> Matches:
         """Where hits are in a line from which something was taken is not told any more."""

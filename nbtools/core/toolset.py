@@ -91,6 +91,8 @@ class ToolRegistry:
         self._later = dict(later or {})
         self._tools: dict[str, AnyToolBuilder | None] = dict.fromkeys(self._later)
         self._watchers: list[Callable[[], None]] = []
+        self.changes = 0
+        """How often a tool has come or gone."""
         for tool in tools:
             self.register(tool)
 
@@ -145,5 +147,6 @@ class ToolRegistry:
         return lambda: self._watchers.remove(watcher)
 
     def _tell(self) -> None:
+        self.changes += 1
         for watcher in tuple(self._watchers):
             watcher()

@@ -23,6 +23,14 @@ def _without_docstring(schema: dict[str, Any]) -> None:
     schema.pop("description", None)
 
 
+Names: TypeAlias = Callable[[str, str], tuple[str, ...]]
+"""Of a server and its own name of a tool: what an agent calls it, then what it called it before; none: by the canonical name."""
+
+
+def canonical_names(_: str, __: str) -> tuple[str, ...]:
+    return ()
+
+
 class SpokenParams(BaseModel, ABC):
     """Parameters with one agent's own field names, units and descriptions, and the two ways across: in, and back with a reply."""
 
@@ -102,6 +110,7 @@ class Dialect:
     Several spellings may have one name: the first whose parameters take the arguments is meant.  Where none does and the name is a former
     one that the canonical tool has, too, that is meant.
     ``reads_first``: whether a file must have been read before it is changed, unless a session says otherwise.
+    ``server_names``: what it calls the tools of MCP servers.
     ``refuse`` words what never became a call: arguments of the wrong shape, a name that nobody knows.
     """
 
@@ -110,6 +119,7 @@ class Dialect:
     unspoken: tuple[Unspoken, ...] = ()
     reads_first: bool = False
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
+    server_names: Names = canonical_names
 
     @cached_property
     def by_name(self) -> dict[str, tuple[Spelling, ...]]:

@@ -9,9 +9,10 @@ from typing import Any, cast
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.parameters import did_you_mean, schema_of
 from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation
-from nbtools.core.toolset import ToolRegistry
+from nbtools.core.toolset import RenamedTool, ToolRegistry
 from nbtools.core.vocabulary import VOCABULARY
 from nbtools.dialects.dialect import Dialect, Spelling
+from nbtools.dialects.servers import ServerNames
 
 
 class SpokenTool:
@@ -45,12 +46,15 @@ class SpokenTools:
         self._registry = registry
         self._dialect = dialect
         self._kept: dict[str, tuple[AnyToolBuilder, AnyToolBuilder]] = {}
+        self._of_servers = ServerNames(registry, dialect.server_names)
+        self._spelled = frozenset(one.tool for one in dialect.spellings if not one.former)
 
     def names(self) -> tuple[str, ...]:
         if not self._dialect.spellings:
             return self._registry.names()
         spoken = dict.fromkeys(one.name for one in self._dialect.spellings if not one.former and one.tool in self._registry)
-        return (*spoken, *(name for name in self._registry.names() if name not in VOCABULARY))
+        others = (name for name in self._registry.names() if name not in VOCABULARY and name not in self._spelled)
+        return (*spoken, *map(self._of_servers.spoken, others))
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.find(name) is not None
@@ -64,13 +68,19 @@ class SpokenTools:
     def find(self, name: str) -> AnyToolBuilder | None:
         """The tool of that name, an agent's or canonical, former names included."""
         spellings = self._dialect.by_name.get(name)
-        tool = self._registry.find(spellings[0].tool if spellings else name)
-        if tool is None or not spellings:
+        called = spellings[0].tool if spellings else self.canonical(name)
+        tool = self._registry.find(called)
+        if tool is None or (not spellings and called == name):
             return tool
         kept = self._kept.get(name)
         if kept is None or kept[0] is not tool:
-            kept = self._kept[name] = (tool, cast("AnyToolBuilder", SpokenTool(tool, spellings[0], self._dialect)))
+            spoken = SpokenTool(tool, spellings[0], self._dialect) if spellings else RenamedTool(tool, name)
+            kept = self._kept[name] = (tool, cast("AnyToolBuilder", spoken))
         return kept[1]
+
+    def canonical(self, name: str) -> str:
+        """The name inside of what the dialect calls so and does not spell: tools of MCP servers, those of nobody's as they are."""
+        return name if name in self._registry else self._of_servers.canonical(name)
 
     def get(self, name: str) -> AnyToolBuilder:
         """Raises ``ToolFailure`` (``tool_not_registered``) that names the nearest."""

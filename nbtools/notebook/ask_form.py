@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from nbtools.core.confirmation import Choice, Question
+from nbtools.notebook.markup import with_links
 from nbtools.notebook.visible import one_line, seen
 
 Make = Callable[..., Any]
@@ -30,12 +31,12 @@ class AskForm:
 
     @property
     def complete(self) -> bool:
-        return all(self.answers)
+        return all(field.answer() or field.optional for field in self._fields)
 
     @property
     def told(self) -> str:
         """What sending it would say, as it has come here: the front end waits for that before it sends."""
-        return f"Sends: {' · '.join(self.answers)}" if self.complete else "There is a question without an answer"
+        return f"Sends: {' · '.join(filter(None, self.answers)) or 'nothing'}" if self.complete else "There is a question without an answer"
 
 
 class Field:
@@ -45,6 +46,7 @@ class Field:
         self.box = make("VBox", "ask-field", children=[_heading(question, make, headed=headed), *controls])
         self.controls = controls
         self.answer = answer
+        self.optional = question.optional
 
 
 def _field(question: Question, make: Make, *, headed: bool) -> Field:
@@ -57,25 +59,26 @@ def _field(question: Question, make: Make, *, headed: bool) -> Field:
 
 def _heading(question: Question, make: Make, *, headed: bool) -> Any:
     header = f"<b>{escape(seen(question.header))}</b> · " if question.header and headed else ""
-    text = escape(seen(question.text, keep="\t\n"))
+    text = with_links(seen(question.text, keep="\t\n"))
     return make("HTML", "ask-question", value=f'<span class="nbt-asked">{header}{text}</span>')
 
 
 def _text(question: Question, make: Make, *, headed: bool) -> Field:
     hint = question.placeholder or "Your answer"
-    area = make("Textarea", "ask-text", placeholder=hint, tooltip=one_line(question.text), continuous_update=True, rows=2)
+    tip = one_line(question.text)
+    area = make("Textarea", "ask-text", placeholder=hint, tooltip=tip, continuous_update=True, rows=2, value=question.default)
     return Field(question, make, (area,), lambda: str(area.value).strip(), headed=headed)
 
 
 def _yes_or_no(question: Question, make: Make, *, headed: bool) -> Field:
-    buttons = make("RadioButtons", "ask-choices", options=[("Yes", "yes"), ("No", "no")], value=None)
+    buttons = make("RadioButtons", "ask-choices", options=[("Yes", "yes"), ("No", "no")], value=_chosen(question, ("yes", "no")))
     return Field(question, make, (buttons,), lambda: buttons.value or "", headed=headed)
 
 
 def _one(question: Question, make: Make, *, headed: bool) -> Field:
     """A choice or other words: the one given last takes the place of the other."""
     options = [(_labelled(choice), choice.label) for choice in question.choices]
-    buttons = make("RadioButtons", "ask-choices", options=options, value=None)
+    buttons = make("RadioButtons", "ask-choices", options=options, value=_chosen(question, [label for _, label in options]))
     other = _other(make)
 
     def chosen(change: Any) -> None:
@@ -92,7 +95,11 @@ def _one(question: Question, make: Make, *, headed: bool) -> Field:
 
 
 def _several(question: Question, make: Make, *, headed: bool) -> Field:
-    boxes = [make("Checkbox", "ask-box", description=_labelled(choice), indent=False) for choice in question.choices]
+    before = f", {question.default}, "
+    boxes = [
+        make("Checkbox", "ask-box", description=_labelled(choice), indent=False, value=f", {choice.label}, " in before)
+        for choice in question.choices
+    ]
     other = _other(make)
 
     def answer() -> str:
@@ -100,6 +107,11 @@ def _several(question: Question, make: Make, *, headed: bool) -> Field:
         return ", ".join([*chosen, *([other.value.strip()] if other.value.strip() else [])])
 
     return Field(question, make, (*boxes, other), answer, headed=headed)
+
+
+def _chosen(question: Question, answers: Sequence[str]) -> str | None:
+    """The one that is chosen before anybody chooses."""
+    return question.default if question.default in answers else None
 
 
 def _labelled(choice: Choice) -> str:

@@ -63,11 +63,12 @@ class Prompt:
         return Answer(ToolConfirmationOutcome.CANCEL, reason="no answer could be read")
 
     def _answers(self, questions: Sequence[Question]) -> Answer:
-        """An answer each; an empty one skips the call."""
+        """An answer each; an empty one takes the default, and skips the call where there is none and an answer is needed."""
         answers: list[str] = []
         for question in questions:
             typed = self._frontend.read_line(f"{one_line(question.header or 'Answer')}{_hint(question)}: ").strip()
-            if not typed:
+            typed = typed or question.default
+            if not typed and not question.optional:
                 return Answer(ToolConfirmationOutcome.CANCEL, reason="a question was left without an answer")
             answers.append(_chosen(question, typed))
         return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=tuple(answers)))
@@ -110,6 +111,11 @@ def _line(choices: dict[str, str]) -> str:
 
 
 def _hint(question: Question) -> str:
+    default = f"; empty: {one_line(question.default)}" if question.default else "; may be left empty" if question.optional else ""
+    return f"{_ways(question)}{default}"
+
+
+def _ways(question: Question) -> str:
     if question.kind == "yesno":
         return " (yes or no)"
     if not question.choices:

@@ -40,6 +40,8 @@ from nbtools.scheduler.room import Room
 
 MOST_KEPT = 10_000
 
+Planned: TypeAlias = Callable[[ToolCallRequest], Plan]
+"""Builds and judges a call."""
 Shorten: TypeAlias = Callable[[ToolResult, int], ToolResult]
 """Cuts a result to so many characters of ``llm_content``."""
 
@@ -105,7 +107,7 @@ class ToolScheduler:
         live = self._live.get(call_id)
         return live.request.name if live is not None else ""
 
-    async def run(self, request: ToolCallRequest, planned: Callable[[ToolCallRequest], Plan] | None = None) -> FinishedCall:
+    async def run(self, request: ToolCallRequest, planned: Planned | None = None) -> FinishedCall:
         """Takes the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates.
 
         The request's id must not be that of a call under way.  ``planned`` builds and judges a call that is of no registered tool.
@@ -129,16 +131,16 @@ class ToolScheduler:
         finally:
             self._forget(request.id, task)
 
-    async def _through(self, request: ToolCallRequest, planned: Callable[[ToolCallRequest], Plan]) -> FinishedCall:
+    async def _through(self, request: ToolCallRequest, planned: Planned) -> FinishedCall:
         plan, approval = planned(request), None
         if self.hooks is not None:
-            plan = await self._seen_by_hooks(request, plan)
+            plan = await self._seen_by_hooks(request, plan, planned)
         alone = not plan.kind.changes_nothing
         if alone:
             self._room.check(alone)
         if plan.decision.action is not Action.ALLOW:
             self._live[request.id] = JudgedCall(request, plan, self._clock())
-            plan, approval = await self._approved(request, plan)
+            plan, approval = await self._approved(request, plan, planned)
         for _ in range(_MOST_CONFLICTS):
             try:
                 return await self._run(request, plan, approval)
@@ -173,8 +175,12 @@ class ToolScheduler:
         invocation = tool.build(request.arguments)
         return Plan(tool, invocation, self.judge.decide(tool, invocation, request.arguments), request.arguments)
 
-    async def _approved(self, request: ToolCallRequest, plan: Plan, conflict: str = "") -> tuple[Plan, Approval | None]:
-        approved = await approve(request, plan, self._desk, self._enter, self._replan, self._clock, conflict)
+    async def _approved(self, request: ToolCallRequest, plan: Plan, planned: Planned, conflict: str = "") -> tuple[Plan, Approval | None]:
+        async def replan(changed: ToolCallRequest) -> Plan:
+            """What the person made of a call goes the whole way again."""
+            return await self._seen_by_hooks(changed, planned(changed), planned)
+
+        approved = await approve(request, plan, self._desk, self._enter, replan, self._clock, conflict)
         if request.id in self._stopped:
             await asyncio.sleep(0)  # cancelled in the same moment as approved: nothing starts any more
         return approved
@@ -185,20 +191,17 @@ class ToolScheduler:
 
     async def _asked_again(self, request: ToolCallRequest, plan: Plan, failure: ToolFailure) -> tuple[Plan, Approval | None]:
         """The edit worked out anew and shown, whatever had allowed it.  Raises ``failure`` where it does not fit any more."""
-        plan = await self._replan(replace(request, arguments=plan.arguments))
+        again = replace(request, arguments=plan.arguments)
+        plan = await self._seen_by_hooks(again, self.plan(again), self.plan)
         if plan.decision.action is not Action.DENY:
             plan = replace(plan, decision=_CONFLICT)
         try:
-            return await self._approved(request, plan, _CHANGED)
+            return await self._approved(request, plan, self.plan, _CHANGED)
         except ToolFailure as unfit:
             raise unfit if unfit.code is ErrorCode.POLICY_VIOLATION else failure from None
 
-    async def _replan(self, request: ToolCallRequest) -> Plan:
-        """What the person made of a call goes the whole way again."""
-        return await self._seen_by_hooks(request, self.plan(request))
-
-    async def _seen_by_hooks(self, request: ToolCallRequest, plan: Plan) -> Plan:
-        return plan if self.hooks is None else await self.hooks.look_at(request, plan, self.plan, self.judge.mode)
+    async def _seen_by_hooks(self, request: ToolCallRequest, plan: Plan, planned: Planned) -> Plan:
+        return plan if self.hooks is None else await self.hooks.look_at(request, plan, planned, self.judge.mode)
 
     async def _executed_under_hooks(self, executing: ExecutingCall) -> ToolResult:
         """As without hooks, but a failure is a result, for the hooks to see."""

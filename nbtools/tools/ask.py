@@ -50,12 +50,16 @@ class QuestionParams(BaseModel):
     """Whether any number of choices may be chosen."""
     placeholder: str = ""
     """An example of an answer, shown where a text is typed."""
+    default: str = ""
+    """An answer that stands there already, to be kept or changed."""
+    optional: bool = False
+    """Whether it may be left without an answer."""
 
     @property
     def question(self) -> Question:
         kind = self.kind or ("choice" if self.choices else "text")
         choices = tuple(Choice(choice.label, choice.description) for choice in self.choices)
-        return Question(self.text, self.header, kind, choices, self.several, self.placeholder)
+        return Question(self.text, self.header, kind, choices, self.several, self.placeholder, self.default, self.optional)
 
 
 class AskParams(BaseModel):
@@ -73,7 +77,10 @@ class Answers:
 
 
 class AskTool(BaseDeclarativeTool[AskParams]):
-    """The question is the call: no mode and no rule answers it, and what the person said is the result."""
+    """The question is the call: no mode and no rule answers it, and what the person said is the result.
+
+    It waits for nobody: a call that is running, one of a server's, may be waiting for the answer.
+    """
 
     name = "ask"
     description = (
@@ -82,6 +89,7 @@ class AskTool(BaseDeclarativeTool[AskParams]):
     kind = Kind.THINK
     parameters = AskParams
     asks = "always"
+    runs_beside = True
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -109,15 +117,17 @@ class AskInvocation(BaseToolInvocation[AskParams]):
         return ToolAskConfirmationDetails("A question" if len(self.questions) == 1 else f"{len(self.questions)} questions", self.questions)
 
     async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
-        given = (*(payload.answers if payload else ()), *[""] * len(self.questions))
+        if payload is None:
+            return
+        given = (*payload.answers, *[""] * len(self.questions))
         self.answers = tuple(understood(question, answer) for question, answer in zip(self.questions, given, strict=False))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         """Raises ``ToolFailure`` (``confirmation_required``) where nobody was asked, or said nothing."""
-        if not any(self.answers):
+        if not any(self.answers) and not (self.answers and all(question.optional for question in self.questions)):
             raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, nobody_to_answer("ask"))
         said = "\n".join(map(_said, self.questions, self.answers))
-        return ToolResult(said, said, summary=_short(", ".join(filter(None, self.answers))), data=Answers(self.answers))
+        return ToolResult(said, said, summary=_short(", ".join(filter(None, self.answers)) or "(no answer)"), data=Answers(self.answers))
 
 
 def understood(question: Question, answer: str) -> str:

@@ -80,3 +80,17 @@ def test_what_is_asked_is_no_markup(form, made):
 def test_the_header_of_a_single_question_stands_in_the_head_alone(form, made):
     form(Question("Which?", "Colour", choices=COLOURS))
     assert "Colour" not in made["ask-question"][0].value
+
+
+def test_defaults_stand_there_and_what_is_optional_may_be_left_out(form, made):
+    asked, _ = form(
+        Question("Which?", choices=COLOURS, default="blue"),
+        Question("Which ones?", choices=COLOURS, several=True, default="red, blue"),
+        Question("Sure?", kind="yesno", default="no"),
+        Question("Why?", kind="text", default="because"),
+        Question("And?", kind="text", optional=True),
+    )
+    assert asked.answers == ("blue", "red, blue", "no", "because", "")
+    assert asked.complete
+    made["ask-text"][0].value = ""
+    assert not asked.complete

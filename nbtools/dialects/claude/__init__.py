@@ -12,6 +12,7 @@ from nbtools.dialects.claude.files import LS, Read, Write
 from nbtools.dialects.claude.notebooks import NotebookEdit, NotebookEditByNumber, NotebookReading
 from nbtools.dialects.claude.others import AskUserQuestion, FormerTodoWrite, TodoWrite, WebFetch
 from nbtools.dialects.claude.replies import refuse
+from nbtools.dialects.claude.resources import RESOURCES
 from nbtools.dialects.claude.search import Glob, Grep
 from nbtools.dialects.claude.unspoken import UNSPOKEN
 from nbtools.dialects.dialect import Dialect, Spelling
@@ -79,6 +80,7 @@ CLAUDE = Dialect(
         Spelling("BashOutput", "shell_output", BashOutput, former=True),
         Spelling("KillShell", "shell_kill", KillShell, former=True),
         Spelling("KillBash", "shell_kill", KillShell, former=True),
+        *RESOURCES,
     ),
     UNSPOKEN,
     reads_first=True,

@@ -9,7 +9,6 @@ _TASKS = "Tasks with owners and dependencies are kept between several agents; To
 _MODES = "A person sets the mode of a session, with %tools mode; a model that sets it would lift its own guard."
 _SCHEDULE = "Nothing runs unattended: there would be nobody to ask."
 _PRODUCT = "It belongs to Anthropic's own apps and services."
-_MCP = "MCP servers' resources are read by the client that is connected to them."
 
 UNSPOKEN = (
     Unspoken("Agent", _AGENTS),
@@ -35,8 +34,6 @@ UNSPOKEN = (
     Unspoken("Monitor", "It wakes a model when something happens; a call that is made by hand waits with TaskOutput."),
     Unspoken("REPL", "The notebook is one; cells runs code in its kernel."),
     Unspoken("WebSearch", "It is a hosted search of Anthropic's API, and no search service is free to use without a key."),
-    Unspoken("ListMcpResourcesTool", _MCP),
-    Unspoken("ReadMcpResourceTool", _MCP),
     Unspoken("CronCreate", _SCHEDULE),
     Unspoken("CronList", _SCHEDULE),
     Unspoken("CronDelete", _SCHEDULE),

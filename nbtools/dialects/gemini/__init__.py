@@ -7,7 +7,9 @@ from nbtools.dialects.gemini.commands import COMMANDS
 from nbtools.dialects.gemini.files import FILES
 from nbtools.dialects.gemini.others import OTHERS
 from nbtools.dialects.gemini.replies import refuse
+from nbtools.dialects.gemini.resources import RESOURCES
 from nbtools.dialects.gemini.search import SEARCH
 from nbtools.dialects.gemini.unspoken import UNSPOKEN
+from nbtools.dialects.servers import gemini_names
 
-GEMINI = Dialect("gemini", (*FILES, *SEARCH, *COMMANDS, *OTHERS), UNSPOKEN, refuse=refuse)
+GEMINI = Dialect("gemini", (*FILES, *SEARCH, *COMMANDS, *OTHERS, *RESOURCES), UNSPOKEN, refuse=refuse, server_names=gemini_names)

@@ -138,7 +138,8 @@ class AskUser(GeminiParams):
     @classmethod
     def spoken(cls, arguments: Arguments) -> Arguments | None:
         known = given(arguments, {"questions": ()})
-        return None if known is None else {"questions": [_asked(one) for one in known["questions"]]}
+        unsaid = known is None or any(one.get("default") or one.get("optional") for one in known["questions"])
+        return None if known is None or unsaid else {"questions": [_asked(one) for one in known["questions"]]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, Answers):

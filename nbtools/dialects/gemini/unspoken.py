@@ -8,7 +8,6 @@ _AGENTS = "It works with other agents; nbtools runs tools and leaves agents to w
 _MODES = "A person sets the mode of a session, with %tools mode; a model that sets it would lift its own guard."
 _TRACKER = "The task graph is kept for several agents; write_todos keeps the list of one."
 _PRODUCT = "It belongs to Gemini CLI's own prompt and screen."
-_MCP = "MCP servers' resources are read by the client that is connected to them."
 
 UNSPOKEN = (
     Unspoken("google_web_search", "It is a hosted search of Google's API, and no search service is free to use without a key."),
@@ -19,8 +18,6 @@ UNSPOKEN = (
     Unspoken("update_topic", _PRODUCT),
     Unspoken("enter_plan_mode", _MODES),
     Unspoken("exit_plan_mode", _MODES),
-    Unspoken("list_mcp_resources", _MCP),
-    Unspoken("read_mcp_resource", _MCP),
     Unspoken("tracker_create_task", _TRACKER),
     Unspoken("tracker_update_task", _TRACKER),
     Unspoken("tracker_get_task", _TRACKER),

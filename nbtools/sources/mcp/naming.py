@@ -4,36 +4,58 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
 LONGEST = 64
 """Characters that every model's service takes."""
+LONGEST_SERVER = 40
 PREFIX = "mcp__"
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _MARK = 8
 
 
+def names_of(server: str, tools: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:
+    """What the server's tools are called here, by its own names.
+
+    A name that fits as it is goes first: which tool has it does not depend on the order in which the server lists them.
+    """
+    named: dict[str, str] = {}
+    used = set(taken)
+    listed = list(dict.fromkeys(tools))
+    for tool in sorted(listed, key=lambda tool: (_fit(tool) != tool, tool)):
+        named[tool] = name_of(server, tool, used)
+        used.add(named[tool])
+    return {tool: named[tool] for tool in listed}
+
+
 def name_of(server: str, tool: str, taken: Collection[str] = ()) -> str:
-    """``mcp__server__tool``, made fit: other characters become ``_``, what is too long keeps both ends.
+    """``mcp__server__tool``, made fit: other characters become ``_``; what is too long is cut, and the server's part stays whole.
 
     Names that would be ``taken``, or have been cut, end with a mark made of the whole name: the same each time, whatever else there is.
     """
-    whole = f"{PREFIX}{_fit(server)}__{_fit(tool)}"
-    if len(whole) <= LONGEST and whole not in taken:
-        return whole
-    mark = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:_MARK]
-    return f"{whole[: LONGEST - _MARK - 1]}_{mark}"
+    whole = f"{PREFIX}{part_of(server)}__{_fit(tool)}"
+    return whole if len(whole) <= LONGEST and whole not in taken else _cut(whole, LONGEST, f"{server}\0{tool}")
+
+
+def part_of(server: str) -> str:
+    """The server's part of its tools' names."""
+    fit = _fit(server)
+    return fit if len(fit) <= LONGEST_SERVER else _cut(fit, LONGEST_SERVER, server)
 
 
 def rule_of(server: str) -> str:
     """The rule that speaks of all of a server's tools."""
-    return f"{PREFIX}{_fit(server)}__*"
+    return f"{PREFIX}{part_of(server)}__*"
 
 
 def belongs(tool: str, server: str) -> bool:
-    """Whether a tool of this name would be one of that server's, also as Gemini CLI spells it (``mcp_server_tool``)."""
-    fit = _fit(server)
-    return tool.startswith((f"{PREFIX}{fit}__"[: LONGEST - _MARK - 1], f"mcp_{fit}_"[: LONGEST - _MARK - 1]))
+    """Whether a tool of this name would be one of that server's, also as Gemini CLI spells it (``mcp_server_tool``, cut after 30)."""
+    return tool.startswith((f"{PREFIX}{part_of(server)}__", f"mcp_{_fit(server)}_"[:30]))
+
+
+def _cut(name: str, longest: int, whole: str) -> str:
+    mark = hashlib.sha256(whole.encode()).hexdigest()[:_MARK]
+    return f"{name[: longest - _MARK - 1]}_{mark}"
 
 
 def _fit(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtools.core.toolset import ToolRegistry
 from nbtools.sources.mcp.connection import Connection
-from nbtools.sources.mcp.naming import name_of
+from nbtools.sources.mcp.naming import names_of
 from nbtools.sources.mcp.tool import McpTool
 
 
@@ -23,10 +23,10 @@ class Offered:
             if declared.get(name) != tool.declared:
                 self._unregister(there.pop(name))
         taken = set(self._registry.names())
-        for name in (name for name in declared if name not in there):
-            tool = there[name] = McpTool(name_of(connection.server.name, name, taken), declared[name], connection)
-            taken.add(tool.name)
-            self._registry.register(tool)
+        named = names_of(connection.server.name, (name for name in declared if name not in there), taken)
+        for name, called in named.items():
+            there[name] = McpTool(called, declared[name], connection)
+            self._registry.register(there[name])
         if there:
             self._there[connection] = there
 

@@ -13,9 +13,11 @@ from nbtools.sources.mcp.callbacks import Ask, Callbacks
 from nbtools.sources.mcp.catalogue import Catalogue
 from nbtools.sources.mcp.connection import Connection
 from nbtools.sources.mcp.logins import SECONDS, Logins, forget
-from nbtools.sources.mcp.naming import belongs
+from nbtools.sources.mcp.naming import belongs, part_of
 from nbtools.sources.mcp.offered import Offered
+from nbtools.sources.mcp.prompts import FilledPrompt, ServerPrompt, filled, prompts_of
 from nbtools.sources.mcp.reading import Named
+from nbtools.sources.mcp.resources import have_resources, keep_tools
 from nbtools.sources.mcp.sampling import Sampling
 from nbtools.sources.mcp.settings import ServerSettings
 
@@ -34,6 +36,7 @@ class McpServers:
         sampling: Sampling | None = None,
         changed: Callable[[Connection], None] = lambda _: None,
     ) -> None:
+        self._registry = registry
         self._offered = Offered(registry)
         self._folder = folder
         self._ask = ask
@@ -52,8 +55,9 @@ class McpServers:
     def add(self, servers: Iterable[ServerSettings]) -> None:
         """Makes them known; nothing is started.  One of the same name must have been removed before."""
         for server in servers:
-            if server.name in self._connections:
-                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"There is an MCP server {server.name!r} already; remove it first.")
+            other = self._like(server.name)
+            if other:
+                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"There is an MCP server {other!r} already; remove it first.")
             self._connections[server.name] = self._connection(server)
 
     def load(self) -> None:
@@ -66,10 +70,14 @@ class McpServers:
             if made_of != self.catalogue.named.get(name) and not self._connections[name].is_alive:
                 self._drop(name)
         for name, named in self.catalogue.named.items():
-            if name not in self._connections:
+            if not self._like(name):
                 self._connections[name] = self._connection(named.server)
                 self._connections[name].may_start = partial(self.catalogue.may_start, named)
                 self._made_of[name] = named
+
+    def _like(self, name: str) -> str:
+        """The server that rules could not tell from one of that name (``a.b`` and ``a_b``); empty where there is none."""
+        return next((known for known in self._connections if part_of(known) == part_of(name)), "")
 
     def watch(self, watcher: Callable[[Connection], None]) -> Callable[[], None]:
         """Tells ``watcher`` of changes, too, until the returned function is called."""
@@ -99,7 +107,9 @@ class McpServers:
         self._made_of.pop(name, None)
 
     def _connection(self, server: ServerSettings) -> Connection:
-        return Connection(server, self._folder, self._noticed, Callbacks(server.name, self._folder, self._ask, self._sampling).as_arguments())
+        return Connection(
+            server, self._folder, self._noticed, Callbacks(server.name, self._folder, self._ask, self._sampling).as_arguments()
+        )
 
     async def connect(self, *names: str) -> None:
         """Connects those (all that are not disabled), side by side; what fails says so in its state and holds up nobody.
@@ -160,7 +170,16 @@ class McpServers:
             raise self.catalogue.missing(name, self._connections)
         return connection
 
+    async def prompts(self) -> tuple[ServerPrompt, ...]:
+        """What the connected servers offer, with the arguments that each takes."""
+        return await prompts_of(self._connections.values())
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
+        """One filled in by its server, which is connected for it.  Raises ``ToolFailure``."""
+        return await filled(self.named(server), name, arguments or {})
+
     def _noticed(self, connection: Connection) -> None:
         self._offered.keep(connection)
+        keep_tools(self._registry, lambda: have_resources(self._connections))
         for watcher in tuple(self._watchers):
             watcher(connection)
