@@ -6,6 +6,9 @@ import type { RunHead } from './wire.js';
 /** States that whoever does not look should hear of; the words of a run at work change too often. */
 const ANNOUNCED: readonly RunHead['state'][] = ['awaiting_approval', 'success', 'error', 'cancelled'];
 
+/** Milliseconds after which a run that says nothing is not taken to go on: its head counts on every few seconds. */
+const SILENCE = 20_000;
+
 /** The line above a run: whose model, how it stands, what it has used so far, and the button that ends it. */
 export class RunHeadView {
   readonly node = element('section', 'nbtools-card nbtools-run');
@@ -15,6 +18,7 @@ export class RunHeadView {
   private readonly figures = element('span', 'nbtools-run-figures');
   private readonly stop: HTMLButtonElement;
   private run = '';
+  private timer = 0;
 
   constructor(private readonly around: Surroundings) {
     const { trans } = around;
@@ -30,16 +34,32 @@ export class RunHeadView {
   }
 
   update(part: RunHead): void {
+    window.clearTimeout(this.timer);
     this.run = part.run;
     this.node.dataset['state'] = part.state;
     this.node.setAttribute('aria-label', this.around.trans.__('agent %1', part.model));
-    this.node.classList.toggle('nbtools-run-live', part.state === 'executing' || part.state === 'awaiting_approval');
+    const live = part.state === 'executing' || part.state === 'awaiting_approval';
+    this.node.classList.toggle('nbtools-run-live', live);
+    this.timer = live ? window.setTimeout(() => this.miss(), SILENCE) : 0;
     setText(this.model, part.model);
     this.model.title = part.model;
     setText(this.status, part.status);
     setText(this.said, ANNOUNCED.includes(part.state) ? this.around.trans.__('agent: %1', part.status) : '');
     this.drawFigures(part.figures);
     this.stop.hidden = !part.can_stop;
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.timer);
+  }
+
+  /** Its kernel has ended, or it was saved while it ran; a kernel that was only busy with something else speaks up again. */
+  private miss(): void {
+    this.node.dataset['state'] = 'cancelled';
+    this.node.classList.remove('nbtools-run-live');
+    setText(this.status, this.around.trans.__('No word from the kernel'));
+    this.drawFigures([]);
+    this.stop.hidden = true;
   }
 
   private drawFigures(figures: readonly string[]): void {
@@ -52,7 +72,7 @@ export class RunHeadView {
     });
   }
 
-  /** The kernel says when it has stopped; meanwhile the button cannot be pressed twice. */
+  /** The kernel says what comes of it. */
   private end(): void {
     this.around.cancel(this.node, this.run);
   }

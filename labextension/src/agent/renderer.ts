@@ -18,6 +18,7 @@ type Part = RunView['part'];
 interface PartView<P extends Part> {
   readonly node: HTMLElement;
   update(part: P): void;
+  dispose?(): void;
 }
 
 interface RunServices extends Services {
@@ -42,17 +43,24 @@ class RenderedRun extends Widget implements IRenderMime.IRenderer {
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const shown = attempt(parseRunView, model.data[AGENT_MIME]);
     if (shown === null) {
+      this.view?.dispose?.();
       this.view = this.type = null;
       const said = this.trans.__('This was written by another version of nbtools; here is its text.');
       this.node.replaceChildren(...plainText(said, model.data['text/plain']));
       return;
     }
     if (this.view === null || this.type !== shown.part.type) {
+      this.view?.dispose?.();
       this.type = shown.part.type;
       this.view = this.create(shown.part);
       this.node.replaceChildren(this.view.node);
     }
     this.view.update(shown.part as never);
+  }
+
+  override dispose(): void {
+    this.view?.dispose?.();
+    super.dispose();
   }
 
   private create(part: Part): PartView<never> {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import threading
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from nbtools.core.errors import AgentError
 from nbtools.notebook.agent.handle import RunError
 from nbtools.notebook.agent.stage import STOPPING, Stage
 from nbtools.notebook.phrases import counted
+from nbtools.notebook.waits import PATIENCE
 
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent
@@ -35,6 +37,7 @@ class Playing:
         self._stage: Stage | None = None
         self._preparing: asyncio.Task[Agent] | None = None
         self._is_stopped = False
+        self._is_over = threading.Event()
 
     def at(self, name: str, limits: Any) -> Callable[[Place], Coroutine[Any, Any, Answer]]:
         """What is to be done in the session's loop, shown in a place.  Raises ``AgentError``."""
@@ -53,6 +56,7 @@ class Playing:
                 raise
             finally:
                 end()
+                self._is_over.set()
             stage.close(answer)
             return answer
 
@@ -99,7 +103,9 @@ class Playing:
             self.stop()
 
     def close(self) -> None:
+        """Stops it and waits until it has ended, for its loop is about to end."""
         self.stop()
+        self._is_over.wait(PATIENCE)
 
 
 def must_be_installed() -> None:

@@ -19,6 +19,8 @@ from nbtools.notebook.wire import State
 
 TICK = 1.0
 """Seconds after which the head counts on."""
+QUIET = 5.0
+"""The same while somebody is asked: the page takes a run that is silent for long to be gone."""
 _WAYS = (RunWay(label="go on", cell="%%agent\n"), RunWay(label="open trace", cell="%agent trace", run=True))
 
 
@@ -63,7 +65,7 @@ class Stage:
                 self._step = step
                 self._texts.end()
                 self._calls.add(call_id)
-                self._show_at(call_id, replace(beside(self._place), early=True))
+                self._show_at(call_id, replace(beside(self._place), early=self._live))
                 self.say("Working")
             case Stepped(step=step, usage=usage):
                 self._step, self._usage = step, usage
@@ -119,7 +121,7 @@ class Stage:
     def _tick(self) -> None:
         self._turn()
         if self._live:
-            self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
+            self._timer = asyncio.get_running_loop().call_later(QUIET if self._asking else TICK, self._tick)
 
     def _running(self) -> RunHead:
         return RunHead(

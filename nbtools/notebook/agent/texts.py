@@ -55,7 +55,11 @@ class Texts:
         block = text_block(self._text.strip(), markdown=True)
         if not self._thinking:
             return RunSaid(block=block)
-        return RunSaid(block=block, thought=f"Thought for {elapsed_roughly(_now() - self._since)}" if ended else "Thinking")
+        return RunSaid(block=block, thought=_thought(_now() - self._since) if ended else "Thinking")
+
+
+def _thought(seconds: float) -> str:
+    return f"Thought for {elapsed_roughly(seconds)}" if seconds >= 1 else "Thought"
 
 
 def _now() -> float:

@@ -1,0 +1,194 @@
+"""A model at work in a cell: what a person sees of it, answers, stops and keeps."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.async_api import expect
+
+from tests.notebook.agent.scripts import PLAYING
+
+EDIT = """("edit", '{"path": "notes.txt", "old": "two", "new": "2"}')"""
+FIX = """("edit", '{"path": "src/cart.py", "old": "    total = 0", "new": "    total = Decimal(0)"}')"""
+READ = """("read", '{"path": "src/cart.py", "start": 16, "end": 20}')"""
+TEXT = (
+    "The sum begins with the *integer* `0`, so a total of decimals is rounded twice. I change that in `src/cart.py`:\\n\\n"
+    "- begin with `Decimal(0)`\\n- leave the rounding to `items.py`\\n"
+)
+END = "The total is a **decimal** from the first item on.\\n\\n| file | change |\\n|---|---|\\n| `src/cart.py` | begins with `Decimal(0)` |"
+STORY = (
+    f'agent.model = playing([("think", "The total is a float. Where does it begin?"), "{TEXT}", {READ}], '
+    f'[{FIX}], ["{END}"], ["Nothing is left to do."])'
+)
+TASK = "%%agent\nMake the total a decimal."
+WIDTHS = (1040, 600)
+
+
+def head(tab, index):
+    return tab.cell(index).locator(".nbtools-run:has(.nbtools-run-figures)")
+
+
+def foot(tab, index):
+    return tab.cell(index).locator(".nbtools-run:has(.nbtools-run-why)")
+
+
+def said(tab, index):
+    return tab.cell(index).locator(".nbtools-run-said")
+
+
+def status(tab, index):
+    return head(tab, index).locator(".nbtools-status")
+
+
+async def pictured(tab, name, index):
+    """Pictures at both widths, for the eye."""
+    before = tab.page.viewport_size
+    for width in WIDTHS:
+        await tab.page.set_viewport_size({"width": width, "height": 1100})
+        await tab.look(f"agent-{name}-{width}", tab.cell(index))
+    await tab.page.set_viewport_size(before)
+
+
+@pytest.fixture
+def open_agent(open_notebook):
+    """Opens a notebook with a model whose turns are written down; tasks begin at cell 3."""
+
+    async def open_agent(turns, *cells, app="lab"):
+        tab = await open_notebook(PLAYING, turns, *(cells or (TASK,)), app=app)
+        await tab.run(1)
+        await tab.run(2)
+        return tab
+
+    return open_agent
+
+
+async def test_a_run_is_watched_approved_kept_and_gone_on_with(open_agent, open_file):
+    tab = await open_agent(STORY)
+    await tab.start(3)
+    await expect(status(tab, 3)).to_have_text("Needs your answer")
+    await expect(said(tab, 3).first.locator("summary")).to_contain_text("Thought")
+    await expect(said(tab, 3).nth(1).locator("li")).to_have_count(2)
+    await tab.keys_count(3)
+    await pictured(tab, "asking", 3)
+    await tab.answer(3, "Approve once")
+    await tab.done(3)
+    await expect(status(tab, 3)).to_have_text("Done")
+    await expect(head(tab, 3).get_by_role("button")).to_have_count(0)
+    await expect(said(tab, 3).last.locator("table")).to_be_visible()
+    await expect(foot(tab, 3)).to_contain_text("3 steps · 2 calls")
+    assert "Decimal(0)" in tab.read("src/cart.py")
+    await pictured(tab, "done", 3)
+    await foot(tab, 3).get_by_role("button", name="go on").click()
+    await expect(tab.cell(4).locator(".cm-content")).to_be_focused()
+    await tab.page.keyboard.type("And now?")
+    await tab.run(4)
+    await expect(said(tab, 4)).to_contain_text("Nothing is left")
+    await foot(tab, 4).get_by_role("button", name="open trace").click()
+    await expect(tab.cell(5).locator(".nbtools-trace")).to_contain_text("And now?")
+    saved = await tab.save()
+    for output in saved["cells"][3]["outputs"]:
+        output["data"] = {mime: data for mime, data in output["data"].items() if mime.startswith("text/")}
+        assert "<script" not in json.dumps(output)
+    (tab.folder / "still.ipynb").write_text(json.dumps(saved), encoding="utf-8")
+    still = await open_file(tab.folder / "still.ipynb")
+    await expect(still.cell(3)).to_contain_text("The total is a decimal")
+    await expect(still.cell(3)).to_contain_text("3 steps · 2 calls")
+    await expect(still.cell(3)).to_contain_text("Approved once by you")
+    await pictured(still, "still", 3)
+
+
+async def test_what_the_person_says_of_a_call_goes_back_to_the_model(open_agent):
+    """Denied, and then changed by hand."""
+    tab = await open_agent(f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK)
+    await tab.start(3)
+    await tab.answer(3, "Cancel")
+    await tab.done(3)
+    await expect(foot(tab, 3)).to_contain_text("Done")
+    assert "declined" in (await tab.value("told()")).lower()
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+    await tab.start(4)
+    await tab.answer(4, "Modify…")
+    await tab.question(4).locator("textarea").fill("one\nzwei\nthree\n")
+    await tab.answer(4, "Apply")
+    await tab.answer(4, "Approve once")
+    await tab.done(4)
+    assert tab.read("notes.txt") == "one\nzwei\nthree\n"
+    assert "zwei" in await tab.value("told()")
+
+
+async def test_stop_ends_a_sentence_and_a_call(open_agent, app):
+    shell = """("shell", '{"command": "touch began; sleep 300"}')"""
+    turns = f"agent.model = playing(['Let me think about it for ', ('until', 'never')], [{shell}], ['Again.'])"
+    tab = await open_agent(turns, TASK, TASK, TASK, app=app)
+    await tab.start(3)
+    await expect(said(tab, 3)).to_contain_text("Let me think")
+    await expect(status(tab, 3)).to_have_text("Writing")
+    await pictured(tab, f"writing-{app}", 3)
+    await head(tab, 3).get_by_role("button", name="Stop").press("Enter")
+    await tab.done(3)
+    await expect(foot(tab, 3)).to_contain_text("You stopped it")
+    await expect(said(tab, 3)).to_contain_text("Let me think")
+    await tab.start(4)
+    await tab.answer(4, "Approve once")
+    await expect(tab.card(4).nth(1).locator(".nbtools-status")).to_have_text("Running")
+    await head(tab, 4).get_by_role("button", name="Stop").click()
+    await tab.done(4)
+    await expect(foot(tab, 4)).to_contain_text("You stopped it")
+    await expect(tab.cell(4)).to_contain_text("Cancelled")
+    await pictured(tab, f"stopped-{app}", 4)
+    await tab.run(5)
+    await expect(said(tab, 5)).to_contain_text("Again.")
+
+
+async def test_a_long_run_can_be_read_and_stopped_while_it_grows(open_agent):
+    """What is selected stays selected, what is scrolled to stays there, and the way to stop is in view."""
+    lines = "\\n\\n".join(f"Line {n}" for n in range(120))
+    tab = await open_agent(f"agent.model = playing(['{lines}', ('until', 'go'), ' and more', ('until', 'never')])")
+    await tab.start(3)
+    await expect(said(tab, 3).last).to_contain_text("Line 119")
+    await said(tab, 3).last.locator("p").last.scroll_into_view_if_needed()
+    await expect(said(tab, 3).first.locator("p").first).not_to_be_in_viewport()
+    await expect(head(tab, 3).get_by_role("button", name="Stop")).to_be_in_viewport()
+    await tab.look("agent-long", tab.panel)
+    chosen = await said(tab, 3).last.locator("p").nth(110).element_handle()
+    await chosen.evaluate("node => window.getSelection().selectAllChildren(node)")
+    top = await chosen.evaluate("node => node.getBoundingClientRect().top")
+    (tab.folder / "go").touch()
+    await expect(said(tab, 3).last).to_contain_text("Line 119 and more")
+    assert await chosen.evaluate("node => node.isConnected && String(window.getSelection()).trim()") == "Line 110"
+    assert await chosen.evaluate("node => node.getBoundingClientRect().top") == top
+    await head(tab, 3).get_by_role("button", name="Stop").click()
+    await tab.done(3)
+
+
+async def test_the_page_is_loaded_again_during_a_run(open_agent):
+    tab = await open_agent("agent.model = playing(['Before. ', ('until', 'go'), 'After.'])")
+    await tab.start(3)
+    await expect(said(tab, 3)).to_contain_text("Before.")
+    await tab.save()
+    await tab.page.reload()
+    await tab.page.wait_for_function("window.jupyterapp?.restored.then(() => true)")
+    await expect(said(tab, 3)).to_contain_text("Before.")
+    (tab.folder / "go").touch()
+    await expect(foot(tab, 3)).to_contain_text("Done")
+    await expect(said(tab, 3).last).to_contain_text("After.")
+
+
+async def test_bad_models_and_hostile_ones_do_no_harm(open_agent):
+    text = (
+        "<img src=x onerror='window.hacked=1'> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://example.org/p)"
+    )
+    tab = await open_agent("agent.model = 'nobody:none'", TASK, f"agent.model = playing([{text!r}])", TASK, "%agent")
+    await tab.run(3)
+    await expect(foot(tab, 3)).to_contain_text("nobody")
+    await expect(status(tab, 3)).to_have_text("Failed")
+    await pictured(tab, "failed", 3)
+    await tab.run(4)
+    await tab.run(5)
+    await expect(said(tab, 5)).to_contain_text("<script>")
+    assert await said(tab, 5).locator("img, script, iframe, [onerror]").count() == 0
+    assert await said(tab, 5).locator("a[href]").count() == 0
+    assert await tab.page.evaluate("window.hacked ?? null") is None
+    await tab.run(6)
+    await tab.look("agent-overview", tab.cell(6))
