@@ -18,6 +18,8 @@ class Settings:
 
     read_first: bool | None = None
     """Whether an existing file must have been read before it is changed; None: as the dialect has it."""
+    correct_edits: bool = False
+    """Whether the session's model is asked once for the text that is meant where an edit's old text is not in the file."""
     plugins: bool = False
     """Whether the tools of installed packages (entry points ``nbtools.tools``) are there, too: that runs their code."""
     servers: bool = False

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.tool import Kind, ModifyContext, ToolInvocation
+from nbtools.core.result import ToolResult
+from nbtools.core.tool import Kind, ModifyContext, ToolInvocation, UpdateOutput
 from nbtools.tools.file_change import FileChangeInvocation, replanned_or_conflict
 from nbtools.workspace.change import Changed, FileChange
+from nbtools.workspace.correcting import Corrected, corrected
 from nbtools.workspace.editing.misses import Occurrences
 from nbtools.workspace.editing.placeholders import refuse_placeholder
 from nbtools.workspace.editing.regions import shown_parts
@@ -26,6 +31,8 @@ from nbtools.workspace.workspace import Workspace
 
 __all__ = ["Changed", "EditInvocation", "EditParams", "EditStep", "EditTool", "Occurrences"]
 
+_MOST_TOLD = 2_000
+"""Characters of a corrected text that its caller is told."""
 _ADVICE = "Change it with a program, such as sed in a shell."
 
 
@@ -102,7 +109,7 @@ class EditTool(BaseDeclarativeTool[EditParams]):
 
 
 class EditInvocation(FileChangeInvocation[EditParams]):
-    __slots__ = ("tool",)
+    __slots__ = ("corrected", "tool")
 
     verb = "edit"
     past = "Edited"
@@ -110,6 +117,18 @@ class EditInvocation(FileChangeInvocation[EditParams]):
     def __init__(self, tool: EditTool, params: EditParams) -> None:
         super().__init__(tool.workspace, params, params.path)
         self.tool = tool
+        self.corrected: Corrected | None = None
+
+    async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
+        details = await super().should_confirm_execute()
+        return details if self.corrected is None else replace(details, note=f"{self.corrected.note} {details.note}".strip())
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        result = await super().execute(update_output)
+        if self.corrected is None:
+            return result
+        told = f"{self.corrected.note} What was replaced:\n{self.corrected.change.old[:_MOST_TOLD]}"
+        return replace(result, notes=(told,), summary=f"{result.summary} · corrected by {self.corrected.model}")
 
     def plan(self, path: Path) -> FileChange:
         subject = shown(self.workspace.relative(path))
@@ -119,8 +138,23 @@ class EditInvocation(FileChangeInvocation[EditParams]):
             return created(path, subject, params.new) if before is None else filled(path, subject, before, params.new)
         before = self._content(path, subject)
         self.workspace.seen.check(path, subject, before, whole=False)
+        if self.corrected is not None:
+            return edited(path, subject, before, [self.corrected.change])
         changes = [step.replacement() for step in params.steps()]
         return edited(path, subject, before, changes, match=params.match, in_turn=params.in_turn)
+
+    async def _planned(self, path: Path) -> FileChange:
+        """The one place where an old text that is not there is corrected, if the settings want it: one text, and once."""
+        try:
+            return await super()._planned(path)
+        except ToolFailure as failure:
+            steps = self.params.steps()
+            mendable = failure.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND and self.corrected is None and len(steps) == 1
+            if not mendable or not self.workspace.settings.correct_edits:
+                raise
+            before = await asyncio.to_thread(self._content, path, shown(self.workspace.relative(path)))
+            self.corrected = await corrected(self.workspace, path, before, steps[0].replacement(), failure)
+        return await super()._planned(path)
 
     def renewed(self, seen: FileChange) -> FileChange:
         """The edit on the file as it is now: where the old text still fits, changes made elsewhere meanwhile do no harm."""

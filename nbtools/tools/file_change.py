@@ -76,7 +76,7 @@ class FileChangeInvocation(BaseToolInvocation[P]):
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
         """Raises ``ToolFailure`` when the change cannot be made: nobody is asked in vain."""
-        self.seen = change = await self._worked_out(self.plan, self._resolved())
+        self.seen = change = await self._planned(self._resolved())
         diff, _ = change.compared(self.proposal)
         verb = "create" if change.before is None else self.verb
         return ToolEditConfirmationDetails(
@@ -94,13 +94,16 @@ class FileChangeInvocation(BaseToolInvocation[P]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self._resolved()
         if self.seen is None:
-            change = await self._worked_out(self.plan, path)
+            change = await self._planned(path)
             if change.stale and self.whole:
                 raise conflict(change.subject, "has been read and was changed")
         else:
             change = await self._worked_out(partial(self._renewed, self.seen), path)
         folders = await self._made(change)
         return self._result(change, tuple(map(self.workspace.relative, folders)))
+
+    async def _planned(self, path: Path) -> FileChange:
+        return await self._worked_out(self.plan, path)
 
     def _renewed(self, seen: FileChange, _: Path) -> FileChange:
         return self.renewed(seen)
