@@ -22,6 +22,10 @@ _NEEDED = (
     ("greenback", (1, 2), "questions from blocking code"),
     ("pydantic", (2, 11), "tools' parameters"),
 )
+_EXTRAS = (
+    ("MCP servers", "mcp", (("mcp", (2, 3)), ("keyring", (25,)))),
+    ("agents", "agents", (("pydantic-ai-slim", (2, 60)), ("openai", (1,)))),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,15 @@ class Finding:
 
 def findings() -> tuple[Finding, ...]:
     """Everything that was looked for; runs nothing and changes nothing."""
-    return (_ourselves(), _name(), *(_package(*needed) for needed in _NEEDED), _ripgrep(), _lab_extension(), _profile())
+    return (
+        _ourselves(),
+        _name(),
+        *(_package(*needed) for needed in _NEEDED),
+        *(_extra(*extra) for extra in _EXTRAS),
+        _ripgrep(),
+        _lab_extension(),
+        _profile(),
+    )
 
 
 def _ourselves() -> Finding:
@@ -69,6 +81,26 @@ def _package(name: str, wanted: tuple[int, ...], purpose: str) -> Finding:
     if _numbers(version) < wanted:
         return Finding(name, False, f"{version} is older than {least}; needed for {purpose}", remedy)
     return Finding(name, True, version)
+
+
+def _extra(name: str, extra: str, packages: tuple[tuple[str, tuple[int, ...]], ...]) -> Finding:
+    """Nothing is missing where it has not been asked for; half of it, or an old one, is."""
+    found = [_package(package, wanted, name) for package, wanted in packages]
+    install = f"pip install '{DISTRIBUTION}[{extra}]'"
+    if not any(_has(package) for package, _ in packages):
+        return Finding(name, True, f"no: {install}")
+    wrong = next((one for one in found if not one.ok), None)
+    if wrong is not None:
+        return Finding(name, False, f"{wrong.name}: {wrong.detail}", install)
+    return Finding(name, True, "yes: " + ", ".join(f"{one.name} {one.detail}" for one in found))
+
+
+def _has(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _numbers(version: str) -> tuple[int, ...]:
