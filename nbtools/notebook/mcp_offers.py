@@ -21,13 +21,12 @@ async def tools_sheet(session: Session, name: str) -> Sheet:
     registered = [tool for tool in session.tools if isinstance(tool, McpTool) and tool.connection is connection]
     if not registered:
         return Sheet(f"{name} has no tools.")
-    rows = tuple(
-        (tool.name, _short(tool.description), in_words(name, tool.declared).removesuffix(" Nobody has checked that."))
-        for tool in registered
-    )
+    rows = tuple((tool.name, _short(tool.description), _claim(name, tool)) for tool in registered)
     skipped = [one.name for one in connection.tools if not connection.server.takes(one.name)]
-    lines = (*([f"Not taken: {', '.join(skipped)}."] if skipped else []), "What it says of its tools nobody has checked.")
-    return Sheet(connection.instructions and _short(connection.instructions), rows, lines, ("tool", "what it does", "what it claims"))
+    lines = (*([f"Not taken: {', '.join(skipped)}."] if skipped else []), "What tools say of themselves nobody has checked.")
+    return Sheet(
+        connection.instructions and _short(connection.instructions), rows, lines, ("tool", "what it does", "what it says of itself")
+    )
 
 
 async def resources_sheet(session: Session, name: str) -> Sheet:
@@ -45,6 +44,13 @@ async def resources_sheet(session: Session, name: str) -> Sheet:
     return Sheet(
         "", rows, (f"%tools mcp read {name} URI reads one; what stands in braces is to be filled in.",), ("URI", "name", "type", "")
     )
+
+
+def _claim(server: str, tool: McpTool) -> str:
+    """Without the words that all of them would share."""
+    said = in_words(server, tool.declared).partition(". ")[0]
+    start = f"{server} says that it "
+    return said.removeprefix(start) if said.startswith(start) else "says nothing"
 
 
 def _short(text: str) -> str:

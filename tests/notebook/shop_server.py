@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import struct
 import zlib
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.utilities.types import Image
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel
@@ -53,13 +54,14 @@ async def pack(boxes: int, ctx: Context[Any], seconds: float = 0.0) -> str:
     return f"{boxes} boxes are packed"
 
 
+def where() -> Elicit[Delivery]:
+    return Elicit("Where does the parcel go?", Delivery)
+
+
 @server.tool()
-async def deliver(ctx: Context[Any]) -> str:
+async def deliver(to: Annotated[Delivery, Resolve(where)]) -> str:
     """Asks where it goes."""
-    asked = await ctx.elicit("Where does the parcel go?", Delivery)
-    if asked.action != "accept":
-        return "It stays here."
-    return f"It goes to {asked.data.name} {asked.data.when}{', as a gift' if asked.data.gift else ''}."
+    return f"It goes to {to.name} {to.when}{', as a gift' if to.gift else ''}."
 
 
 @server.tool()
@@ -71,7 +73,7 @@ async def label() -> Image:
 @server.tool()
 async def refuse() -> str:
     """Never works."""
-    raise ValueError("The shop is closed until Monday.")
+    raise ToolError("The shop is closed until Monday.")
 
 
 @server.prompt()

@@ -1,0 +1,127 @@
+"""MCP servers in a browser: added, asked about, called with a card that follows them, and what a person reads when one fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+from playwright.async_api import expect
+
+SHOP = Path(__file__).parents[1] / "notebook" / "shop_server.py"
+ADD = f"%tools mcp add --project shop -- {sys.executable} {SHOP}"
+
+
+async def shop(open_notebook, *cells):
+    """A notebook that has the server, in cell 1."""
+    tab = await open_notebook(ADD, *cells)
+    await tab.run(1)
+    await expect(tab.output(1).last).to_contain_text("connected")
+    return tab
+
+
+async def test_a_server_is_added_and_listed(open_notebook):
+    tab = await shop(open_notebook, "%tools mcp", "%tools mcp tools shop", "%tools prompt")
+    await tab.run(2)
+    await expect(tab.output(2).last).to_contain_text(".mcp.json")
+    await tab.look("mcp-list", tab.cell(2))
+    await tab.run(3)
+    await expect(tab.output(3).last).to_contain_text("only reads")
+    await tab.look("mcp-tools", tab.cell(3))
+    await tab.run(4)
+    await expect(tab.output(4).last).to_contain_text("shop:review")
+    await tab.look("mcp-prompts", tab.cell(4))
+
+
+async def test_a_call_is_asked_about(open_notebook):
+    tab = await shop(open_notebook, "%tool mcp__shop__price pears --count 3", "%tool mcp__shop__price figs", "%tool mcp__shop__price plums")
+    await tab.start(2)
+    await tab.asked(2)
+    await tab.look("mcp-asking", tab.cell(2))
+    await tab.answer(2, "Approve once")
+    await tab.done(2)
+    await expect(tab.card(2)).to_contain_text("3 pears: 1.20 €")
+    await expect(tab.record(2)).to_contain_text("Approved once by you")
+    await tab.look("mcp-called", tab.cell(2))
+    await tab.start(3)
+    await tab.answer(3, "Always for mcp__shop__price")
+    await tab.done(3)
+    await expect(tab.record(3)).to_contain_text("Approved always")
+    await tab.run(4)
+    await expect(tab.card(4)).to_contain_text("1 plums: 0.40 €")
+
+
+async def test_a_whole_server_is_approved(open_notebook):
+    tab = await shop(open_notebook, "%tool mcp__shop__price pears", "%tool mcp__shop__refuse", "%tool mcp__shop__label")
+    await tab.start(2)
+    await tab.question(2).get_by_role("button", name=re.compile("this server")).click()
+    await tab.done(2)
+    await expect(tab.record(2)).to_contain_text("Approved always for this server")
+    await tab.run(3)
+    await expect(tab.card(3)).to_contain_text("The shop is closed until Monday.")
+    await tab.look("mcp-failed", tab.cell(3))
+    await tab.run(4)
+    await expect(tab.card(4).locator("img")).to_be_visible()
+    await tab.look("mcp-picture", tab.cell(4))
+
+
+async def test_a_call_tells_how_far_it_is(open_notebook):
+    tab = await shop(open_notebook, "%tools allow mcp__shop__*", "%tool mcp__shop__pack 40 --seconds 0.25")
+    await tab.run(2)
+    await tab.start(3)
+    await expect(tab.card(3)).to_contain_text(re.compile(r"box [2-9] is packed"))
+    await tab.look("mcp-progress", tab.cell(3), themes=["light"])
+    await tab.press("interrupt")
+    await tab.done(3)
+    await expect(tab.status(3)).to_contain_text("ancelled")
+
+
+async def test_a_server_s_form_is_answered_by_clicks(open_notebook):
+    tab = await shop(open_notebook, "%tools allow mcp__shop__*", "%tool mcp__shop__deliver")
+    await tab.run(2)
+    await tab.start(3)
+    form = tab.question(3)
+    await expect(form).to_contain_text("Where does the parcel go?")
+    await form.get_by_role("textbox").first.fill("Ada")
+    await form.get_by_text("tomorrow", exact=True).click()
+    await form.get_by_text("Yes", exact=True).click()
+    await tab.look("mcp-form", tab.cell(3))
+    await tab.answer(3, "Answer")
+    await tab.done(3)
+    await expect(tab.cell(3)).to_contain_text("It goes to Ada tomorrow, as a gift.")
+    await tab.look("mcp-form-answered", tab.cell(3))
+
+
+async def test_a_project_s_server_is_trusted_by_a_click(open_notebook, project):
+    entry = {"command": sys.executable, "args": [str(SHOP)], "env": {"LEVEL": "high"}}
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"shop": entry}}), encoding="utf-8")
+    tab = await open_notebook("%tools mcp", "%tools allow mcp__shop__*", "%tool mcp__shop__price figs")
+    await tab.run(1)
+    await expect(tab.output(1).last).to_contain_text("not trusted")
+    await tab.look("mcp-untrusted", tab.cell(1))
+    await tab.run(2)
+    await tab.start(3)
+    form = tab.question(3)
+    await expect(form).to_contain_text("LEVEL=high")
+    await tab.look("mcp-trust", tab.cell(3))
+    await form.get_by_text("Yes", exact=True).click()
+    await tab.answer(3, "Answer")
+    await tab.done(3)
+    await expect(tab.cell(3)).to_contain_text("1 figs: 0.40 €")
+    await tab.look("mcp-trusted", tab.cell(3))
+
+
+async def test_servers_that_fail_say_what_to_do_beside_those_that_run(open_notebook):
+    cells = ("%tools mcp add --project gone -- no-such-program-at-all", "%tools mcp add --project late -- sleep 60", "%tools mcp")
+    tab = await shop(open_notebook, *cells)
+    await tab.run(2)
+    await expect(tab.output(2).last).to_contain_text("there is no program no-such-program-at-all")
+    await tab.look("mcp-gone", tab.cell(2))
+    await tab.start(3)
+    await expect(tab.output(3).last).to_contain_text("connecting…")
+    await tab.press("interrupt")
+    await tab.done(3)
+    await tab.start(4)
+    await expect(tab.output(4).last).to_contain_text("shop")
+    await tab.look("mcp-states", tab.cell(4))
