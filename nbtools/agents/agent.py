@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtools.agents.happenings import Answer, Happening
 from nbtools.agents.instructions import instructions_for
+from nbtools.agents.servers import connected
 from nbtools.agents.troubles import trouble
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import AgentError
@@ -29,6 +30,10 @@ def nobody(_: Happening) -> None:
     """Hears nothing."""
 
 
+def _nothing() -> None:
+    return None
+
+
 class Agent:
     """``model`` is one of pydantic-ai's names (``openai:gpt-5``, ``test``) or a ``Model``; ``instructions`` come before what nbtools says.
 
@@ -46,8 +51,9 @@ class Agent:
         self._logs = log
         self._log: AgentLog | None = None
         self._running = False
-        self._run: Run | None = None
+        self._end: Callable[[], None] = _nothing
         self._stopped = ""
+        self._known: tuple[str | Model, Model] | None = None
 
     @property
     def model_name(self) -> str:
@@ -75,14 +81,13 @@ class Agent:
                 raise
             raise AgentError(known.message) from error
         finally:
-            self._running, self._run = False, None
+            self._running, self._end = False, _nothing
 
     def stop(self, why: str = "you stopped it") -> None:
         """Ends the run under way, from any thread: the request to the model and the calls are cancelled, what is done stays."""
         if self._running:
             self._stopped = self._stopped or why
-            if self._run is not None:
-                self._run.token.cancel()
+            self._end()
 
     def new(self) -> None:
         """Forgets what was said; ``usage`` goes on."""
@@ -97,8 +102,7 @@ class Agent:
         try:
             answer = await self._ran(prompt, heard, log)
         except BaseException as error:
-            known = trouble(error, self.model_name) if isinstance(error, Exception) else None
-            log.end(known.message if known else repr(error), failed=True)
+            log.end(self._in_words(error), failed=True)
             raise
         finally:
             forget()
@@ -107,23 +111,43 @@ class Agent:
         return answer
 
     async def _ran(self, prompt: str, heard: Callable[[Happening], None], log: AgentLog | None) -> Answer:
+        await self._connected()
         run, teller = await asyncio.to_thread(self._made, heard, log)
-        self._run = run
+        self._end = run.token.cancel
         if self._stopped:
             return Answer("", Usage(), self._stopped)
         try:
             ended = await run.through(prompt, self.messages)
         finally:
             self.messages, self.usage = run.messages, self.usage + run.usage
-        return Answer(teller.text, run.usage, self._stopped if ended == "cancelled" else ended)
+        return Answer(teller.text, run.usage, ended and (self._stopped or ended))
+
+    async def _connected(self) -> None:
+        ending, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def end() -> None:
+            loop.call_soon_threadsafe(ending.set)
+
+        self._end = end
+        await connected(self.session, ending)
 
     def _made(self, heard: Callable[[Happening], None], log: AgentLog | None) -> tuple[Run, Teller]:
         from nbtools.agents.running import Run, model_of  # noqa: PLC0415 - pydantic-ai takes seconds to load
         from nbtools.agents.telling import Teller  # noqa: PLC0415 - as above
 
+        if self._known is None or self._known[0] != self.model:
+            self._known = self.model, model_of(self.model)
         teller = Teller(heard, log)
-        instructions = instructions_for(self.session, self.instructions)
-        return Run(self.session, model_of(self.model), instructions, self.limits, teller), teller
+        return Run(self.session, self._known[1], self._instructed, self.limits, teller), teller
+
+    def _instructed(self) -> str:
+        return instructions_for(self.session, self.instructions)
+
+    def _in_words(self, error: BaseException) -> str:
+        if isinstance(error, asyncio.CancelledError):
+            return "it was cancelled"
+        known = trouble(error, self.model_name) if isinstance(error, Exception) else None
+        return known.message if known else repr(error)
 
     def _opened_log(self) -> AgentLog | None:
         """The log of all runs; None where none is wanted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_ai import Agent as Loop
@@ -41,7 +41,7 @@ model_of = infer_model
 class Run:
     """``messages`` is the history with what the run has added: from its end on, however it ended, one to go on with."""
 
-    def __init__(self, session: Session, model: Model, instructions: str, limits: Limits, teller: Teller) -> None:
+    def __init__(self, session: Session, model: Model, instructions: Callable[[], str], limits: Limits, teller: Teller) -> None:
         self.messages: list[ModelMessage] = []
         self.token = CancellationToken()
         self._limits = limits
@@ -57,17 +57,17 @@ class Run:
         return Usage() if self._run is None else _usage(self._run.usage, self._teller.calls)
 
     async def through(self, prompt: str, history: Sequence[ModelMessage]) -> str:
-        """Why it ended before the model's last word (``cancelled`` by ``token``), or empty.  Raises what pydantic-ai and models raise."""
+        """Why it ended before the model's last word, or empty.  Raises what pydantic-ai and models raise."""
         self.messages = list(history)
         with capture_run_messages() as captured:
             try:
                 async with self._loop.iter(prompt, message_history=history, usage_limits=_UNLIMITED, cancellation_token=self.token) as run:
                     self._run = run
                     return await self._follow(run, captured)
-            except RunCancelled:
-                return "cancelled"
+            except RunCancelled as stopped:
+                return stopped.message
             finally:
-                self.messages = repair_messages(captured or history)
+                self.messages = repair_messages(_worth_keeping(captured, history))
                 self._teller.flush()
                 self._teller.used(self._model.model_name, self.usage)
 
@@ -103,6 +103,11 @@ class Run:
     def _whole(self, response: ModelResponse) -> None:
         for part in response.parts:
             self._event(PartStartEvent(index=0, part=part))
+
+
+def _worth_keeping(captured: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+    """A prompt to which nothing was answered is not kept: it will be asked again."""
+    return captured if any(isinstance(one, ModelResponse) and one.parts for one in captured[len(history) :]) else history
 
 
 def _streams(model: Model) -> bool:
