@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from nbtools.agents.adapters.calling import is_pdf, is_picture, parts_of, unseen
+from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, parts_of, unseen
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema import Json
-from nbtools.session import Session
 
 if TYPE_CHECKING:
     from anthropic.types import Message, ToolParam, ToolResultBlockParam
     from anthropic.types.beta import BetaMessage
 
 
-def anthropic_tools(session: Session) -> list[ToolParam]:
+def anthropic_tools(session: AnySession) -> list[ToolParam]:
     """What ``messages.create(tools=…)`` takes, in the session's dialect."""
     return cast("list[ToolParam]", session.declarations("anthropic"))
 
 
-async def answer_anthropic(session: Session, message: Message | BetaMessage) -> list[ToolResultBlockParam]:
+async def answer_anthropic(session: AnySession, message: Message | BetaMessage) -> list[ToolResultBlockParam]:
     """Makes the calls of ``message`` and returns what goes into the next user message; empty where there were none: the model is done.
 
     Calls that change nothing run side by side.  One that failed or was refused has ``is_error`` and the reason.
     """
     uses = [block for block in message.content if block.type == "tool_use"]
-    results = await session.call_many([(use.name, cast("Json", use.input)) for use in uses])
+    results = await call_all(session, [(use.name, cast("Json", use.input)) for use in uses])
     return [_block(use.id, result) for use, result in zip(uses, results, strict=True)]
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
+from nbtools.blocking import BlockingSession
 from nbtools.core.errors import AgentError, ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult, failed
 from nbtools.session import Session
+
+AnySession: TypeAlias = Session | BlockingSession
+"""A blocking one is called in its own loop, whichever loop or thread asks."""
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What every provider's models look at."""
@@ -31,16 +36,29 @@ def arguments_in(text: str) -> Mapping[str, Any] | ToolError:
     return arguments
 
 
-async def call_written(session: Session, name: str, text: str) -> ToolResult:
+async def call_one(session: AnySession, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    if isinstance(session, BlockingSession):
+        return await asyncio.wrap_future(session.submit(session.session.call(name, arguments)))
+    return await session.call(name, arguments)
+
+
+async def call_all(session: AnySession, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
+    """Those of one message, side by side where that is safe; the results in their order."""
+    if isinstance(session, BlockingSession):
+        return await asyncio.wrap_future(session.submit(session.session.call_many(calls)))
+    return await session.call_many(calls)
+
+
+async def call_written(session: AnySession, name: str, text: str) -> ToolResult:
     """A call whose arguments are JSON."""
     arguments = arguments_in(text)
-    return failed(arguments) if isinstance(arguments, ToolError) else await session.call(name, arguments)
+    return failed(arguments) if isinstance(arguments, ToolError) else await call_one(session, name, arguments)
 
 
-async def call_all_written(session: Session, calls: Iterable[tuple[str, str]]) -> list[ToolResult]:
-    """Those of one message, by name and arguments, side by side where that is safe; the results in their order."""
+async def call_all_written(session: AnySession, calls: Iterable[tuple[str, str]]) -> list[ToolResult]:
+    """The same for those of one message, by name and arguments."""
     read = [(name, arguments_in(text)) for name, text in calls]
-    done = iter(await session.call_many([(name, arguments) for name, arguments in read if not isinstance(arguments, ToolError)]))
+    done = iter(await call_all(session, [(name, arguments) for name, arguments in read if not isinstance(arguments, ToolError)]))
     return [failed(arguments) if isinstance(arguments, ToolError) else next(done) for _, arguments in read]
 
 

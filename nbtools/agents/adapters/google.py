@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 
-from nbtools.agents.adapters.calling import is_pdf, is_picture, parts_of, unseen, without
+from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, parts_of, unseen, without
 from nbtools.core.result import Part, ToolResult
-from nbtools.session import Session
 
 try:
     from google.genai import types
@@ -14,12 +13,12 @@ except ImportError as error:
     raise without("google-genai", error) from error
 
 
-def google_tools(session: Session) -> list[types.Tool]:
+def google_tools(session: AnySession) -> list[types.Tool]:
     """What ``GenerateContentConfig(tools=…)`` takes, in the session's dialect."""
     return [types.Tool(function_declarations=[types.FunctionDeclaration.model_validate(one) for one in session.declarations("gemini")])]
 
 
-async def answer_google(session: Session, response: types.GenerateContentResponse) -> list[types.Content]:
+async def answer_google(session: AnySession, response: types.GenerateContentResponse) -> list[types.Content]:
     """Makes the calls of ``response`` and returns what goes behind its content; empty where there were none: the model is done.
 
     Calls that change nothing run side by side.  One that failed or was refused answers with ``error`` and the reason.
@@ -27,7 +26,7 @@ async def answer_google(session: Session, response: types.GenerateContentRespons
     calls = response.function_calls or []
     if not calls:
         return []
-    results = await session.call_many([(call.name or "", call.args or {}) for call in calls])
+    results = await call_all(session, [(call.name or "", call.args or {}) for call in calls])
     answers = [types.Part(function_response=_response(call, result)) for call, result in zip(calls, results, strict=True)]
     return [types.Content(role="user", parts=answers)]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from nbtools.agents.adapters.calling import is_picture, parts_of, text_of, unseen, without
+from nbtools.agents.adapters.calling import AnySession, call_one, is_picture, parts_of, text_of, unseen, without
+from nbtools.blocking import BlockingSession
 from nbtools.core.result import Part, ToolResult
-from nbtools.session import Session
 
 try:
     from langchain_core.tools import BaseTool, ToolException
@@ -15,8 +15,10 @@ except ImportError as error:
     raise without("langchain-core", error) from error
 
 
-def langchain_tools(session: Session) -> list[BaseTool]:
+def langchain_tools(session: AnySession) -> list[BaseTool]:
     """One tool a tool, in the session's dialect, for ``model.bind_tools(…)`` and for agents; awaited (``ainvoke``), as the session is.
+
+    With ``session.sync()`` they can be invoked without await, too.
 
     A call that fails or is refused is a ``ToolMessage`` with the status ``error`` and the reason; ``artifact`` is the ``ToolResult``.
     """
@@ -32,20 +34,25 @@ class SessionTool(BaseTool):
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: Any = True
 
-    _session: Session = PrivateAttr()
+    _session: AnySession = PrivateAttr()
 
-    def __init__(self, session: Session, *, name: str, description: str, schema: dict[str, Any]) -> None:
+    def __init__(self, session: AnySession, *, name: str, description: str, schema: dict[str, Any]) -> None:
         super().__init__(name=name, description=description, args_schema=schema)
         self._session = session
 
-    def _run(self, /, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError(f"{self.name} is awaited: use ainvoke, or run the agent with its async methods.")
+    def _run(self, /, **arguments: Any) -> Any:
+        if not isinstance(self._session, BlockingSession):
+            raise NotImplementedError(f"{self.name} is awaited: use ainvoke, or give langchain_tools a session.sync().")
+        return _answer(self._session.call(self.name, arguments))
 
     async def _arun(self, /, **arguments: Any) -> Any:
-        result = await self._session.call(self.name, arguments)
-        if not result.ok:
-            raise ToolException(text_of(result))
-        return _content(result), result
+        return _answer(await call_one(self._session, self.name, arguments))
+
+
+def _answer(result: ToolResult) -> tuple[str | list[dict[str, Any]], ToolResult]:
+    if not result.ok:
+        raise ToolException(text_of(result))
+    return _content(result), result
 
 
 def _content(result: ToolResult) -> str | list[dict[str, Any]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from nbtools.agents.adapters.calling import call_all_written, data_url, is_pdf, is_picture, parts_of, text_of, unseen
+from nbtools.agents.adapters.calling import AnySession, call_all_written, data_url, is_pdf, is_picture, parts_of, text_of, unseen
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema import Json
-from nbtools.session import Session
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam, ChatCompletionToolParam
@@ -17,12 +16,12 @@ if TYPE_CHECKING:
 _BELOW = "[a picture: see the next message]"
 
 
-def openai_tools(session: Session) -> list[ChatCompletionToolParam]:
+def openai_tools(session: AnySession) -> list[ChatCompletionToolParam]:
     """What ``chat.completions.create(tools=…)`` takes, in the session's dialect."""
     return cast("list[ChatCompletionToolParam]", session.declarations("openai"))
 
 
-async def answer_openai(session: Session, message: ChatCompletionMessage) -> list[ChatCompletionMessageParam]:
+async def answer_openai(session: AnySession, message: ChatCompletionMessage) -> list[ChatCompletionMessageParam]:
     """Makes the calls of ``message`` and returns the messages to put behind it; empty where there were none: the model is done.
 
     Calls that change nothing run side by side.  Pictures, which a tool's message cannot hold, are in a user's message behind them.
@@ -36,13 +35,13 @@ async def answer_openai(session: Session, message: ChatCompletionMessage) -> lis
     return cast("list[ChatCompletionMessageParam]", [*answers, *([{"role": "user", "content": pictures}] if pictures else [])])
 
 
-def openai_responses_tools(session: Session) -> list[FunctionToolParam]:
+def openai_responses_tools(session: AnySession) -> list[FunctionToolParam]:
     """What ``responses.create(tools=…)`` takes, in the session's dialect."""
     tools = [{"type": "function", **one["function"], "strict": False} for one in session.declarations("openai")]
     return cast("list[FunctionToolParam]", tools)
 
 
-async def answer_openai_responses(session: Session, response: Response) -> list[ResponseInputItemParam]:
+async def answer_openai_responses(session: AnySession, response: Response) -> list[ResponseInputItemParam]:
     """The same for a response of the Responses API: what goes into the next ``input``."""
     calls = [item for item in response.output if item.type == "function_call"]
     results = await call_all_written(session, [(call.name, call.arguments) for call in calls])

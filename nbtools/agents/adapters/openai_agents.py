@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from nbtools.agents.adapters.calling import call_written, data_url, is_pdf, is_picture, parts_of, unseen, without
+from nbtools.agents.adapters.calling import AnySession, call_written, data_url, is_pdf, is_picture, parts_of, unseen, without
 from nbtools.core.result import Part
-from nbtools.session import Session
 
 try:
     from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage, ToolOutputText
@@ -16,7 +15,7 @@ except ImportError as error:
     raise without("openai-agents", error) from error
 
 
-def openai_agents_tools(session: Session) -> list[FunctionTool]:
+def openai_agents_tools(session: AnySession) -> list[FunctionTool]:
     """One tool a tool, in the session's dialect, for ``Agent(tools=…)``.
 
     What must be asked is asked by the session, so ``needs_approval`` is not set.  A call that fails or is refused is a text that says so.
@@ -24,11 +23,11 @@ def openai_agents_tools(session: Session) -> list[FunctionTool]:
     return [_tool(session, **one["function"]) for one in session.declarations("openai")]
 
 
-def _tool(session: Session, *, name: str, description: str, parameters: dict[str, Any]) -> FunctionTool:
+def _tool(session: AnySession, *, name: str, description: str, parameters: dict[str, Any]) -> FunctionTool:
     return FunctionTool(name, description, parameters, partial(_invoked, session, name), strict_json_schema=False)
 
 
-async def _invoked(session: Session, name: str, _: ToolContext[Any], arguments: str) -> Any:
+async def _invoked(session: AnySession, name: str, _: ToolContext[Any], arguments: str) -> Any:
     result = await call_written(session, name, arguments)
     return result.llm_content if isinstance(result.llm_content, str) else [_output(part) for part in parts_of(result)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anthropic import AsyncAnthropic
+from anthropic.types import Message
 
 from nbtools import Session
 from nbtools.agents.adapters import answer_anthropic, anthropic_tools
@@ -49,3 +50,12 @@ async def test_messages(session: Session):
     assert refused["is_error"]
     assert REASON in refused["content"][0]["text"]
     assert server.asked[0]["tools"][0]["input_schema"]["type"] == "object"
+
+
+async def test_a_blocking_session_is_called_in_its_own_loop(tmp_path):
+    (tmp_path / "a.py").write_text("one = 1\n")
+    asked = Message.model_validate(message("", ("1", "read", {"path": "a.py"}), ("2", "read", {"path": "b.py"})))
+    with Session(tmp_path).sync() as session:
+        read, missing = await answer_anthropic(session, asked)
+    assert "one = 1" in read["content"][0]["text"]
+    assert missing["is_error"]

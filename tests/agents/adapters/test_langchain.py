@@ -61,6 +61,23 @@ async def test_parameters_that_langchain_uses_itself(session: Session):
     assert await found.ainvoke({"config": "a", "run_manager": "b"}) == "a-b"
 
 
+def test_without_await(tmp_path):
+    (tmp_path / "a.py").write_text("one = 1\n")
+    with Session(tmp_path).sync() as session:
+        script = [says(("read", {"path": "a.py"}), ("write", {"path": "b.py", "content": ""})), AIMessage("So it is.")]
+        ended = create_agent(Scripted(messages=iter(script)), langchain_tools(session)).invoke({"messages": [("user", "Look")]})
+    text, refused = [message for message in ended["messages"] if isinstance(message, ToolMessage)]
+    assert "one = 1" in text.content
+    assert "nobody to ask" in refused.content
+
+
+async def test_from_another_loop(tmp_path):
+    (tmp_path / "a.py").write_text("one = 1\n")
+    with Session(tmp_path).sync() as session:
+        read = next(one for one in langchain_tools(session) if one.name == "read")
+        assert "one = 1" in await read.ainvoke({"path": "a.py"})
+
+
 async def test_it_is_awaited(session: Session):
     with pytest.raises(NotImplementedError, match="ainvoke"):
         langchain_tools(session)[0].invoke({"path": "a.py"})
