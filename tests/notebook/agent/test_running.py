@@ -151,7 +151,7 @@ def test_it_waits_for_nobody_where_nobody_looks_on(desk):
     head, said, edit, last, foot = parts(cell)
     assert (head["status"], head["figures"]) == ("", [])
     assert (said["block"]["text"], edit, last["block"]["text"], foot["status"]) == ("I try.", "edit", "They do not let me.", "Done")
-    assert "%tools allow edit" in desk.value("told()")
+    assert "nobody to ask" in desk.value("told()")
 
 
 def test_it_can_be_awaited_beside_other_work(desk):
