@@ -81,10 +81,10 @@ class QuestionWidget:
         approve = self._button("Approve once", "approve", lambda: self._answer(Answer(outcome.PROCEED_ONCE)), button_style="primary")
         always = self._always()
         modify = self._button("Modify…", "modify", self._modify)
-        cancel = self._button("Cancel", "cancel", lambda: self._answer(Answer(outcome.CANCEL)))
+        cancel = self._button("Cancel", "cancel", lambda: self._answer(Answer(outcome.CANCEL, reason=self._why_not.value.strip())))
         row = self._make("HBox", "buttons", children=[approve, *always, modify, cancel])
         why = self._make("HTML", "note", value=why_html(self._call.confirmation.decision))
-        return [row, self._make("HBox", "aside", children=[*([self._later()] if always else []), why])]
+        return [row, self._make("HBox", "aside", children=[*([self._later()] if always else []), self._reason(), why])]
 
     def _always(self) -> list[Any]:
         """What else may be allowed with this, each button with the rules that it adds."""
@@ -110,6 +110,13 @@ class QuestionWidget:
         tip = "What “always” allows is kept for later sessions on this workspace, too; %tools grants shows it"
         self._is_saved = self._make("Checkbox", "later", description="also in later sessions", indent=False, tooltip=tip)
         return self._is_saved
+
+    def _reason(self) -> Any:
+        """Why not, for whoever made the call."""
+        tip = "With Cancel this goes to whoever made the call"
+        self._why_not = self._make("Text", "reason", placeholder="Why not? Said with Cancel", continuous_update=True, tooltip=tip)
+        self._why_not.layout.width = "220px"
+        return self._why_not
 
     def _modify(self) -> None:
         proposal = proposal_of(self._call)

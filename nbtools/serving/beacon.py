@@ -26,6 +26,7 @@ from nbtools.serving.messages import (
     Shows,
     ToNotebook,
     Tools,
+    Welcome,
     at_notebook,
     frame,
     read_frame,
@@ -114,7 +115,7 @@ class _Guest:
         """Until the server goes away, which ends its calls."""
         end = self._offer.watch(partial(self._tell_later, others=True))
         try:
-            await self._tell_tools(others=False)
+            self._say(Welcome())
             while True:
                 self._take(at_notebook.decode(await read_frame(self._reader)))
         finally:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +19,8 @@ from nbtools.serving.offer import Heard, Offer, Wanted
 
 _BETWEEN = 1.0
 """Seconds between two looks for a notebook; a client's request looks, too."""
+_AGAIN = 20.0
+"""Seconds after which a notebook that did not answer is tried again."""
 
 
 class Chosen:
@@ -29,7 +33,7 @@ class Chosen:
         self._alone: Offer | None = None
         self._notebook: NotebookOffer | None = None
         self._left: list[NotebookOffer] = []
-        self._refused: set[Beacon] = set()
+        self._passed_over: dict[Beacon, float] = {}
         self._watchers: list[Callable[[], None]] = []
         self._looking = asyncio.Lock()
 
@@ -82,7 +86,7 @@ class Chosen:
             for beacon in found:
                 if self._notebook is not None and beacon.since <= self._notebook.beacon.since:
                     return
-                if beacon not in self._refused and await self._connected(beacon):
+                if self._passed_over.get(beacon, 0) <= time.monotonic() and await self._connected(beacon):
                     return
 
     async def _connected(self, beacon: Beacon) -> bool:
@@ -92,8 +96,8 @@ class Chosen:
             withdraw(self._root, beacon)
             return False
         except (OSError, SessionError) as error:
-            self._refused.add(beacon)
-            _say(f"{beacon.notebook} serves, but could not be reached: {error}")
+            self._passed_over[beacon] = math.inf if isinstance(error, SessionError) else time.monotonic() + _AGAIN
+            _say(f"{beacon.notebook} serves, but calls cannot go there: {error or 'it does not answer'}")
             return False
         self._take(offer)
         return True

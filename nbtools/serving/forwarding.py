@@ -22,6 +22,7 @@ from nbtools.serving.messages import (
     Shows,
     ToNotebook,
     Tools,
+    Welcome,
     at_server,
     frame,
     read_frame,
@@ -29,7 +30,7 @@ from nbtools.serving.messages import (
 from nbtools.serving.offer import Heard, Wanted, failure
 from nbtools.serving.peers import is_ours
 
-_PATIENCE = 5.0
+_PATIENCE = 10.0
 """Seconds that a notebook has for its first word; one whose kernel is stuck is passed over."""
 
 
@@ -117,7 +118,8 @@ class NotebookOffer:
             raise ConnectionError(f"{self.beacon.notebook} did not answer") from error
         if isinstance(first, Refused):
             raise SessionError(f"{self.beacon.notebook}: {first.why}")
-        self._take(first)
+        if not isinstance(first, Welcome):
+            raise ConnectionError(f"{self.beacon.notebook} answered something else")
 
     async def _listen(self) -> None:
         try:

@@ -36,8 +36,12 @@ class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
     id: int
 
 
+class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
+    """The notebook's first word: it takes calls."""
+
+
 class Tools(msgspec.Struct, frozen=True, tag="tools"):
-    """The notebook's tools as they are now: its first word, then whenever it is asked, and unasked (``others``) when some came or went."""
+    """The notebook's tools as they are now, when it is asked, and unasked (``others``) when some came or went."""
 
     others: bool
     tools: list[dict[str, Any]]
@@ -62,7 +66,7 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
 
 
 ToNotebook: TypeAlias = Hello | Ask | Call | Cancel
-FromNotebook: TypeAlias = Tools | Shows | Done | Refused
+FromNotebook: TypeAlias = Welcome | Tools | Shows | Done | Refused
 
 _encoder = msgspec.json.Encoder()
 at_notebook: msgspec.json.Decoder[ToNotebook] = msgspec.json.Decoder(ToNotebook)

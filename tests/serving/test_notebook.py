@@ -65,17 +65,19 @@ def test_a_call_is_asked_in_the_notebook_and_runs_once_approved(lab: Lab, served
     assert not call.result(20).is_error
     assert (project / "new.txt").read_text() == "hello\n"
     lab.until(lambda: "called by claude-code" in served.text)
-    lab.until(lambda: "1 server connected" in served.text)
+    lab.until(lambda: "1 connected" in served.text)
 
 
 def test_a_denial_goes_back_with_its_reason(lab: Lab, served: Cell, agent: Agent, project: Path) -> None:
     call = agent.start("shell", command="rm notes.txt")
+    lab.set("reason", value="  keep the notes ")
     lab.answer_with("cancel")
     denied = call.result(20)
     assert denied.is_error
     assert "declined" in text(denied)
+    assert "The reason given: keep the notes" in text(denied)
     assert (project / "notes.txt").exists()
-    lab.until(lambda: "Declined by you" in served.text)
+    lab.until(lambda: "Declined by you" in served.text and "“keep the notes”" in served.text)
 
 
 def test_tools_of_the_notebook_are_among_the_tools_and_later_ones_are_announced(lab: Lab, served: Cell, agent: Agent) -> None:

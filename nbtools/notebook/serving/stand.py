@@ -45,7 +45,7 @@ class Stand:
         self._show_at(call_id, replace(self._place, display_id=uuid.uuid4().hex, asker=self._callers[call_id]))
 
     def count(self, clients: int) -> None:
-        """So many servers are connected."""
+        """So many clients are connected, each by a server of its own."""
         self._clients = clients
         self._draw()
 
@@ -74,7 +74,8 @@ class Stand:
 
     def _title(self) -> str:
         waits = f"{counted(len(self._waiting), 'call')} {'waits' if len(self._waiting) == 1 else 'wait'} for your answer"
-        return f"{waits} below." if self._waiting else f"Serving {self._root} to MCP clients; {counted(self._clients, 'server')} connected."
+        connected = f"{self._clients} connected" if self._clients else "none is connected"
+        return f"{waits} below." if self._waiting else f"Serving MCP clients on {self._root}: {connected}."
 
     def _rows(self) -> tuple[tuple[str, ...], ...]:
         return tuple(
@@ -89,7 +90,7 @@ class Stand:
         return (
             *nobody,
             f'A client starts: nbtools mcp --workspace "{self._root}"',
-            "Their calls appear below, and what must be asked is asked there. Run this cell again after a reload; %tools serve off ends.",
+            "Calls appear below, and what must be asked is asked there. After a reload run this cell again; %tools serve off ends it.",
         )
 
     def _show(self, sheet: Sheet) -> None:
