@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from nbtools.sources.mcp.naming import LONGEST
-from tests.sources.mcp.watching import Shown, bad, serving, until
+from tests.sources.mcp.watching import Shown, bad, runs, serving, until
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ async def test_what_does_no_harm_is_passed_over(tmp_path: Path, way: str) -> Non
 async def test_what_a_server_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("parent")) as session:
         left = psutil.Process(int(str((await session.call("mcp__bad__do")).llm_content)))
-        assert left.is_running()
-    assert not left.is_running()
+        assert runs(left)
+    assert not runs(left)
 
 
 async def test_a_cancelled_call_is_over_at_once_and_the_server_is_told(tmp_path: Path) -> None:

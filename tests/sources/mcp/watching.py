@@ -52,7 +52,7 @@ async def serving(folder: Path, name: str, entry: dict[str, Any]) -> AsyncIterat
             session.mcp.add([settings_of(name, entry, {})])
             await session.mcp.connect(name)
             yield session
-        left = [one for one in set(psutil.Process().children(recursive=True)) - before if _runs(one)]
+        left = [one for one in set(psutil.Process().children(recursive=True)) - before if runs(one)]
         assert [one.cmdline() for one in left if one.pid != supervisor()._process.pid] == []
 
 
@@ -78,5 +78,9 @@ async def until(true: Any) -> None:
             await asyncio.sleep(0.01)
 
 
-def _runs(process: psutil.Process) -> bool:
-    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+def runs(process: psutil.Process) -> bool:
+    """Also where nobody has waited for it to end, it has."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

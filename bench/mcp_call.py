@@ -1,0 +1,181 @@
+"""What an MCP server's tool costs through a session, against the bare SDK; and how long twenty servers take to be connected.
+
+python bench/mcp_call.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from report import Figure, alternate, table
+
+sys.path.remove(str(Path(__file__).parent))  # click.py is here, too, and is not the click that the SDK needs
+
+from mcp import Client, StdioServerParameters
+from mcp.server.mcpserver import MCPServer
+
+from nbtools import Policy, Session
+from nbtools.sources.mcp import client as mcp_client
+from nbtools.sources.mcp.settings import settings_of
+
+CALLS, ROUNDS, SERVERS, CONNECTS = 200, 9, 20, 3
+ARGUMENTS = {"text": "hello"}
+
+
+def echo() -> MCPServer:
+    server = MCPServer("echo")
+
+    @server.tool()
+    async def echo(text: str) -> str:
+        """Says it back."""
+        return text
+
+    return server
+
+
+def timed(call: Callable[[], Awaitable[Any]], loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
+    async def run() -> float:
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            await call()
+        return (time.perf_counter() - start) / CALLS * 1e6
+
+    return lambda: loop.run_until_complete(run())
+
+
+@contextmanager
+def in_memory() -> Iterator[None]:
+    """The SDK's client is given the server itself, and so is ours: the same wire for both."""
+    opened = mcp_client.opened
+
+    @asynccontextmanager
+    async def beside(server: Any, folder: Any, listener: Any, callbacks: dict[str, Any]) -> AsyncIterator[Client]:
+        async with Client(echo(), **callbacks) as client:
+            yield client
+
+    mcp_client.opened = beside
+    try:
+        yield
+    finally:
+        mcp_client.opened = opened
+
+
+async def session_with(servers: int, argv: list[str]) -> Session:
+    session = Session(".", policy=Policy(mode="yolo"))
+    session.mcp.add([settings_of(f"echo{n}", {"command": argv[0], "args": argv[1:]}, {}) for n in range(servers)])
+    return session
+
+
+async def calls(bare: Any, argv: list[str], loop: asyncio.AbstractEventLoop) -> dict[str, Callable[[], float]]:
+    session = await session_with(1, argv)
+    await session.mcp.connect()
+    client = Client(bare)
+    await client.__aenter__()
+    await client.list_tools()
+    connection = session.mcp.named("echo0")
+    return {
+        "sdk": timed(lambda: client.call_tool("echo", ARGUMENTS), loop),
+        "connection": timed(lambda: connection.call("echo", ARGUMENTS), loop),
+        "session": timed(lambda: session.call("mcp__echo0__echo", ARGUMENTS), loop),
+    }
+
+
+def call_table(name: str, bare: Any, argv: list[str]) -> None:
+    loop = asyncio.new_event_loop()
+    taken = alternate(ROUNDS, **loop.run_until_complete(calls(bare, argv, loop)))
+    figures = [
+        Figure("the SDK's client", taken["sdk"], "µs"),
+        Figure("the connection", taken["connection"], "µs"),
+        Figure("await session.call(…)", taken["session"], "µs", "≤ 1.3 x"),
+    ]
+    table(f"mcp call {name}: {CALLS} calls a round, {ROUNDS} rounds", figures)
+
+
+def connecting(servers: int, argv: list[str]) -> Callable[[], float]:
+    async def run() -> float:
+        session = await session_with(servers, argv)
+        start = time.perf_counter()
+        await session.mcp.connect()
+        taken = time.perf_counter() - start
+        failed = [one.problem for one in session.mcp.connections.values() if one.state != "connected"]
+        await session.close()
+        if failed:
+            raise RuntimeError(failed)
+        return taken
+
+    return lambda: asyncio.run(run())
+
+
+def bare_clients(argv: list[str]) -> float:
+    async def one(ready: asyncio.Semaphore, over: asyncio.Event) -> None:
+        async with Client(StdioServerParameters(command=argv[0], args=argv[1:])) as client:
+            await client.list_tools()
+            ready.release()
+            await over.wait()
+
+    async def run() -> float:
+        ready, over, start = asyncio.Semaphore(0), asyncio.Event(), time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for _ in range(SERVERS):
+                group.create_task(one(ready, over))
+            for _ in range(SERVERS):
+                await ready.acquire()
+            taken = time.perf_counter() - start
+            over.set()
+        return taken
+
+    return asyncio.run(run())
+
+
+def interpreters(argv: list[str]) -> float:
+    """The servers alone: until all have ended by themselves, since nobody speaks to them."""
+    start = time.perf_counter()
+    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(SERVERS)]
+    for process in started:
+        process.wait()
+    return time.perf_counter() - start
+
+
+def connect_table(name: str, argv: list[str]) -> None:
+    taken = alternate(
+        CONNECTS,
+        one=connecting(1, argv),
+        processes=lambda: interpreters(argv),
+        sdk=lambda: bare_clients(argv),
+        ours=connecting(SERVERS, argv),
+    )
+    figures = [
+        Figure(f"{SERVERS} processes, not spoken to (floor)", taken["processes"], "s"),
+        Figure("one server alone", taken["one"], "s"),
+        Figure(f"{SERVERS} of the SDK's clients", taken["sdk"], "s"),
+        Figure(f"session.mcp.connect() with {SERVERS}", taken["ours"], "s", "≤ 1.2 x"),
+    ]
+    table(f"connect, {name}: {CONNECTS} rounds", figures)
+
+
+def main() -> None:
+    """With ``call`` or ``connect`` only that."""
+    wanted = sys.argv[1:] or ["call", "connect"]
+    program = [sys.executable, __file__, "serve"]
+    light = [sys.executable, "-S", str(Path(__file__).parents[1] / "tests" / "mcp_servers" / "bad.py"), "chatty"]
+    if "call" in wanted:
+        with in_memory():
+            call_table("in memory", echo(), program)
+        call_table("over stdio", StdioServerParameters(command=program[0], args=program[1:]), program)
+    if "connect" in wanted:
+        connect_table("servers that start at once", light)
+        connect_table("servers that take long to start (Python, SDK)", program)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["serve"]:
+        echo().run()
+    else:
+        main()
