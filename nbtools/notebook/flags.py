@@ -110,9 +110,10 @@ def _grammar_of(tool: Any) -> Grammar:
 
 def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:
     """The grammar that a JSON Schema of type object makes."""
-    required = set(schema.get("required", ()))
+    required = set(schema.get("required") or ())
     definitions = {**(schema.get("definitions") or {}), **(schema.get("$defs") or {})}
-    parameters = tuple(_parameter(name, spec, name in required, definitions) for name, spec in schema.get("properties", {}).items())
+    declared = {name: spec if isinstance(spec, Mapping) else {} for name, spec in (schema.get("properties") or {}).items()}
+    parameters = tuple(_parameter(name, spec, name in required, definitions) for name, spec in declared.items())
     body = next((p for p in parameters if p.body), None) or next((p for name in _BODIES for p in parameters if p.name == name), None)
     literal = body if body is not None and not body.is_list and [p for p in parameters if p.required] == [body] else None
     return Grammar(

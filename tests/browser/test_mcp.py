@@ -7,8 +7,12 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
 from playwright.async_api import expect
 
+pytestmark = pytest.mark.timeout(300)
+CONNECTING = 90_000
+"""Milliseconds: a server starts, and the SDK is loaded on both sides."""
 SHOP = Path(__file__).parents[1] / "notebook" / "shop_server.py"
 ADD = f"%tools mcp add --project shop -- {sys.executable} {SHOP}"
 
@@ -16,8 +20,9 @@ ADD = f"%tools mcp add --project shop -- {sys.executable} {SHOP}"
 async def shop(open_notebook, *cells):
     """A notebook that has the server, in cell 1."""
     tab = await open_notebook(ADD, *cells)
-    await tab.run(1)
-    await expect(tab.output(1).last).to_contain_text("connected")
+    await tab.start(1)
+    await expect(tab.output(1).get_by_text("connected", exact=True)).to_be_visible(timeout=CONNECTING)
+    await tab.done(1)
     return tab
 
 
@@ -37,7 +42,7 @@ async def test_a_server_is_added_and_listed(open_notebook):
 async def test_a_call_is_asked_about(open_notebook):
     tab = await shop(open_notebook, "%tool mcp__shop__price pears --count 3", "%tool mcp__shop__price figs", "%tool mcp__shop__price plums")
     await tab.start(2)
-    await tab.asked(2)
+    await expect(tab.question(2)).to_contain_text("only reads")
     await tab.look("mcp-asking", tab.cell(2))
     await tab.answer(2, "Approve once")
     await tab.done(2)
@@ -107,8 +112,8 @@ async def test_a_project_s_server_is_trusted_by_a_click(open_notebook, project):
     await tab.look("mcp-trust", tab.cell(3))
     await form.get_by_text("Yes", exact=True).click()
     await tab.answer(3, "Answer")
+    await expect(tab.cell(3)).to_contain_text("1 figs: 0.40 €", timeout=CONNECTING)
     await tab.done(3)
-    await expect(tab.cell(3)).to_contain_text("1 figs: 0.40 €")
     await tab.look("mcp-trusted", tab.cell(3))
 
 
