@@ -16,9 +16,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from nbtools import Policy, Session
-from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
-from nbtools.sources.mcp.settings import settings_of
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment] # jsonschema loads it where Jupyter is: seconds for formats that nobody checks
+
+from nbtools import Policy, Session  # noqa: E402 - as said above
+from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload  # noqa: E402
+from nbtools.sources.mcp.settings import settings_of  # noqa: E402
 
 _MOST_LOGINS = 3
 """A person does not log in for ever."""
@@ -67,7 +69,7 @@ async def use(session: Session) -> None:
         for name in [name for name in session.tools.names() if name.startswith("mcp__suite__") and name not in done]:
             result = await session.call(name, arguments(session.tools.find(name)))
             print(name, result.llm_content if result.ok else result.error)
-            if connection.state == "failed":
+            if not result.ok and "wants a login" in connection.problem:
                 break
             done.add(name)
         print(connection.state, connection.problem)

