@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry
@@ -70,7 +69,7 @@ class ServerNames:
 
 def server_of(tool: AnyToolBuilder | None) -> tuple[str, str] | None:
     """The server and its own name of the tool; None for what is no server's."""
-    found: Any = getattr(tool, "of_server", None)
+    found: tuple[str, str] | None = getattr(tool, "of_server", None)
     return found
 
 

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from nbtools.core.errors import ToolFailure
 from nbtools.dialects import Dialect
 from nbtools.dialects.table import spoken_dialects
+from nbtools.sources.mcp.resources import ListResourcesTool, ReadResourceTool
 from nbtools.tools import builtin_tools
 from nbtools.tools.ask import AskParams
 from nbtools.workspace.workspace import Workspace
@@ -26,7 +27,8 @@ Arguments: TypeAlias = Mapping[str, Any]
 DIALECTS: tuple[Dialect, ...] = spoken_dialects()
 """Those with spellings of their own."""
 
-TOOLS: Mapping[str, Any] = {tool.name: tool for tool in builtin_tools(Workspace("."))}
+_OF_SERVERS = (ListResourcesTool(tuple), ReadResourceTool(tuple))
+TOOLS: Mapping[str, Any] = {tool.name: tool for tool in (*builtin_tools(Workspace(".")), *_OF_SERVERS)}
 MODELS: Mapping[str, type[BaseModel]] = {name: tool.parameters for name, tool in TOOLS.items()}
 """The parameters of each canonical tool."""
 

@@ -54,7 +54,7 @@ class Callbacks:
             agreed = await self._answer(visit(self._server, params.message, params.url, urlsplit(params.url).hostname or "no host"))
             yes = agreed.action == "accept" and agreed.answers == ("yes",)
             return ElicitResult(action="accept" if yes else "cancel" if agreed.action == "cancel" else "decline")
-        message, before = params.message, ()
+        message, before = params.message, tuple[str, ...]()
         for _try in range(_TRIES):
             given = await self._form(forms(self._server, message, params.requested_schema, before))
             if given.action != "accept":
