@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from nbtools.blocking import BlockingSession
 from nbtools.core.call import FinishedCall, LiveCall, Observer, Plan, ToolCallRequest, ValidatingCall
@@ -55,6 +56,7 @@ from nbtools.workspace.journal.records import JournalEntry
 from nbtools.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from nbtools.agents.toolset import SessionToolset
     from nbtools.sources.mcp.servers import McpServers
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
@@ -414,6 +416,11 @@ class Session:
     @model.setter
     def model(self, model: LanguageModel | None) -> None:
         self.workspace.model = model
+
+    def toolset(self, *, defer: bool = False) -> SessionToolset:
+        """The tools for an agent of pydantic-ai's; with ``defer`` what must be asked ends its run with deferred requests."""
+        agents = import_module("nbtools.agents.toolset")  # above this room, and pydantic-ai need not be installed
+        return cast("SessionToolset", agents.SessionToolset(self, defer=defer))
 
     # --- hooks
 

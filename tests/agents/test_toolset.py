@@ -10,7 +10,6 @@ import pytest
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 
 from nbtools import Policy, Session
-from nbtools.agents.toolset import SessionToolset
 from nbtools.testing import ScriptedConfirmer, answers, temporary_workspace
 from tests.agents.functions import Script
 
@@ -29,7 +28,7 @@ async def test_deferred_requests_are_honoured_and_asked_once(root: Path) -> None
     model = Script([write("yes"), write("no"), write("other"), ("read", {"path": "a.txt"}), write("never")], "Done.")
     policy = Policy(deny=("write(never)",))
     async with Session(root, policy=policy, confirmer=ScriptedConfirmer()) as session:
-        agent = Agent(model, toolsets=[SessionToolset(session, defer=True)], output_type=[str, DeferredToolRequests])
+        agent = Agent(model, toolsets=[session.toolset(defer=True)], output_type=[str, DeferredToolRequests])
         first = await agent.run("go")
         assert isinstance(first.output, DeferredToolRequests)
         yes, no, other = first.output.approvals
@@ -60,6 +59,6 @@ async def test_what_is_denied_stays_denied_though_approved(root: Path) -> None:
 async def test_a_question_is_put_to_the_person_all_the_same(root: Path) -> None:
     model = Script([("ask", {"questions": [{"text": "Which?", "kind": "text"}]})], "Done.")
     async with Session(root, confirmer=ScriptedConfirmer(answers("this one"))) as session:
-        agent = Agent(model, toolsets=[SessionToolset(session, defer=True)], output_type=[str, DeferredToolRequests])
+        agent = Agent(model, toolsets=[session.toolset(defer=True)], output_type=[str, DeferredToolRequests])
         assert (await agent.run("go")).output == "Done. "
     assert "this one" in model.answered(1)[0]
