@@ -17,10 +17,7 @@ TEXT = (
     "- begin with `Decimal(0)`\\n- leave the rounding to `items.py`\\n"
 )
 END = "The total is a **decimal** from the first item on.\\n\\n| file | change |\\n|---|---|\\n| `src/cart.py` | begins with `Decimal(0)` |"
-STORY = (
-    f'agent.model = playing([("think", "The total is a float. Where does it begin?"), "{TEXT}", {READ}], '
-    f'[{FIX}], ["{END}"], ["Nothing is left to do."])'
-)
+STORY = f'agent.model = playing([("think", "The total is a float. Where does it begin?"), "{TEXT}", {READ}], [{FIX}], ["{END}"])'
 TASK = "%%agent\nMake the total a decimal."
 WIDTHS = (1040, 600)
 
@@ -63,7 +60,7 @@ def open_agent(open_notebook):
     return open_agent
 
 
-async def test_a_run_is_watched_approved_kept_and_gone_on_with(open_agent, open_file):
+async def test_a_run_is_watched_and_approved(open_agent):
     tab = await open_agent(STORY)
     await tab.start(3)
     await expect(status(tab, 3)).to_have_text("Needs your answer")
@@ -79,6 +76,13 @@ async def test_a_run_is_watched_approved_kept_and_gone_on_with(open_agent, open_
     await expect(foot(tab, 3)).to_contain_text("3 steps · 2 calls")
     assert "Decimal(0)" in tab.read("src/cart.py")
     await pictured(tab, "done", 3)
+
+
+async def test_a_run_is_kept_and_gone_on_with(open_agent, open_file):
+    tab = await open_agent(f"agent.model = playing([{FIX}], ['The total is a **decimal**.'], ['Nothing is left.'])")
+    await tab.start(3)
+    await tab.answer(3, "Approve once")
+    await tab.done(3)
     await foot(tab, 3).get_by_role("button", name="go on").click()
     await expect(tab.cell(4).locator(".cm-content")).to_be_focused()
     await tab.page.keyboard.type("And now?")
@@ -93,7 +97,7 @@ async def test_a_run_is_watched_approved_kept_and_gone_on_with(open_agent, open_
     (tab.folder / "still.ipynb").write_text(json.dumps(saved), encoding="utf-8")
     still = await open_file(tab.folder / "still.ipynb")
     await expect(still.cell(3)).to_contain_text("The total is a decimal")
-    await expect(still.cell(3)).to_contain_text("3 steps · 2 calls")
+    await expect(still.cell(3)).to_contain_text("2 steps · 1 call")
     await expect(still.cell(3)).to_contain_text("Approved once by you")
     await pictured(still, "still", 3)
 

@@ -30,6 +30,7 @@ def overview(agent: NotebookAgent) -> Sheet:
             *earlier,
             *said[-_LAST:],
         ),
+        code=frozenset(),
         lines=("%%agent with a task below it runs · %agent new forgets · %agent trace shows it · %agent --model M --steps N sets",),
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from nbtools.agents.happenings import Answer
-from nbtools.agents.usage import Usage
+from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import AgentError
 from nbtools.notebook.agent.handle import RunError
 from nbtools.notebook.agent.stage import STOPPING, Stage
@@ -39,7 +39,7 @@ class Playing:
         self._is_stopped = False
         self._is_over = threading.Event()
 
-    def at(self, name: str, limits: Any) -> Callable[[Place], Coroutine[Any, Any, Answer]]:
+    def at(self, name: str, limits: Limits) -> Callable[[Place], Coroutine[Any, Any, Answer]]:
         """What is to be done in the session's loop, shown in a place.  Raises ``AgentError``."""
 
         async def play(place: Place) -> Answer:

@@ -96,7 +96,11 @@ class Stage:
         self._end(done, "Done" if answer.ok else "Stopped", why, "")
 
     def fail(self, problem: str) -> None:
-        self._end("error", "Failed", "Failed", seen(problem, keep="\t\n"))
+        """It cannot go on.  Before there was anything, the reason is all that there is to say."""
+        if self._usage.requests:
+            self._end("error", "Failed", "Failed", seen(problem, keep="\t\n"))
+        else:
+            self._end("error", "Failed", one_line(problem), "")
 
     def _end(self, state: State, status: str, why: str, problem: str) -> None:
         if self._timer is not None:
