@@ -114,7 +114,7 @@ class QuestionWidget:
     def _reason(self) -> Any:
         """Why not, for whoever made the call."""
         tip = "With Cancel this goes to whoever made the call"
-        self._why_not = self._make("Text", "reason", placeholder="Why not? Said with Cancel", continuous_update=True, tooltip=tip)
+        self._why_not = self._make("Text", "reason", placeholder="Why not? Goes with Cancel", continuous_update=True, tooltip=tip)
         self._why_not.layout.width = "220px"
         return self._why_not
 

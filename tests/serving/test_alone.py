@@ -40,9 +40,7 @@ def test_what_a_tool_is_shows_in_its_annotations(over_stdio: StdioServerParamete
 def test_a_dialect_names_tools_and_words_replies(project: Path) -> None:
     with an_agent(server_on(project, "--dialect", "claude")) as agent:
         assert {"Read", "Bash", "Edit"} <= set(agent.tools())
-        assert "     1\t" in text(agent.call("Read", file_path=str(project / "notes.txt"))) or "1→" in text(
-            agent.call("Read", file_path=str(project / "notes.txt"))
-        )
+        assert "1\tTODO: round" in text(agent.call("Read", file_path=str(project / "notes.txt")))
 
 
 def test_the_workspace_is_the_limit(over_stdio: StdioServerParameters, project: Path) -> None:
@@ -54,7 +52,7 @@ def test_the_workspace_is_the_limit(over_stdio: StdioServerParameters, project: 
             assert "s3cret" not in text(refused)
 
 
-def test_a_trusted_rule_of_the_project_allows(project: Path, over_stdio: StdioServerParameters) -> None:
+def test_what_the_project_forbids_is_denied(project: Path, over_stdio: StdioServerParameters) -> None:
     (project / ".nbtools").mkdir()
     (project / ".nbtools" / "policy.toml").write_text('deny = ["read(notes.txt)"]\n')
     with an_agent(over_stdio) as agent:
@@ -80,7 +78,7 @@ def test_standard_output_carries_nothing_but_the_protocol(project: Path) -> None
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ls", "arguments": {"path": "."}}},
     ]
-    command = [sys.executable, "-X", "dev", "-m", "nbtools", "mcp", "--workspace", str(project)]
+    command = [sys.executable, "-m", "nbtools", "mcp", "--workspace", str(project)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdin is not None
         assert server.stdout is not None
