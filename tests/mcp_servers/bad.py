@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -122,6 +123,17 @@ def chatty() -> None:
 
     print("Welcome!", flush=True)
     serve(call)
+
+
+def strict() -> None:
+    """Ends unless it is greeted as it knows it."""
+    first = sys.stdin.readline()
+    if '"initialize"' not in first:
+        sys.exit("expected a greeting")
+    request = json.loads(first)
+    info = {"name": "bad", "version": "7"}
+    answer(request, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+    serve(lambda request: said(request, "done"))
 
 
 def cyclic() -> None:

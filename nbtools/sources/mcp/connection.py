@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -16,7 +16,7 @@ from nbtools.sources.mcp.failures import in_words, is_vague
 from nbtools.sources.mcp.following import Changes
 from nbtools.sources.mcp.pages import listed
 from nbtools.sources.mcp.patience import Backoff, Progress, Requests, Told
-from nbtools.sources.mcp.settings import ServerSettings
+from nbtools.sources.mcp.settings import Program, ServerSettings
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -181,15 +181,28 @@ class Connection:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:
-        sdk = await asyncio.to_thread(_sdk)
         self._changes = Changes()
+        async with AsyncExitStack() as stack:
+            limit = await stack.enter_async_context(asyncio.timeout(self.server.connect_seconds))
+            client = await self._entered(stack)
+            self._greeted(client)
+            await self._list_tools(client)
+            limit.reschedule(None)
+            yield client
+
+    async def _entered(self, stack: AsyncExitStack) -> Client:
+        """Some programs end when the first that they hear is not the greeting they know: they are started again and hear that."""
+        sdk = await asyncio.to_thread(_sdk)
         callbacks = {**self._callbacks, "message_handler": self._changes.heard}
-        async with asyncio.timeout(self.server.connect_seconds) as limit:
-            async with sdk.opened(self.server, self._folder, self, callbacks) as client:
-                self._greeted(client)
-                await self._list_tools(client)
-                limit.reschedule(None)
-                yield client
+        try:
+            client: Client = await stack.enter_async_context(sdk.opened(self.server, self._folder, self, callbacks))
+        except Exception:
+            if not self._closing.is_set() or not isinstance(self.server.transport, Program):
+                raise
+            self._closing.clear()
+            self.problem = ""
+            client = await stack.enter_async_context(sdk.opened(self.server, self._folder, self, {**callbacks, "mode": "legacy"}))
+        return client
 
     def _greeted(self, client: Client) -> None:
         self.instructions, self.protocol = client.instructions or "", client.protocol_version

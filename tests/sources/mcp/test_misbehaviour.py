@@ -48,7 +48,7 @@ async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, way: str
         assert said in session.mcp.named("bad").problem
 
 
-@pytest.mark.parametrize("way", ["chatty", "loud", "twice", "stubborn"])
+@pytest.mark.parametrize("way", ["chatty", "loud", "twice", "stubborn", "strict"])
 async def test_what_does_no_harm_is_passed_over(tmp_path: Path, way: str) -> None:
     async with serving(tmp_path, "bad", bad(way)) as session:
         assert [name for name in session.tools.names() if name.startswith("mcp__")] == ["mcp__bad__do"]
