@@ -38,8 +38,8 @@ class ReadMcpResource(ClaudeParams):
 
     @classmethod
     def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"uri": None, "server": ""})
-        return None if known is None or not known["server"] or known["uri"] is None else {"server": known["server"], "uri": known["uri"]}
+        known = given(arguments, {"uri": None, "server": None})
+        return None if known is None or None in known.values() else known
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Texts as JSON; with pictures and documents, those as they are."""
