@@ -32,7 +32,7 @@ def test_the_question_has_the_classes_that_the_frontend_relies_on(lab):
     states = list(lab.widgets.values())
     by_role = {name.removeprefix("nbtools-"): state for state in states for name in state.get("_dom_classes", ())}
     buttons = {"approve", "always", "folder", "modify", "cancel"}
-    assert set(by_role) == {"asking", "body", "view", "foot", "buttons", *buttons, "aside", "later", "note"}
+    assert set(by_role) == {"asking", "body", "view", "foot", "buttons", *buttons, "aside", "later", "reason", "note"}
     assert by_role["approve"]["description"] == "Approve once"
     assert by_role["always"]["description"] == "Always for edit"
     assert by_role["folder"]["description"] == "Always in src/"
