@@ -389,7 +389,7 @@ class Session:
         """MCP servers: their tools are among the session's while they are connected.  None is known before it is added or loaded."""
         with self._making:  # another thread may look, too
             if self._mcp is None:
-                from nbtools.sources.mcp.sampling import Sampling  # noqa: PLC0415 - of no use to a session without servers
+                from nbtools.sources.mcp.asks.sampling import Sampling  # noqa: PLC0415 - of no use to a session without servers
                 from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - as above
 
                 self._mcp = McpServers(

@@ -18,7 +18,7 @@ USE = """
 import asyncio
 from nbtools import Agent, NbtoolsError, Session
 from nbtools.core.model import Turn, Wanted
-from nbtools.sources.mcp.settings import settings_of
+from nbtools.sources.mcp.settings.entries import settings_of
 
 async def said(of):
     try:
@@ -49,7 +49,7 @@ def run(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess
 def test_nothing_of_them_is_loaded_with_nbtools(tmp_path: Path) -> None:
     code = f"""
 import sys, nbtools, nbtools.cli
-from nbtools.sources.mcp.settings import settings_of
+from nbtools.sources.mcp.settings.entries import settings_of
 session = nbtools.Session(".")
 session.mcp.add([settings_of("a", {{"url": "http://127.0.0.1:1/mcp"}}, {{}})])
 nbtools.Agent, nbtools.model_named("openai:gpt-5")
@@ -71,7 +71,7 @@ def test_serving_says_it_too(tmp_path: Path) -> None:
 
 
 def test_without_keyring_a_login_is_kept_in_a_file(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['keyring'] = None\nfrom nbtools.sources.mcp.tokens import Tokens\n"
+    code = "import sys; sys.modules['keyring'] = None\nfrom nbtools.sources.mcp.login.tokens import Tokens\n"
     done = run(code + "a = Tokens('a', 'b'); print(a.write('x'), a.read(), a.forget(), a.read())", tmp_path)
     assert "which only you can read" in done.stdout
     assert done.stdout.strip().endswith("x None None")

@@ -131,9 +131,10 @@ def _of_tools(bench: Workbench, given: list[str], fragment: str, commands: Seque
 
     command, session = given[0], bench.session
     if command in ("mcp", "prompt"):
-        from nbtools.notebook import mcp_commands, mcp_prompts  # noqa: PLC0415 - as above
+        from nbtools.notebook.mcp import commands as servers  # noqa: PLC0415 - as above
+        from nbtools.notebook.mcp import prompts  # noqa: PLC0415 - as above
 
-        words = mcp_commands.offered(session, given[1:], fragment) if command == "mcp" else mcp_prompts.offered(session, given[1:])
+        words = servers.offered(session, given[1:], fragment) if command == "mcp" else prompts.offered(session, given[1:])
         return [(word, "enum") for word in words]
     if fragment.startswith("--"):
         return [(flag, "param") for flag in _TOOLS_FLAGS.get(command, ()) if flag not in given]

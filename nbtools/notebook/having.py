@@ -27,7 +27,7 @@ def have(bench: Workbench, name: str) -> None:
     if not name.startswith("mcp_") or name in bench.session.tools:
         return
     from nbtools.notebook.attending import SheetInPlace, attended  # noqa: PLC0415 - loading does not need servers
-    from nbtools.notebook.mcp_states import sheet_of  # noqa: PLC0415 - as above
+    from nbtools.notebook.mcp.states import sheet_of  # noqa: PLC0415 - as above
 
     session = bench.session
     connection = session.mcp.of_tool(name)

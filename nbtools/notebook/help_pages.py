@@ -26,7 +26,7 @@ def overview(session: Session) -> Sheet:
 def _waiting(session: Session) -> Iterator[tuple[str, str, str]]:
     """MCP servers whose tools are not known yet."""
     if session.settings.servers:
-        from nbtools.notebook.mcp_states import state_of  # noqa: PLC0415 - loading does not need servers
+        from nbtools.notebook.mcp.states import state_of  # noqa: PLC0415 - loading does not need servers
 
         for name, connection in session.mcp.connections.items():
             if connection.state != "connected":

@@ -11,9 +11,9 @@ from nbtools.core.parameters import did_you_mean
 from nbtools.dialects import dialect_names
 from nbtools.notebook.command_line import words
 from nbtools.notebook.layer_commands import LayerCommands
-from nbtools.notebook.mcp_commands import McpCommands
-from nbtools.notebook.mcp_prompts import PromptCommands
-from nbtools.notebook.mcp_states import servers_row
+from nbtools.notebook.mcp.commands import McpCommands
+from nbtools.notebook.mcp.prompts import PromptCommands
+from nbtools.notebook.mcp.states import servers_row
 from nbtools.notebook.phrases import clock, elapsed
 from nbtools.notebook.places import Way
 from nbtools.notebook.record import decided_by

@@ -16,11 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment] # jsonschema loads it where Jupyter is: seconds for formats that nobody checks
-
-from nbtools import Policy, Session  # noqa: E402 - as said above
-from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload  # noqa: E402
-from nbtools.sources.mcp.settings import settings_of  # noqa: E402
+from nbtools import Policy, Session
+from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.sources.mcp.settings.entries import settings_of
 
 _MOST_LOGINS = 3
 """A person does not log in for ever."""

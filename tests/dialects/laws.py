@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from nbtools.core.errors import ToolFailure
 from nbtools.dialects import Dialect
 from nbtools.dialects.table import spoken_dialects
-from nbtools.sources.mcp.resources import ListResourcesTool, ReadResourceTool
+from nbtools.sources.mcp.offers.resources import ListResourcesTool, ReadResourceTool
 from nbtools.tools import builtin_tools
 from nbtools.tools.ask import AskParams
 from nbtools.workspace.workspace import Workspace

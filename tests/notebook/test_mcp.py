@@ -37,7 +37,7 @@ def rows(text):
 def test_nothing_of_it_is_loaded_or_started_before_it_is_needed(bare, tmp_path):
     declare(tmp_path / ".mcp.json", shop={"command": "touch", "args": ["started"]})
     bare.run("%load_ext nbtools\n%tool ls")
-    code = "import sys; print(sorted({'mcp', 'nbtools.sources.mcp.servers', 'nbtools.notebook.mcp_commands'} & set(sys.modules)))"
+    code = "import sys; print(sorted({'mcp', 'nbtools.sources.mcp.servers', 'nbtools.notebook.mcp.commands'} & set(sys.modules)))"
     assert bare.run(code).text.strip() == "[]"
     listed = bare.run("%tool").text
     assert "mcp__shop__…" in listed

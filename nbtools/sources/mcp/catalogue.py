@@ -11,10 +11,10 @@ from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.parameters import did_you_mean
-from nbtools.sources.mcp.callbacks import Ask
-from nbtools.sources.mcp.choices import Choices
-from nbtools.sources.mcp.reading import Named, Problem, read_servers
-from nbtools.sources.mcp.settings import ServerSettings
+from nbtools.sources.mcp.asks.callbacks import Ask
+from nbtools.sources.mcp.settings.choices import Choices
+from nbtools.sources.mcp.settings.entries import ServerSettings
+from nbtools.sources.mcp.settings.reading import Named, Problem, read_servers
 from nbtools.workspace.commands.environment import is_secret
 
 

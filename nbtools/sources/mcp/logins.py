@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.sources.mcp.connection import Connection
-from nbtools.sources.mcp.failures import in_words
-from nbtools.sources.mcp.landing import Landing
-from nbtools.sources.mcp.settings import Address
-from nbtools.sources.mcp.tokens import Tokens
+from nbtools.sources.mcp.login.landing import Landing
+from nbtools.sources.mcp.login.tokens import Tokens
+from nbtools.sources.mcp.settings.entries import Address
+from nbtools.sources.mcp.wire.connection import Connection
+from nbtools.sources.mcp.wire.failures import in_words
 
 SECONDS = 300.0
 """That a person has for a login."""
@@ -60,6 +60,6 @@ def _address(connection: Connection) -> Address:
 
 def _oauth() -> Any:
     """Loaded in a thread, as the SDK is."""
-    from nbtools.sources.mcp import oauth  # noqa: PLC0415 - as said above
+    from nbtools.sources.mcp.login import oauth  # noqa: PLC0415 - as said above
 
     return oauth

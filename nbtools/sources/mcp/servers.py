@@ -9,17 +9,17 @@ from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.toolset import ToolRegistry
-from nbtools.sources.mcp.callbacks import Ask, Callbacks
+from nbtools.sources.mcp.asks.callbacks import Ask, Callbacks
+from nbtools.sources.mcp.asks.sampling import Sampling
 from nbtools.sources.mcp.catalogue import Catalogue
-from nbtools.sources.mcp.connection import Connection
 from nbtools.sources.mcp.logins import SECONDS, Logins, forget
-from nbtools.sources.mcp.naming import belongs, part_of
-from nbtools.sources.mcp.offered import Offered
-from nbtools.sources.mcp.prompts import FilledPrompt, ServerPrompt, filled, prompts_of
-from nbtools.sources.mcp.reading import Named
-from nbtools.sources.mcp.resources import have_resources, keep_tools
-from nbtools.sources.mcp.sampling import Sampling
-from nbtools.sources.mcp.settings import ServerSettings
+from nbtools.sources.mcp.offers.naming import belongs, part_of
+from nbtools.sources.mcp.offers.prompts import FilledPrompt, ServerPrompt, filled, prompts_of
+from nbtools.sources.mcp.offers.registry import Offered
+from nbtools.sources.mcp.offers.resources import have_resources, keep_tools
+from nbtools.sources.mcp.settings.entries import ServerSettings
+from nbtools.sources.mcp.settings.reading import Named
+from nbtools.sources.mcp.wire.connection import Connection
 
 
 class McpServers:

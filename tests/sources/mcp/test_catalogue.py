@@ -15,7 +15,7 @@ from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutc
 from nbtools.core.errors import ToolFailure
 from nbtools.core.settings import Settings
 from nbtools.sources.mcp.catalogue import Standing
-from nbtools.sources.mcp.reading import own_file
+from nbtools.sources.mcp.settings.reading import own_file
 from tests.sources.mcp.test_servers import ECHO
 
 ALLOWED = Policy(allow=["mcp__*"])

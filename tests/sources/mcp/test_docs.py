@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nbtools.sources.mcp.reading import origins
-from nbtools.sources.mcp.settings import Address, settings_of
+from nbtools.sources.mcp.settings.entries import Address, settings_of
+from nbtools.sources.mcp.settings.reading import origins
 from tests.conformance.tables import client_table, server_table
 
 HERE = Path(__file__)

@@ -17,7 +17,7 @@ import pytest
 from nbtools import Session
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media, Several
-from nbtools.sources.mcp.settings import settings_of
+from nbtools.sources.mcp.settings.entries import settings_of
 from tests.sources.mcp.watching import SERVERS, Shown, serving, until
 
 

@@ -17,7 +17,7 @@ from nbtools.core.call import CallEvent, OutputEvent
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media
-from nbtools.sources.mcp.settings import settings_of
+from nbtools.sources.mcp.settings.entries import settings_of
 
 ECHO = {"command": sys.executable, "args": [str(Path(__file__).with_name("echo_server.py"))]}
 

@@ -13,7 +13,7 @@ import psutil
 
 from nbtools import Policy, Session
 from nbtools.core.call import CallEvent, OutputEvent
-from nbtools.sources.mcp.settings import settings_of
+from nbtools.sources.mcp.settings.entries import settings_of
 from nbtools.workspace.commands.supervisor import supervisor
 
 SERVERS = Path(__file__).parents[2] / "mcp_servers"

@@ -1,0 +1,1 @@
+"""MCP servers in a notebook: ``%tools mcp`` and ``%tools prompt``."""

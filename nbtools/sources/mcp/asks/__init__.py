@@ -1,0 +1,1 @@
+"""What servers ask of us: answers of the person, texts of the model, folders."""

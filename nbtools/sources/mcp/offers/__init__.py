@@ -1,0 +1,1 @@
+"""What servers offer: tools, prompts and resources, and what they answer."""
