@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
+from nbtools.core.checking import Checker
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.tool import AnyToolBuilder, Kind
 
@@ -19,11 +20,15 @@ Json: TypeAlias = dict[str, Any]
 
 def validate(schema: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
     """What is wrong with ``params``, one message a problem, empty when all is well.  A schema that loops for ever is a problem too."""
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+
     validator = _validator(_Identity(schema))
     try:
         return [_message(error) for error in validator.iter_errors(params)]
     except RecursionError:
         return ["the parameters or their schema are nested without end"]
+    except Unresolvable as error:
+        return [f"the schema refers to {error.ref}, which is not in it"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +45,8 @@ class _Identity:
 
 
 @lru_cache(maxsize=256)
-def _validator(key: _Identity) -> Any:
-    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - 90 ms: only tools with a bare schema pay for it
-
-    return validator_for(key.schema, default=Draft202012Validator)(key.schema)
+def _validator(key: _Identity) -> Checker:
+    return Checker(key.schema)
 
 
 def _message(error: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.json_schema import jsonschema
 from nbtools.core.schema import has_cycle_in_schema
 from nbtools.sources.command import Command, DiscoveredTool, argv_of, five_lines, stopped
 from nbtools.workspace.commands.capture import MOST, Captured, capture
@@ -105,14 +106,12 @@ def _problem(declared: Mapping[str, Any], taken: Collection[str]) -> str:
 
 
 def _flaw(parameters: object, name: str) -> str:
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - 90 ms: only who discovers tools pays for it
-    from jsonschema.validators import validator_for  # noqa: PLC0415 - as above
-
     if not isinstance(parameters, dict):
         return f"{name}: its parameters are no JSON Schema."
+    loaded = jsonschema()
     try:
-        validator_for(parameters, default=Draft202012Validator).check_schema(parameters)
-    except SchemaError as error:
+        loaded.validators.validator_for(parameters, default=loaded.Draft202012Validator).check_schema(parameters)
+    except loaded.SchemaError as error:
         return f"{name}: its parameters are no JSON Schema: {error.message}."
     dangling = _dangling(parameters, parameters)
     if dangling:
