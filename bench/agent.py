@@ -6,11 +6,8 @@ python bench/agent.py
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-
-sys.path.append(sys.path.pop(0))  # this folder has a click.py, too, which is none that httpx should find
 
 import pydantic_ai
 from dispatch import NoOpTool

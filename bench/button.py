@@ -1,6 +1,6 @@
 """What a click costs: from the click on *Approve once* in the browser to the start of the tool in the kernel.
 
-python bench/click.py      (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
+python bench/button.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 """
 
 from __future__ import annotations
