@@ -37,7 +37,7 @@ async def main():
 
 asyncio.run(main())
 """
-MCP = "pip install 'nbtools-agent[mcp]' first, then start the kernel anew"
+MCP = 'pip install "nbtools-agent[mcp]" first, then start the kernel anew'
 
 
 def run(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -90,5 +90,5 @@ def test_the_doctor_says_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib.metadata, "version", version)
     found = {finding.name: finding for finding in doctor.findings()}
-    assert (found["agents"].ok, found["agents"].detail) == (True, "no: pip install 'nbtools-agent[agents]'")
+    assert (found["agents"].ok, found["agents"].detail) == (True, 'no: pip install "nbtools-agent[agents]"')
     assert (found["MCP servers"].ok, found["MCP servers"].detail) == (False, "mcp: 1.30.0 is older than 2.3; needed for MCP servers")

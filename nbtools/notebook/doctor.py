@@ -73,7 +73,7 @@ def _name() -> Finding:
 
 def _package(name: str, wanted: tuple[int, ...], purpose: str) -> Finding:
     least = ".".join(map(str, wanted))
-    remedy = f"pip install -U '{name}>={least}'"
+    remedy = f'pip install -U "{name}>={least}"'
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -86,7 +86,7 @@ def _package(name: str, wanted: tuple[int, ...], purpose: str) -> Finding:
 def _extra(name: str, extra: str, packages: tuple[tuple[str, tuple[int, ...]], ...]) -> Finding:
     """Nothing is missing where it has not been asked for; half of it, or an old one, is."""
     found = [_package(package, wanted, name) for package, wanted in packages]
-    install = f"pip install '{DISTRIBUTION}[{extra}]'"
+    install = f'pip install "{DISTRIBUTION}[{extra}]"'
     if not any(_has(package) for package, _ in packages):
         return Finding(name, True, f"no: {install}")
     wrong = next((one for one in found if not one.ok), None)

