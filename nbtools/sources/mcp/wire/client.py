@@ -14,6 +14,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation
 
+from nbtools.core.checking import Checker
 from nbtools.sources.mcp.login.oauth import Bearer
 from nbtools.sources.mcp.settings.entries import Address, Program, ServerSettings
 from nbtools.sources.mcp.wire.http import http_client
@@ -42,5 +43,24 @@ async def opened(server: ServerSettings, folder: Path, listener: Listener, callb
                 yield client
 
 
-def _client(transport: AbstractAsyncContextManager[Any], callbacks: dict[str, Any]) -> Client:
-    return Client(transport, client_info=Implementation(name="nbtools", version=version("nbtools-agent")), **callbacks)
+@asynccontextmanager
+async def _client(transport: AbstractAsyncContextManager[Any], callbacks: dict[str, Any]) -> AsyncIterator[Client]:
+    about = Implementation(name="nbtools", version=version("nbtools-agent"))
+    async with Client(transport, client_info=about, **callbacks) as client:
+        _check_with_care(client)
+        yield client
+
+
+def _check_with_care(client: Client) -> None:
+    """The server wrote both the answer and the schema: the SDK would hold one against the other for as long as it takes."""
+    session: Any = client.session
+    compiled = session._output_schema_validator  # noqa: SLF001 - the SDK has no other place for a checker of ours
+    made = dict[str, tuple[Any, Checker]]()
+
+    def checker(name: str, schema: dict[str, Any]) -> Checker:
+        known = compiled(name, schema)  # says so where that is no schema, and is the same as long as the schema is
+        if name not in made or made[name][0] is not known:
+            made[name] = (known, Checker(schema))
+        return made[name][1]
+
+    session._output_schema_validator = checker  # noqa: SLF001 - as above
