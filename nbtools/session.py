@@ -5,36 +5,33 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import secrets
-import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from nbtools.additions import Additions
 from nbtools.blocking import BlockingSession
-from nbtools.core.call import FinishedCall, LiveCall, Observer, Plan, ToolCallRequest, ValidatingCall
+from nbtools.calls import Calls
+from nbtools.core.call import FinishedCall, LiveCall, Observer, ToolCallRequest
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
+from nbtools.core.errors import ToolFailure
 from nbtools.core.hook import Hook
 from nbtools.core.model import LanguageModel
-from nbtools.core.parameters import did_you_mean
 from nbtools.core.redact import Redactor
-from nbtools.core.result import ToolResult, failed, with_notes
+from nbtools.core.result import ToolResult
 from nbtools.core.schema import Json, Provider, declarations
 from nbtools.core.settings import Settings
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry
-from nbtools.core.vocabulary import VOCABULARY
 from nbtools.dialects import Dialect, SpokenTools, dialect_names, tool_named
 from nbtools.dialects import dialect as dialect_named
 from nbtools.dialects.servers import ServerNames, gemini_names, rule_named
+from nbtools.known_servers import KnownServers
 from nbtools.logbook import Logbook
 from nbtools.policy.decide import Judge, Policy
 from nbtools.policy.granted import Grant
@@ -45,10 +42,8 @@ from nbtools.rulebook import Rulebook
 from nbtools.scheduler.hooks import Hooks
 from nbtools.scheduler.scheduler import ToolScheduler
 from nbtools.sources.command import Command
-from nbtools.sources.discovery import Discovered, discover
-from nbtools.sources.plugins import plugin_tools
+from nbtools.sources.discovery import Discovered
 from nbtools.tools import tools_to_make
-from nbtools.tools.undo import UndoTool
 from nbtools.workspace.commands.environment import secret_variables
 from nbtools.workspace.commands.spill import shortened
 from nbtools.workspace.journal.choosing import listed
@@ -60,8 +55,6 @@ if TYPE_CHECKING:
     from nbtools.sources.mcp.servers import McpServers
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
-_WORDS_OF_A_CALL = 200
-"""Characters that a grant keeps of the call that it answers."""
 
 
 class Session:
@@ -93,23 +86,20 @@ class Session:
         self._server_names = ServerNames(self._registry, gemini_names)
         self._registry.watch(self._reread_rules)
         self._rules = Rulebook(self.workspace.root, policy or Policy(), layers, self.tool_named, self._judge_by)
-        self._prefix = secrets.token_hex(3)
-        self._ids = (f"{self._prefix}-{n}" for n in itertools.count(1))
-        self._closed = False
-        self._mcp: McpServers | None = None
-        self._making = threading.Lock()
         self._scheduler = ToolScheduler(self._registry, self._rules.judge, self, time.time, shorten=shortened)
+        self._calls = Calls(self._registry, self._scheduler, self.workspace, lambda name: self._servers.have(name, self._tools))
+        self._servers = KnownServers(self._registry, self.workspace, partial(self.call, "ask"), self._calls.of_tool)
+        self._additions = Additions(self._registry, self.workspace)
         self._judge_by(self._rules.judge)
-        self.workspace.journal.session, self.workspace.journal.tool_of = self._prefix, self._scheduler.name_of
+        self.workspace.journal.session, self.workspace.journal.tool_of = self._calls.prefix, self._scheduler.name_of
         self.hooks = tuple(hooks)
         self._redact()
-        self._discovered: tuple[str, ...] = ()
         for observer in observers:
             self.observe(observer)
-        self._logbook = Logbook(self.workspace.root, self._prefix, self.observe)
+        self._logbook = Logbook(self.workspace.root, self._calls.prefix, self.observe)
         self._record()
         if self.settings.plugins:
-            self._load_plugins()
+            self._additions.add_plugins()
 
     # --- calls
 
@@ -128,44 +118,8 @@ class Session:
         call and propagates.  ``approved``: a person has said yes to this very call elsewhere, so it is not asked again; a denial holds.
         Raises ``SessionError`` when the session is closed.
         """
-        if self._closed:
-            raise SessionError("This session is closed; open a new one.")
         arguments = _NO_ARGUMENTS if arguments is None else arguments
-        if id is not None and self._scheduler.is_live(id):
-            return failed(ToolError(ErrorCode.INVALID_TOOL_PARAMS, f"A call with the id {id!r} is under way; give each call its own id."))
-        dialect = self._dialect if dialect is None else dialect
-        try:
-            await self._have(name)
-            said = dialect.read(name, arguments, str(self.workspace.root))
-        except ToolFailure as failure:
-            return dialect.refuse(name, failure.error)
-        tool = said.tool if said.tool in self._registry else self.tools_in(dialect).canonical(said.tool)
-        request = ToolCallRequest(id or next(self._ids), tool, said.arguments, name)
-        finished = await self._scheduler.run(request, self._approved_plan if approved else None)
-        error = finished.result.error
-        if error is not None and error.code is ErrorCode.TOOL_NOT_REGISTERED:
-            return dialect.refuse(name, self._unknown(name))
-        notes = finished.result.notes
-        worded = said.say(finished.result)
-        if notes:
-            worded = with_notes(worded, notes)
-        redactor = self._scheduler.redactor
-        return worded if redactor is None or worded is finished.result else redactor.result(worded)
-
-    async def _have(self, name: str) -> None:
-        """Connects the MCP server whose tool that is, where it is not yet.  Raises ``ToolFailure`` where it cannot."""
-        if name.startswith("mcp_") and name not in self.tools and (self._mcp is not None or self.settings.servers):
-            await self.mcp.need(name)
-
-    def _approved_plan(self, request: ToolCallRequest) -> Plan:
-        """A question that is there to be answered is put all the same."""
-        plan = self._scheduler.plan(request)
-        if plan.decision.action is not Action.ASK or plan.tool.asks == "always":
-            return plan
-        return replace(plan, decision=Decision(Action.ALLOW, "it was approved by whoever made the call", "approved before"))
-
-    def _unknown(self, name: str) -> ToolError:
-        return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.tools.names())}")
+        return await self._calls.make(self._dialect if dialect is None else dialect, name, arguments, id, approved=approved)
 
     async def call_many(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
         """Runs calls in order, neighbours that change nothing side by side; the results stand in the order of the calls."""
@@ -188,16 +142,7 @@ class Session:
         call itself, ``id`` its own, so undoing it brings the change back.  Asks nobody: it is the person who calls it; deny rules and mode
         plan hold.  Raises ``SessionError`` when the session is closed.
         """
-        if self._closed:
-            raise SessionError("This session is closed; open a new one.")
-        request = ToolCallRequest(id or next(self._ids), "undo", {"call": call_id or "", "merge": merge}, "undo")
-        return (await self._scheduler.run(request, self._undo_plan)).result
-
-    def _undo_plan(self, request: ToolCallRequest) -> Plan:
-        tool = UndoTool(self.workspace)
-        invocation = tool.build(request.arguments)
-        decision = self._scheduler.judge.denial(tool, invocation) or Decision(Action.ALLOW, "the person undoes it", "undoing asks nobody")
-        return Plan(tool, invocation, decision, request.arguments)
+        return await self._calls.undo(call_id, id, merge=merge)
 
     @property
     def changes(self) -> tuple[JournalEntry, ...]:
@@ -215,7 +160,7 @@ class Session:
 
     def new_id(self) -> str:
         """An id that no call of this session has, to give to ``call``."""
-        return next(self._ids)
+        return self._calls.new_id()
 
     @property
     def settings(self) -> Settings:
@@ -346,67 +291,25 @@ class Session:
 
         Raises ``PolicyError`` for what is no rule; ``ToolFailure`` where it cannot be kept, and then nothing has changed.
         """
-        self._rules.allow(rule, save=save, by=self._in_words(by))
+        self._rules.allow(rule, save=save, by=self._calls.in_words(by))
 
     def revoke(self, rule: str) -> bool:
         """Takes a grant back, out of what is kept, too.  False when there is none like it.  Raises ``ToolFailure``."""
         return self._rules.revoke(rule)
 
-    def _in_words(self, call_id: str) -> str:
-        """A call under way as the person knows it, without secrets: a grant may be kept."""
-        call = next((live for live in self.active if live.request.id == call_id), None)
-        if call is None:
-            return call_id
-        what = "" if isinstance(call, ValidatingCall) else call.plan.invocation.get_description()
-        return Redactor.of(secret_variables(os.environ)).text(f"{call.request.spoken} {what}".strip())[:_WORDS_OF_A_CALL]
-
     # --- tools from elsewhere
-
-    def _load_plugins(self) -> None:
-        found = plugin_tools(self.workspace, {*VOCABULARY, *self._registry.names()})
-        for tool in found.tools:
-            self._registry.register(tool)
-        for problem in found.problems:
-            warnings.warn(problem, stacklevel=3)
 
     async def discover(self, discovery_command: Command, call_command: Command, *, seconds: float = 60) -> Discovered:
         """Registers the tools that a command of the project's lists, in place of those that were discovered before.
 
         See ``nbtools.discover``, whose answer says what could not be taken.  Raises ``ToolFailure``; the tools are then what they were.
         """
-        taken = set(self._registry.names()) - set(self._discovered)
-        found = await discover(discovery_command, call_command, self.workspace, taken=taken, seconds=seconds)
-        for name in self._discovered:
-            if name in self._registry:
-                self._registry.unregister(name)
-        for tool in found.tools:
-            self._registry.register(tool)
-        self._discovered = tuple(tool.name for tool in found.tools)
-        return found
+        return await self._additions.discover(discovery_command, call_command, seconds)
 
     @property
     def mcp(self) -> McpServers:
         """MCP servers: their tools are among the session's while they are connected.  None is known before it is added or loaded."""
-        with self._making:  # another thread may look, too
-            if self._mcp is None:
-                from nbtools.sources.mcp.asks.sampling import Sampling  # noqa: PLC0415 - of no use to a session without servers
-                from nbtools.sources.mcp.servers import McpServers  # noqa: PLC0415 - as above
-
-                self._mcp = McpServers(
-                    self._registry, self.workspace.root, partial(self.call, "ask"), Sampling(lambda: self.model, self._run)
-                )
-                if self.settings.servers:
-                    self._mcp.load()
-            return self._mcp
-
-    async def _run(self, tool: AnyToolBuilder, arguments: Mapping[str, Any]) -> ToolResult:
-        """A call of a tool that nobody can name: judged, asked, run and recorded like every other."""
-
-        def planned(request: ToolCallRequest) -> Plan:
-            invocation = tool.build(request.arguments)
-            return Plan(tool, invocation, self._scheduler.judge.decide(tool, invocation, request.arguments), request.arguments)
-
-        return (await self._scheduler.run(ToolCallRequest(next(self._ids), tool.name, arguments, tool.name), planned)).result
+        return self._servers.all
 
     @property
     def model(self) -> LanguageModel | None:
@@ -432,7 +335,7 @@ class Session:
     @hooks.setter
     def hooks(self, hooks: Iterable[Hook]) -> None:
         self._hooks = tuple(hooks)
-        self._scheduler.hooks = Hooks(self._hooks, str(self.workspace.root), self._prefix) if self._hooks else None
+        self._scheduler.hooks = Hooks(self._hooks, str(self.workspace.root), self._calls.prefix) if self._hooks else None
 
     # --- what there is, and what happened
 
@@ -462,9 +365,8 @@ class Session:
 
     async def close(self) -> None:
         """Cancels what is under way and ends what tools keep running; later calls raise ``SessionError``."""
-        self._closed = True
-        if self._mcp is not None:
-            await self._mcp.close()
+        self._calls.close()
+        await self._servers.close()
         await self._scheduler.close()
         await self.workspace.close()
         self._logbook.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,15 +10,12 @@ from pydantic_ai import ApprovalRequired, BinaryContent, RunContext, ToolDefinit
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from nbtools.core.call import CallEvent, OutputEvent, ScheduledCall, ToolCallRequest, ValidatingCall
 from nbtools.core.decision import Action
 from nbtools.core.result import ToolResult
 from nbtools.session import Session
 
 _ANYTHING = SchemaValidator(core_schema.any_schema())
 """Arguments are checked where every call's are: by the tool."""
-_LONGEST = 2_000
-"""Characters of changed arguments that a model is told."""
 
 
 def _nobody(_id: str, _name: str) -> None:
@@ -29,9 +25,9 @@ def _nobody(_id: str, _name: str) -> None:
 class SessionToolset(AbstractToolset[Any]):
     """Calls go the session's way: validated, judged, asked with its cards, recorded.
 
-    A refusal, with the person's reason, goes back to the model as a failed call, and so does a failure: the model goes on.  Of a call that
-    was changed before it ran it reads what ran.  With ``defer`` what must be asked ends the run with pydantic-ai's deferred requests; once
-    approved there, it is not asked again.  ``told`` hears the id and the name of each call before its first event.
+    A refusal, with the person's reason, goes back to the model as a failed call, and so does a failure: the model goes on.  With ``defer``
+    what must be asked ends the run with pydantic-ai's deferred requests; once approved there, it is not asked again.  ``told`` hears the id
+    and the name of each call before its first event.
     """
 
     def __init__(
@@ -74,52 +70,17 @@ class SessionToolset(AbstractToolset[Any]):
                 raise ApprovalRequired({"reason": decision.reason, "rule": decision.rule})
         call_id = self._session.new_id()
         self._told(call_id, name)
-        ears = _Ears(call_id)
-        forget = self._session.observe(ears)
-        try:
-            result = await self._session.call(name, tool_args, id=call_id, approved=self._defer and ctx.tool_call_approved)
-        finally:
-            forget()
-        return content_of(result, ears.note)
+        return content_of(await self._session.call(name, tool_args, id=call_id, approved=self._defer and ctx.tool_call_approved))
 
 
-class _Ears:
-    """Hears whether one call was changed before it ran, by a person or a hook."""
-
-    def __init__(self, call_id: str) -> None:
-        self.note = ""
-        self._id = call_id
-        self._asked: ToolCallRequest | None = None
-
-    def notice(self, event: CallEvent) -> None:
-        if isinstance(event, OutputEvent) or event.request.id != self._id:
-            return
-        if isinstance(event, ValidatingCall):
-            self._asked = event.request
-        elif isinstance(event, ScheduledCall) and self._asked is not None and event.plan.arguments != self._asked.arguments:
-            before = self._asked.arguments
-            changed = {key: value for key, value in event.plan.arguments.items() if key not in before or before[key] != value}
-            self.note = f"The call was changed before it ran. What ran instead: {_short(changed)}"
-
-
-def content_of(result: ToolResult, note: str = "") -> Any:
-    """What the model reads, ``note`` after it.  Raises ``ToolFailed`` for a call that failed."""
+def content_of(result: ToolResult) -> Any:
+    """What the model reads.  Raises ``ToolFailed`` for a call that failed."""
     content = result.llm_content
     if result.error is not None:
-        raise ToolFailed(_with(note, content if isinstance(content, str) else result.error.message))
+        raise ToolFailed(content if isinstance(content, str) else result.error.message)
     if isinstance(content, str):
-        return _with(note, content)
-    parts = [part["text"] if "text" in part else _binary(part["inline_data"]) for part in content]
-    return [*parts, note] if note else parts
-
-
-def _with(note: str, text: str) -> str:
-    return f"{text}\n\n[{note}]" if note else text
-
-
-def _short(arguments: dict[str, Any]) -> str:
-    text = json.dumps(arguments, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+        return content
+    return [part["text"] if "text" in part else _binary(part["inline_data"]) for part in content]
 
 
 def _binary(data: dict[str, str]) -> BinaryContent:

@@ -26,6 +26,7 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult, failed
 from nbtools.core.tool import ModifiableTool
 from nbtools.policy.grants import can_be_allowed, narrower, offers
+from nbtools.scheduler.drafts import as_json
 
 Replan: TypeAlias = Callable[[ToolCallRequest], Awaitable[Plan]]
 """Builds and judges a call anew, hooks included."""
@@ -179,7 +180,8 @@ async def _modified(
         what = f"{request.spoken} only asks: answer the questions or cancel, there is nothing to modify."
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, what)
     if payload is not None and payload.arguments is not None:
-        return Draft(await replan(replace(request, arguments=payload.arguments)), draft.proposal, modified=True)
+        plan = await replan(replace(request, arguments=payload.arguments))
+        return Draft(_telling(request, plan), draft.proposal, modified=True)
     tool = draft.plan.tool
     if payload is None or payload.new_content is None or not isinstance(tool, ModifiableTool) or details.type != "edit":
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{request.spoken} cannot be modified that way: give new arguments instead.")
@@ -188,3 +190,15 @@ async def _modified(
     arguments = context.create_updated_params(details.original_content, payload.new_content, draft.plan.invocation.params)
     plan = await replan(replace(request, arguments=arguments))
     return Draft(replace(plan, invocation=context.remember_proposal(plan.invocation, proposal)), proposal, modified=True)
+
+
+def _telling(request: ToolCallRequest, plan: Plan) -> Plan:
+    """Whoever made the call reads what ran in its place.  Of a text that the person changed the tool itself tells."""
+    before, after = request.arguments, plan.arguments
+    changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    gone = [name for name in before if name not in after]
+    if not changed and not gone:
+        return plan
+    without = f", without {', '.join(gone)}" if gone else ""
+    note = f"[The call was changed before it ran. What ran instead: {as_json(changed)}{without}]"
+    return replace(plan, notes=(*plan.notes, note))

@@ -158,10 +158,10 @@ class ToolScheduler:
         try:
             executing = ExecutingCall(request, plan, approval, self._clock())
             self._enter(executing)
-            if self.hooks is None:
+            if self.hooks is None and not plan.notes:
                 result = await plan.invocation.execute(self._updater(executing))
             else:
-                result = await self._executed_under_hooks(executing)
+                result = await self._executed_with_notes(executing)
             result = self._cleaned(self._shorten(result, plan.tool.output_limit))
         finally:
             CURRENT_CALL.reset(token)
@@ -191,8 +191,9 @@ class ToolScheduler:
 
     async def _asked_again(self, request: ToolCallRequest, plan: Plan, failure: ToolFailure) -> tuple[Plan, Approval | None]:
         """The edit worked out anew and shown, whatever had allowed it.  Raises ``failure`` where it does not fit any more."""
-        again = replace(request, arguments=plan.arguments)
+        again, told = replace(request, arguments=plan.arguments), plan.notes
         plan = await self._seen_by_hooks(again, self.plan(again), self.plan)
+        plan = replace(plan, notes=tuple(dict.fromkeys((*told, *plan.notes))))
         if plan.decision.action is not Action.DENY:
             plan = replace(plan, decision=_CONFLICT)
         try:
@@ -203,8 +204,8 @@ class ToolScheduler:
     async def _seen_by_hooks(self, request: ToolCallRequest, plan: Plan, planned: Planned) -> Plan:
         return plan if self.hooks is None else await self.hooks.look_at(request, plan, planned, self.judge.mode)
 
-    async def _executed_under_hooks(self, executing: ExecutingCall) -> ToolResult:
-        """As without hooks, but a failure is a result, for the hooks to see."""
+    async def _executed_with_notes(self, executing: ExecutingCall) -> ToolResult:
+        """With the plan's notes, and as hooks want it; a failure is a result then, for a note and for hooks to see."""
         request, plan, began = executing.request, executing.plan, self._clock()
         try:
             result = await plan.invocation.execute(self._updater(executing))

@@ -147,7 +147,8 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         created = change.before is None
         data = Changed(self._relative(), created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale)
         told = " ".join(self._told(change, folders))
-        answer = f"{told}\n{_cut(diff.file_diff)}" if diff.file_diff and not created else told
+        is_known = created and not self._was_changed(change)
+        answer = f"{told}\n{_cut(diff.file_diff)}" if diff.file_diff and not is_known else told
         return ToolResult(answer, diff, summary=_summary(diff.diff_stat, change), data=data)
 
     def _told(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
@@ -165,8 +166,12 @@ class FileChangeInvocation(BaseToolInvocation[P]):
             yield "The file had been changed since it was read; those changes are overwritten, as the person who saw the diff said."
         elif change.stale:
             yield "The file had been changed since it was read; those changes are still in it."
-        if self.proposal is not None and self.proposal != displayable(change.proposed):
+        if self._was_changed(change):
             yield "The person changed the proposed text before it was written."
+
+    def _was_changed(self, change: FileChange) -> bool:
+        """By the person: it is not what the model had proposed."""
+        return self.proposal is not None and self.proposal != displayable(change.proposed)
 
     def _relative(self) -> str:
         return self.workspace.relative(self.path)

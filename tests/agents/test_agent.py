@@ -99,10 +99,12 @@ async def test_refusals_and_changes_reach_the_model(root: Path) -> None:
     assert answer.ok
     assert "not that one" in model.answered(2)[0]
     assert "What ran instead" not in model.answered(1)[0]
-    assert '[The call was changed before it ran. What ran instead: {"content": "theirs\\n"}]' in model.answered(3)[0]
+    assert "The person changed the proposed text before it was written." in model.answered(3)[0]
+    assert "+theirs" in model.answered(3)[0]
+    assert "What ran instead" not in model.answered(3)[0]
     assert (root / "new.txt").read_text() == "theirs\n"
     assert "mine" in model.answered(4)[0]
-    assert '"command": "echo mine"' in model.answered(4)[0]
+    assert '[The call was changed before it ran. What ran instead: {"command": "echo mine"}]' in model.answered(4)[0]
 
 
 async def test_what_a_model_does_wrong_goes_back_to_it(root: Path) -> None:

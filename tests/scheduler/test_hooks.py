@@ -84,7 +84,8 @@ async def _decision(s: Session) -> Any:
     from nbtools.core.call import ToolCallRequest
 
     request = ToolCallRequest("x", *WRITE, "write")
-    return (await s._scheduler._replan(request)).decision
+    scheduler = s._scheduler
+    return (await scheduler._seen_by_hooks(request, scheduler.plan(request), scheduler.plan)).decision
 
 
 async def test_changed_input_is_built_and_judged_again(tmp_path: Path) -> None:
@@ -110,6 +111,19 @@ async def test_an_allow_covers_only_what_it_has_seen(tmp_path: Path) -> None:
     async with session(tmp_path, saying(Allow(), Change(other))) as s:
         assert (await s.call(*WRITE)).ok
     assert (tmp_path / "other.txt").read_text() == "y"
+
+
+async def test_a_yes_from_elsewhere_covers_only_what_it_was_said_to(tmp_path: Path) -> None:
+    other = {"path": "other.txt", "content": "y"}
+    async with session(tmp_path, saying(Change(other))) as s:
+        result = await s.call(*WRITE, approved=True)
+        assert result.error.code is ErrorCode.CONFIRMATION_REQUIRED
+    person = ScriptedConfirmer(ONCE)
+    async with session(tmp_path, saying(Change(other)), confirmer=person) as s:
+        assert (await s.call(*WRITE, approved=True)).ok
+    assert [one.details.file_name for one in person.asked] == ["other.txt"]
+    async with session(tmp_path, saying(Note("as it was"), Change(dict(WRITE[1])))) as s:
+        assert (await s.call(*WRITE, approved=True)).ok
 
 
 async def test_what_the_person_makes_of_a_call_is_seen_too(tmp_path: Path) -> None:
