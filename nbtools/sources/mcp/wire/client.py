@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation
 
 from nbtools.core.checking import Checker
-from nbtools.sources.mcp.login.oauth import Bearer
+from nbtools.sources.mcp.login.bearer import Bearer
 from nbtools.sources.mcp.settings.entries import Address, Program, ServerSettings
 from nbtools.sources.mcp.wire.http import http_client
 from nbtools.sources.mcp.wire.stdio import LONGEST, Listener, program_streams
