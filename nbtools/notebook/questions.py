@@ -31,7 +31,8 @@ def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str =
         case ToolExecuteConfirmationDetails():
             return (*_note(details.note), command_block(details.command, details.directory, root, sandbox=details.sandbox))
         case ToolMcpConfirmationDetails():
-            name = details.tool_display_name or details.tool_name
+            called = details.tool_display_name or details.tool_name
+            name = called if called == details.tool_name else f"{called} ({one_line(details.tool_name)})"
             claims = (text_block(details.claims, tone="quiet"),) if details.claims else ()
             return (text_block(f"{name} on the server {details.server_name}"), *claims, text_block(_arguments(details)))
         case ToolInfoConfirmationDetails():

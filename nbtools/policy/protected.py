@@ -14,9 +14,9 @@ _FOLDERS = (
 _FILES = (
     ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_env .profile .inputrc .zshrc .zshenv .zprofile .zlogin .zlogout "
     ".kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xinitrc .xsessionrc .pam_environment "
-    ".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .gitconfig .gitmodules .envrc .mcp.json .pre-commit-config.yaml .ripgreprc .netrc .pypirc "
-    ".curlrc .wgetrc .vimrc .exrc .emacs .tmux.conf .screenrc .psqlrc .pdbrc .pythonrc .gdbinit .lldbinit .rprofile .bazelrc .condarc "
-    "pyrightconfig.json sitecustomize.py usercustomize.py"
+    ".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .gitconfig .gitmodules .envrc .mcp.json .claude.json .pre-commit-config.yaml .ripgreprc "
+    ".netrc .pypirc .curlrc .wgetrc .vimrc .exrc .emacs .tmux.conf .screenrc .psqlrc .pdbrc .pythonrc .gdbinit .lldbinit .rprofile "
+    ".bazelrc .condarc pyrightconfig.json sitecustomize.py usercustomize.py"
 )
 _WAYS = (".config/git", ".config/fish", ".config/nbtools", ".config/systemd", ".config/autostart", ".local/state/nbtools")
 _NAMES = frozenset(f"{_FOLDERS} {_FILES}".split())

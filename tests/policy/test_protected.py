@@ -26,6 +26,7 @@ PROTECTED = [
     ".claude/settings.json",
     ".nbtools/policy.toml",
     ".mcp.json",
+    "~/.claude.json",
     ".envrc",
     ".npmrc",
     ".husky/pre-commit",

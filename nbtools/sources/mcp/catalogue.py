@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.sources.mcp.asks.callbacks import Ask
 from nbtools.sources.mcp.settings.choices import Choices
-from nbtools.sources.mcp.settings.entries import ServerSettings
+from nbtools.sources.mcp.settings.entries import Address, Program, ServerSettings
+from nbtools.sources.mcp.settings.expansion import variables_in
+from nbtools.sources.mcp.settings.login import Login
 from nbtools.sources.mcp.settings.reading import Named, Problem, read_servers
 from nbtools.workspace.commands.environment import is_secret
 
@@ -98,7 +102,8 @@ class Catalogue:
         lines = "\n".join(f"{about}: {what}" for about, what in would(named))
         changed = " It has changed since you trusted it." if self.standing(named) is Standing.CHANGED else ""
         where = named.origin.path.relative_to(self._root).as_posix()
-        return f"This project's {where} names the MCP server {named.server.name}; it has your rights if it starts.{changed}\n{lines}"
+        rights = "it has your rights if it starts" if isinstance(named.server.transport, Program) else "it learns what it is asked"
+        return f"This project's {where} names the MCP server {named.server.name}; {rights}.{changed}\n{lines}"
 
 
 def would(named: Named) -> tuple[tuple[str, str], ...]:
@@ -111,9 +116,31 @@ def would(named: Named) -> tuple[tuple[str, str], ...]:
         ("in", entry.get("cwd") or ""),
         ("with", " ".join(f"{name}={_told(name, str(value))}" for name, value in (entry.get("env") or {}).items())),
         ("sends", ", ".join(entry.get("headers") or {})),
+        ("hands over", _variables(named, entry)),
+        ("logs in", _login(named)),
         ("then", "its calls run without being asked about" if entry.get("trust") else ""),
     ]
-    return tuple((about, what) for about, what in rows if what)
+    return tuple((about, _BREAK.sub("⏎", what)) for about, what in rows if what)
+
+
+_BREAK = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
+"""What would begin a line that the file has made up."""
+
+
+def _variables(named: Named, entry: dict[str, Any]) -> str:
+    """Which of the person's variables go where: they may be keys."""
+    names = ", ".join(variables_in(json.dumps(entry, ensure_ascii=False)))
+    match named.server.transport:
+        case Address(url=url):
+            return names and f"your {names} to {urlsplit(url).hostname}"
+        case Program():
+            return names and f"your {names} to the program"
+
+
+def _login(named: Named) -> str:
+    """A client that the file names; one that logs in by itself shows its secret there."""
+    login = named.server.transport.login if isinstance(named.server.transport, Address) else Login()
+    return f"as {login.client_id}{f', by itself, at {login.issuer}' if login.alone else ''}" if login.client_id else ""
 
 
 def _told(name: str, value: str) -> str:

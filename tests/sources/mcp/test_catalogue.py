@@ -164,3 +164,25 @@ async def test_files_are_read_anew(root: Path) -> None:
         assert await echoed(session) == (True, "hello")
         with pytest.raises(ToolFailure, match="no MCP server 'nobody'"):
             session.mcp.catalogue.get("nobody")
+
+
+async def test_the_question_names_what_of_the_person_s_goes_where(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789abcdefghij0123456789abcdef")
+    monkeypatch.setenv("OTHER_KEY", "k")
+    headers = {"X-Team": "${GITHUB_TOKEN}"}
+    login = {"clientId": "me", "clientSecret": "%OTHER_KEY%", "grantType": "client_credentials", "issuer": "https://i.example"}
+    declare(root / ".mcp.json", evil={"url": "http://127.0.0.1:9/mcp", "headers": headers, "oauth": login})
+    person = Person("no")
+    async with opened(root, person) as session:
+        await session.mcp.connect("evil")
+        assert "hands over: your GITHUB_TOKEN, OTHER_KEY to 127.0.0.1" in person.asked[0]
+        assert "logs in: as me, by itself, at https://i.example" in person.asked[0]
+        assert "ghp_" not in person.asked[0]
+
+
+async def test_an_entry_cannot_write_lines_of_the_question(root: Path) -> None:
+    declare(root / ".mcp.json", evil={"command": "x", "args": ["\nreaches: https://good.example", "\r", "\u2028"]})
+    person = Person("no")
+    async with opened(root, person) as session:
+        await session.mcp.connect("evil")
+        assert len(person.asked[0].splitlines()) == 2

@@ -8,11 +8,10 @@ from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlsplit
 
 from nbtools.core.errors import ErrorCode
 from nbtools.core.result import ToolResult
-from nbtools.sources.mcp.asks.elicitation import forms, values, visit
+from nbtools.sources.mcp.asks.elicitation import forms, host_of, values, visit
 from nbtools.sources.mcp.asks.sampling import Sampling, Unanswered
 
 if TYPE_CHECKING:
@@ -51,7 +50,10 @@ class Callbacks:
         from mcp.types import ElicitResult  # noqa: PLC0415 - it is loaded by now, and not before
 
         if params.mode == "url":
-            agreed = await self._answer(visit(self._server, params.message, params.url, urlsplit(params.url).hostname or "no host"))
+            host = host_of(params.url)
+            if not host:
+                return ElicitResult(action="decline")
+            agreed = await self._answer(visit(self._server, params.message, params.url, host))
             yes = agreed.action == "accept" and agreed.answers == ("yes",)
             return ElicitResult(action="accept" if yes else "cancel" if agreed.action == "cancel" else "decline")
         message, before = params.message, tuple[str, ...]()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from nbtools.sources.mcp.asks.fields import Field, Value, fields_of
 
@@ -12,6 +14,13 @@ _AT_ONCE = 4
 _LONGEST = 2_000
 """Characters of a question of ``ask``."""
 _MOST_CHOICES = 20
+_SHORT = 600
+"""Characters of what a server says before what it asks: that must not be cut away."""
+_LONGEST_URL = 1_000
+_SECRET = re.compile(
+    r"pass[\W_]?(?:word|phrase|code)|secret|api[\W_]?key|token|credential|private key|\bpin\b|one.time code|credit card", re.IGNORECASE
+)
+_WARNING = "⚠ {} gets what you write here. A server may not ask for passwords and keys in this way."
 
 
 def forms(server: str, message: str, schema: Mapping[str, Any], before: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -42,14 +51,26 @@ def values(schema: Mapping[str, Any], answers: Sequence[str]) -> tuple[dict[str,
     return content, ""
 
 
+def host_of(url: str) -> str:
+    """Of an address that a person can be asked to open, as it is looked up (``xn--…``); empty for any other."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna").decode()
+    except ValueError:
+        return ""
+    fit = parts.scheme in ("http", "https") and parts.username is None and url.isascii() and url.isprintable() and len(url) <= _LONGEST_URL
+    return host if fit else ""
+
+
 def visit(server: str, message: str, url: str, host: str) -> dict[str, Any]:
     """The question about a page that the person is to open: nothing opens it by itself, and what is done there stays there."""
-    text = f"{server} asks you to open a page on {host}: {message}\n{url}\nOpen it if you trust {host}, and say yes when you have."
-    return {"questions": [{"text": text[:_LONGEST], "header": "Open a page?", "kind": "yesno"}]}
+    text = f"{server} asks you to open a page on {host}: {message[:_SHORT]}\n{url}\nOpen it if you trust {host}, and say yes when you have."
+    return {"questions": [{"text": text, "header": "Open a page?", "kind": "yesno"}]}
 
 
 def _question(server: str, message: str, field: Field, before: str) -> dict[str, Any]:
-    said = [f"{server} asks: {message}", field.about, field.hint]
+    warning = _WARNING.format(server) if _SECRET.search(f"{field.name} {field.title} {field.about} {message}") else ""
+    said = [f"{server} asks: {message[:_SHORT]}", warning, field.about, field.hint]
     question: dict[str, Any] = {
         "header": field.title[:40],
         "kind": "text",

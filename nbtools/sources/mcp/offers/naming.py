@@ -55,7 +55,7 @@ def belongs(tool: str, server: str) -> bool:
 
 def _cut(name: str, longest: int, whole: str) -> str:
     mark = hashlib.sha256(whole.encode()).hexdigest()[:_MARK]
-    return f"{name[: longest - _MARK - 1]}_{mark}"
+    return f"{name[: longest - _MARK - 1].rstrip('_')}_{mark}"
 
 
 def _fit(name: str) -> str:

@@ -104,4 +104,6 @@ def _step(done: float, total: float | None, message: str | None) -> str:
 
 
 def _title(tool: Tool) -> str:
-    return tool.title or (tool.annotations.title if tool.annotations and tool.annotations.title else tool.name)
+    """In one line: it is the server's word, and stands in our sentences."""
+    said = tool.title or (tool.annotations.title if tool.annotations and tool.annotations.title else tool.name)
+    return " ".join(said.split())[:_SHORT] or tool.name

@@ -106,7 +106,7 @@ def settings_of(name: str, declared: Any, environ: Mapping[str, str]) -> ServerS
     and Claude Code write it.
     """
     if not _NAME.fullmatch(name):
-        raise _wrong(name, "a server's name consists of letters, digits, - and _, and has no two _ in a row")
+        raise _wrong(name, "a server's name consists of letters, digits, - and _, has no two _ in a row and none at its end")
     try:
         read = _Declared.model_validate(declared)
     except ValidationError as error:
@@ -126,7 +126,8 @@ def settings_of(name: str, declared: Any, environ: Mapping[str, str]) -> ServerS
     )
 
 
-_NAME = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"(?!.*[_.]{2})[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9-])?")
+"""No two names may be such that the rule of one (``mcp__shop__*``) speaks of the other's tools."""
 
 
 def _bare(entry: str) -> str:

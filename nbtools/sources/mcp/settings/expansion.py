@@ -8,6 +8,12 @@ from collections.abc import Mapping
 _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}|\$(\w+)|%(\w+)%")
 
 
+def variables_in(text: str) -> list[str]:
+    """The names of those that ``text`` has, each once."""
+    found = (one[1] or one[3] or one[4] for one in _VARIABLE.finditer(text))
+    return list(dict.fromkeys(name for name in found if not name.isdigit()))
+
+
 def expanded(text: str, environ: Mapping[str, str]) -> str:
     """``text`` with ``$NAME``, ``${NAME}``, ``${NAME:-default}``, Cursor's ``${env:NAME}`` and ``%NAME%`` replaced.
 

@@ -75,14 +75,19 @@ def origins(root: Path) -> tuple[Origin, ...]:
 
 
 def read_servers(root: Path, environ: Mapping[str, str] | None = None) -> Read:
-    """Those of the person, then those of the project at ``root``; of one name the first is taken."""
+    """Those of the person, then those of the project at ``root``; of one name the first is taken.
+
+    One of the person's that cannot be used keeps its name: the project's would have what rules and grants say of it.
+    """
     servers: dict[str, Named] = {}
     problems: list[Problem] = []
+    kept: set[str] = set()
     for origin in origins(root):
         for found in _servers(origin, os.environ if environ is None else environ):
             if isinstance(found, Problem):
                 problems.append(found)
-            else:
+                kept |= {found.name} if not origin.project else set()
+            elif not (origin.project and found.server.name in kept):
                 servers.setdefault(found.server.name, found)
     return Read(tuple(servers.values()), tuple(dict.fromkeys(problems)))
 
