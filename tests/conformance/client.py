@@ -1,18 +1,19 @@
-"""The client that the conformance suite starts, with a server's address: nbtools, with somebody at it who allows and logs in.
+"""The client that the conformance suite tries: nbtools, with somebody at it who allows and logs in.
 
-``MCP_CONFORMANCE_SCENARIO`` says what to do with the server, ``MCP_CONFORMANCE_CONTEXT`` as whom.
+The suite starts a program for each scenario, with a server's address; ``passing.py`` is that program, and has it done here, in the process
+of the tests, so that nbtools and the SDK are loaded once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
-import tempfile
 import threading
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +23,31 @@ from nbtools.sources.mcp.settings.entries import settings_of
 
 _MOST_LOGINS = 3
 """A person does not log in for ever."""
+
+
+@asynccontextmanager
+async def client(folder: Path) -> AsyncIterator[str]:
+    """The command that starts it, for as long as the block lasts; its workspace is ``folder``."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        told = json.loads(await reader.readline())
+        code, said = await played(folder, told["url"], told["scenario"], json.loads(told["context"]))
+        writer.write(json.dumps({"code": code, "said": "\n".join(said)}).encode() + b"\n")
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        yield f"{sys.executable} -I -S {Path(__file__).with_name('passing.py')} {port}"
+
+
+async def played(folder: Path, url: str, scenario: str, context: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """The code that the program ends with, and what it says."""
+    said: list[str] = []
+    async with Session(folder, policy=Policy(mode="yolo"), confirmer=Willing()) as session:
+        session.mcp.add([settings_of("suite", await asyncio.to_thread(entry, url, scenario, context), {})])
+        await use(session, said)
+        return int(session.mcp.named("suite").state != "connected"), said
 
 
 class Willing:
@@ -36,12 +62,11 @@ class Willing:
 
 def browse(page: str) -> None:
     """Goes where it is sent, and lands where that leads to."""
-    threading.Thread(target=lambda: urllib.request.urlopen(page, timeout=10).close(), daemon=True).start()
+    threading.Thread(target=lambda: urllib.request.urlopen(page, timeout=60).close(), daemon=True).start()
 
 
-def entry(url: str, context: Mapping[str, Any]) -> dict[str, Any]:
+def entry(url: str, scenario: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """As a person would write it into a file of servers."""
-    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
     known = {"clientId": context.get("client_id", ""), "clientSecret": context.get("client_secret", "")}
     if "client-credentials" in scenario:
         known |= {"grantType": "client_credentials", "issuer": issuer(url)}
@@ -53,12 +78,12 @@ def entry(url: str, context: Mapping[str, Any]) -> dict[str, Any]:
 def issuer(url: str) -> str:
     """Told to a person by the service; here the server says it."""
     parts = urlsplit(url)
-    with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path}", timeout=10) as known:
+    with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path}", timeout=60) as known:
         servers: list[str] = json.load(known)["authorization_servers"]
     return servers[0]
 
 
-async def use(session: Session) -> None:
+async def use(session: Session, said: list[str]) -> None:
     """Connects and calls every tool, logging in where that is wanted."""
     connection = session.mcp.named("suite")
     done: set[str] = set()
@@ -66,35 +91,17 @@ async def use(session: Session) -> None:
         await session.mcp.connect()
         for name in [name for name in session.tools.names() if name.startswith("mcp__suite__") and name not in done]:
             result = await session.call(name, arguments(session.tools.find(name)))
-            print(name, result.llm_content if result.ok else result.error)
+            said.append(f"{name} {result.llm_content if result.ok else result.error}")
             if not result.ok and "wants a login" in connection.problem:
                 break
             done.add(name)
-        print(connection.state, connection.problem)
+        said.append(f"{connection.state} {connection.problem}")
         if "wants a login" not in connection.problem:
             return
-        print("the login is kept in", await session.mcp.login("suite", browse, 10))
+        said.append(f"the login is kept in {await session.mcp.login('suite', browse, 60)}")
 
 
 def arguments(tool: Any) -> dict[str, Any]:
     values = {"number": 2, "integer": 2, "string": "two", "boolean": True}
     fields: dict[str, dict[str, Any]] = tool.parameters.get("properties", {})
     return {name: values.get(field.get("type", ""), "two") for name, field in fields.items()}
-
-
-async def main() -> int:
-    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {
-            "NBTOOLS_STATE": f"{folder}/state",
-            "NBTOOLS_CONFIG": f"{folder}/config",
-            "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
-        }
-        async with Session(folder, policy=Policy(mode="yolo"), confirmer=Willing()) as session:
-            session.mcp.add([settings_of("suite", entry(sys.argv[1], context), {})])
-            await use(session)
-            return int(session.mcp.named("suite").state != "connected")
-
-
-if __name__ == "__main__":
-    raise SystemExit(asyncio.run(main()))
