@@ -14,16 +14,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from report import Figure, alternate, table
-
-sys.path.remove(str(Path(__file__).parent))  # click.py is here, too, and is not the click that the SDK needs
-
 from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver import MCPServer
+from report import Figure, alternate, table
 
 from nbtools import Policy, Session
-from nbtools.sources.mcp import client as mcp_client
-from nbtools.sources.mcp.settings import settings_of
+from nbtools.sources.mcp.settings.entries import settings_of
+from nbtools.sources.mcp.wire import client as mcp_client
 
 CALLS, ROUNDS, SERVERS, CONNECTS = 200, 9, 20, 3
 ARGUMENTS = {"text": "hello"}

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, TypeAlias
 
 from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_schema
 
 from nbtools.core.json_schema import jsonschema
+from nbtools.core.plain_schema import PlainSchema
 
 _MOST_STEPS = 500_000
 """Keywords held against values; a second or two.  What is left then is not checked."""
@@ -25,14 +26,17 @@ class Checker:
     """Of one schema."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+        self._schema = schema
+        self._plain = PlainSchema(schema)
 
-        loaded = jsonschema()
-        kind = _careful(loaded.validators.validator_for(schema, default=loaded.Draft202012Validator))
-        self._validator = kind(schema, registry=REGISTRY)
+    def fits(self, value: object) -> bool:
+        """A quick yes, of which ``iter_errors`` would find nothing; a no means that it has to look."""
+        return self._plain.fits(value)
 
     def iter_errors(self, value: object) -> Iterator[Any]:
         """The first hundred.  Raises ``RecursionError``, and ``Unresolvable`` where the schema refers elsewhere."""
+        if self._plain.fits(value):
+            return
         _spent.steps = 0
         try:
             for number, error in enumerate(self._validator.iter_errors(value)):
@@ -41,6 +45,14 @@ class Checker:
                     return
         except _Enough:
             return
+
+    @cached_property
+    def _validator(self) -> Any:
+        from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+
+        loaded = jsonschema()
+        kind = _careful(loaded.validators.validator_for(self._schema, default=loaded.Draft202012Validator))
+        return kind(self._schema, registry=REGISTRY)
 
 
 def finds(pattern: object, text: str) -> bool:

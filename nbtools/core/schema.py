@@ -20,9 +20,11 @@ Json: TypeAlias = dict[str, Any]
 
 def validate(schema: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
     """What is wrong with ``params``, one message a problem, empty when all is well.  A schema that loops for ever is a problem too."""
+    validator = _validator(_Identity(schema))
+    if validator.fits(params):
+        return []
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
 
-    validator = _validator(_Identity(schema))
     try:
         return [_message(error) for error in validator.iter_errors(params)]
     except RecursionError:

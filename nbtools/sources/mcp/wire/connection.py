@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.json_schema import jsonschema
 from nbtools.sources.mcp.settings.entries import Program, ServerSettings
 from nbtools.sources.mcp.wire.failures import in_words, is_vague
 from nbtools.sources.mcp.wire.following import Changes
@@ -280,7 +281,8 @@ class Connection:
 
 
 def _sdk() -> Any:
-    """Loaded in a thread with the first connection: it takes more than half a second."""
+    """Loaded in a thread with the first connection, and what it would load with the first answer: that takes more than half a second."""
+    jsonschema()
     from nbtools.sources.mcp.wire import client  # noqa: PLC0415 - as said above
 
     return client
