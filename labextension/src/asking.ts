@@ -4,6 +4,7 @@ import { keyAction } from './keys.js';
 
 const QUESTION = '.nbtools-asking';
 const SAFE = '.nbtools-cancel';
+const REASON = '.nbtools-reason';
 const FIELD = 'input:not([type="checkbox"]), textarea, select, [contenteditable="true"]';
 /** The stylesheet starts this animation on a question's safe button, its editor or its fields, which tells us that they came into view. */
 const APPEARS = 'nbtools-appears';
@@ -39,6 +40,7 @@ export class QuestionKeys {
       return;
     }
     if (inField(target)) {
+      this.giveReason(event);
       return;
     }
     const question = target.closest?.<HTMLElement>(QUESTION);
@@ -65,6 +67,23 @@ export class QuestionKeys {
     }
   }
 
+  /** Enter after a reason is Cancel, as soon as the kernel knows all of it, which the button's title says. */
+  private giveReason(event: KeyboardEvent): void {
+    const reason = event.target as HTMLInputElement;
+    const button = reason.closest(REASON) && reason.closest(QUESTION)?.querySelector<HTMLButtonElement>(SAFE);
+    if (!button || event.key !== 'Enter' || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) {
+      return;
+    }
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    const press = (): boolean => button.title.includes(reason.value.trim()) && (button.click(), true);
+    if (!press()) {
+      const observer = new MutationObserver(() => press() && observer.disconnect());
+      observer.observe(button, { attributes: true });
+      window.setTimeout(() => observer.disconnect(), PATIENCE);
+    }
+  }
+
   private answer(event: KeyboardEvent, question: HTMLElement): void {
     const modified = event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key.length > 1);
     const action = keyAction({ key: event.key, repeat: event.repeat, modified }, performance.now() - this.focused < GRACE);
@@ -87,6 +106,7 @@ export class QuestionKeys {
     }
     this.seen.add(wanting);
     nameFields(wanting.closest(FORM) ?? wanting);
+    nameQuestion(wanting.closest(QUESTION));
     if (this.mayTakeFocus(wanting)) {
       this.focus(wanting);
     }
@@ -129,6 +149,17 @@ export class QuestionKeys {
     const next = panel.node.querySelector<HTMLElement>(`${QUESTION} ${FIRST}, ${QUESTION}:not(${FORM}) ${SAFE}`);
     next ? this.focus(next) : panel.content.node.focus();
   }
+}
+
+/** Those who hear it are told what is asked when the focus comes to its buttons. */
+function nameQuestion(question: Element | null): void {
+  const asked = question?.querySelector('.nbt-head')?.textContent;
+  if (question && asked) {
+    question.setAttribute('role', 'group');
+    question.setAttribute('aria-label', asked.replace(/\s+/g, ' ').trim());
+  }
+  const reason = question?.querySelector<HTMLInputElement>(`${REASON} input`);
+  reason?.setAttribute('aria-label', reason.placeholder);
 }
 
 function inField(target: EventTarget | null): boolean {

@@ -49,7 +49,7 @@ class Limits:
     def reached(self, used: Usage) -> str:
         """Why nothing more may be asked of the model; empty while it may."""
         if used.requests >= self.steps:
-            return f"it reached its limit of {self.steps:,} steps"
+            return f"it reached its limit of {self.steps:,} step{'s' if self.steps != 1 else ''}"
         if self.tokens is not None and used.tokens >= self.tokens:
             return f"it reached its limit of {self.tokens:,} tokens ({used.tokens:,} used)"
         if self.cost is None or not used.requests:

@@ -84,7 +84,7 @@ class QuestionWidget:
         cancel = self._button("Cancel", "cancel", lambda: self._answer(Answer(outcome.CANCEL, reason=self._why_not.value.strip())))
         row = self._make("HBox", "buttons", children=[approve, *always, modify, cancel])
         why = self._make("HTML", "note", value=why_html(self._call.confirmation.decision))
-        return [row, self._make("HBox", "aside", children=[*([self._later()] if always else []), self._reason(), why])]
+        return [row, self._make("HBox", "aside", children=[*([self._later()] if always else []), self._reason(cancel), why])]
 
     def _always(self) -> list[Any]:
         """What else may be allowed with this, each button with the rules that it adds."""
@@ -96,7 +96,8 @@ class QuestionWidget:
         ]
         if confirmation.details.type == "mcp" and confirmation.details.rule and confirmation.offers:
             rules = (confirmation.details.rule,)
-            ways.append(("server", "Always for this {}", "server", rules, outcome.PROCEED_ALWAYS_SERVER, None))
+            ways[0] = ("tool", "Always this {}", "always", confirmation.offers, outcome.PROCEED_ALWAYS, None)
+            ways.append(("server", "Always this {}", "server", rules, outcome.PROCEED_ALWAYS_SERVER, None))
         return [self._way(label.format(name), role, rules, chosen, payload) for name, label, role, rules, chosen, payload in ways if name]
 
     def _way(
@@ -111,11 +112,15 @@ class QuestionWidget:
         self._is_saved = self._make("Checkbox", "later", description="also in later sessions", indent=False, tooltip=tip)
         return self._is_saved
 
-    def _reason(self) -> Any:
+    def _reason(self, cancel: Any) -> Any:
         """Why not, for whoever made the call."""
         tip = "With Cancel this goes to whoever made the call"
         self._why_not = self._make("Text", "reason", placeholder="Why not? Goes with Cancel", continuous_update=True, tooltip=tip)
-        self._why_not.layout.width = "220px"
+
+        def know(change: Any) -> None:  # the front end waits for it before it sends
+            cancel.tooltip = f"Says why: {change['new']}" if change["new"].strip() else ""
+
+        self._why_not.observe(know, names="value")
         return self._why_not
 
     def _modify(self) -> None:

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 
 class Guest(Protocol):
-    """Another session of this notebook, such as one in a copy of a folder."""
+    """What else makes calls in this notebook: a session in a copy of a folder, an agent's run."""
 
     def cancel(self, call_id: str) -> object: ...
+
+    def leave(self) -> object:
+        """The notebook is about to work on another folder."""
 
     def close(self) -> None: ...
 
@@ -78,9 +81,14 @@ class Workbench:
             self.session.tools.register(tool)
 
     def move(self, folder: str) -> None:
-        """Works on another folder.  Raises ``ToolFailure`` when it is none; then nothing has changed."""
+        """Works on another folder.  Raises ``ToolFailure`` when it is none; then nothing has changed.
+
+        An agent's run on the one that is left ends first, so that whoever awaits it is told.
+        """
         before = self.bridge
         after = self._open(Path(folder).expanduser(), self.session)
+        for guest in tuple(self.guests):
+            guest.leave()
         self.stop_serving("The notebook works on another folder.")
         self._bridge = after
         before.blocking.close()

@@ -6,6 +6,7 @@ python -m tests.browser.pictures
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.browser.conftest import ARGUMENTS, browser_path
 from tests.browser.project import git, make_project, write_notebook
 from tests.browser.server import Server
 from tests.browser.tab import Tab
+from tests.notebook.agent.scripts import PLAYING
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 WIDTH = 1040
@@ -36,12 +38,20 @@ def slow(n):
 for n in range(60):
     setattr(Test, f"test_total_of_{n:02}_items", slow(n))
 """
+THOUGHT = ("think", "The total is a float. Where does it begin?")
+LOOK = "I look at where the sum begins."
+READ = ("read", json.dumps({"path": "src/cart.py", "start": 19, "end": 23}))
+FOUND = "It begins with `0`, and **every total is rounded twice**. I begin it as a decimal; the rounding stays in `items.py`."
+CHANGE = ("edit", json.dumps({"path": "src/cart.py", "old": "    total = 0", "new": "    total = Decimal(0)"}))
 CELLS = (
     '%tool edit src/cart.py --old "total = 0" --new "total = Decimal(0)"',
     '%tool edit src/items.py --old "price: float" --new "price: Decimal"',
     '%tools allow "shell(python3 -m unittest:*)"',
     "%tool shell python3 -m unittest --verbose",
     '%tool grep "round\\(" src --type py',
+    PLAYING,
+    f"agent.model = playing([{THOUGHT!r}, {LOOK!r}, {READ!r}], [{FOUND!r}, {CHANGE!r}])",
+    "%%agent\nPrices have cents. Make the total a decimal.",
 )
 
 
@@ -67,6 +77,18 @@ async def visit(tab: Tab, suffix: str) -> None:
     await tab.done(1)
 
 
+async def visit_agent(tab: Tab, suffix: str) -> None:
+    """An agent's run that waits for an answer."""
+    git(tab.folder, "checkout", "--quiet", "src")
+    await tab.run(6)
+    await tab.run(7)
+    await tab.start(8)
+    await expect(tab.question(8).locator(".nbtools-cancel")).to_be_focused()
+    await take(f"agent-asking{suffix}", tab.cell(8))
+    await tab.cell(8).get_by_role("button", name="Stop").click()
+    await tab.done(8)
+
+
 async def visit_more(tab: Tab) -> None:
     await tab.run(3)
     await tab.start(4)
@@ -88,6 +110,7 @@ async def picture(browser: Browser, server: Server, theme: str, suffix: str) -> 
     await visit(tab, suffix)
     if not suffix:
         await visit_more(tab)
+    await visit_agent(tab, suffix)
     await tab.end()
     await page.close()
 

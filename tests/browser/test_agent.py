@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.async_api import expect
@@ -107,10 +108,14 @@ async def test_what_the_person_says_of_a_call_goes_back_to_the_model(open_agent)
     """Denied, and then changed by hand."""
     tab = await open_agent(f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK)
     await tab.start(3)
-    await tab.answer(3, "Cancel")
+    await expect(tab.question(3)).to_have_attribute("aria-label", re.compile("edit notes.txt .* Needs your answer"))
+    reason = tab.question(3).get_by_role("textbox", name="Why not?")
+    await reason.fill("Two is a word here.")
+    await reason.press("Enter")
     await tab.done(3)
     await expect(foot(tab, 3)).to_contain_text("Done")
     assert "declined" in (await tab.value("told()")).lower()
+    assert "Two is a word here." in await tab.value("told()")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
     await tab.start(4)
     await tab.answer(4, "Modify…")
@@ -168,16 +173,20 @@ async def test_a_long_run_can_be_read_and_stopped_while_it_grows(open_agent):
 
 
 async def test_the_page_is_loaded_again_during_a_run(open_agent):
-    tab = await open_agent("agent.model = playing(['Before. ', ('until', 'go'), 'After.'])")
+    """Jupyter shows nothing more in that cell; the run goes on, and the next cell tells of it."""
+    tab = await open_agent("agent.model = playing(['Before. ', ('until', 'go'), 'After.'])", TASK, "%agent")
     await tab.start(3)
     await expect(said(tab, 3)).to_contain_text("Before.")
     await tab.save()
     await tab.page.reload()
     await tab.page.wait_for_function("window.jupyterapp?.restored.then(() => true)")
     await expect(said(tab, 3)).to_contain_text("Before.")
+    await expect(status(tab, 3)).to_have_text("No word from the kernel")
+    await expect(head(tab, 3)).to_contain_text("%agent shows what became of it")
+    await expect(head(tab, 3).get_by_role("button", name="Stop")).to_have_count(0)
     (tab.folder / "go").touch()
-    await expect(foot(tab, 3)).to_contain_text("Done")
-    await expect(said(tab, 3).last).to_contain_text("After.")
+    await tab.run(4)
+    await expect(tab.output(4)).to_contain_text("Before. After.")
 
 
 async def test_bad_models_and_hostile_ones_do_no_harm(open_agent):

@@ -50,7 +50,7 @@ async def test_a_call_is_asked_about(open_notebook):
     await expect(tab.record(2)).to_contain_text("Approved once by you")
     await tab.look("mcp-called", tab.cell(2))
     await tab.start(3)
-    await tab.answer(3, "Always for mcp__shop__price")
+    await tab.answer(3, "Always this tool")
     await tab.done(3)
     await expect(tab.record(3)).to_contain_text("Approved always")
     await tab.run(4)

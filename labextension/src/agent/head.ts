@@ -53,12 +53,13 @@ export class RunHeadView {
     window.clearTimeout(this.timer);
   }
 
-  /** Its kernel has ended, or it was saved while it ran; a kernel that was only busy with something else speaks up again. */
+  /** Its kernel has ended, or the page was loaded again meanwhile; a kernel that was only busy with something else speaks up again. */
   private miss(): void {
     this.node.dataset['state'] = 'cancelled';
     this.node.classList.remove('nbtools-run-live');
-    setText(this.status, this.around.trans.__('No word from the kernel'));
-    this.drawFigures([]);
+    const { trans } = this.around;
+    setText(this.status, trans.__('No word from the kernel'));
+    this.drawFigures([trans.__('%agent shows what became of it')]);
     this.stop.hidden = true;
   }
 

@@ -102,6 +102,10 @@ class Playing:
         if call_id == self.id:
             self.stop()
 
+    def leave(self) -> None:
+        """The session in which it calls is about to end."""
+        self.close()
+
     def close(self) -> None:
         """Stops it and waits until it has ended, for its loop is about to end."""
         self.stop()

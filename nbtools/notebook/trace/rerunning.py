@@ -50,6 +50,9 @@ class Rerun:
     def cancel(self, call_id: str) -> object:
         return self._bridge.cancel(call_id)
 
+    def leave(self) -> None:
+        """It has a folder of its own, and stays."""
+
     def close(self) -> None:
         """May be called again."""
         if self in self._bench.guests:

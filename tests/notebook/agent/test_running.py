@@ -172,8 +172,20 @@ def test_what_is_recorded_opens_in_the_explorer(desk):
 
 def test_unloading_ends_a_run_in_the_background(desk):
     desk.run("agent.model = playing(['Well, ', ('until', 'never')])")
-    cell = desk.run("task = asyncio.create_task(agent.start('wait'))\nawait asyncio.sleep(1)")
+    cell = desk.run("task = asyncio.create_task(agent.start('wait'))")
+    desk.until(lambda: any(isinstance(part, dict) and part["type"] == "said" for part in parts(cell)))
     assert desk.run("%unload_ext nbtools").error == ""
     assert desk.run("(await task).stopped").error == ""
     assert desk.value("_") == "you stopped it"
     assert parts(cell)[-1]["status"] == "You stopped it"
+
+
+def test_another_workspace_ends_a_run_on_the_one_that_is_left(desk, project):
+    (project / "elsewhere").mkdir()
+    desk.run("agent.model = playing(['Well, ', ('until', 'never')], ['I go on here.'])")
+    cell = desk.run("task = asyncio.create_task(agent.start('wait'))")
+    desk.until(lambda: any(isinstance(part, dict) and part["type"] == "said" for part in parts(cell)))
+    assert desk.run("%tools workspace elsewhere").error == ""
+    assert desk.run("(await task).stopped").error == ""
+    assert desk.value("_") == "you stopped it"
+    assert parts(desk.run("%%agent\nand now?"))[1]["block"]["text"] == "I go on here."
