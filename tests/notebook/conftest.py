@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from jupyter_client.manager import KernelManager
 
-LIMIT = 20.0
+LIMIT = 60.0
 """Seconds to wait for what must happen."""
 
 

@@ -30,7 +30,7 @@ class Agent:
         return {tool.name: tool for tool in found.tools}
 
     def call(self, name: str, **arguments: Any) -> CallToolResult:
-        return self.start(name, **arguments).result(30)
+        return self.start(name, **arguments).result(60)
 
     def start(self, name: str, **arguments: Any) -> Future[CallToolResult]:
         """A call to wait for later; cancelling the future cancels it as a client does."""

@@ -89,4 +89,4 @@ def test_standard_output_carries_nothing_but_the_protocol(project: Path) -> None
         assert {answer["id"] for answer in answers} == {1, 2}
         server.stdin.close()
         assert server.stdout.read() == ""
-        assert server.wait(20) == 0
+        assert server.wait(60) == 0

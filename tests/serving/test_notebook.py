@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,7 +61,7 @@ def test_a_call_is_asked_in_the_notebook_and_runs_once_approved(lab: Lab, served
     assert "1 call waits for your answer" in served.text
     assert not (project / "new.txt").exists()
     lab.answer_with("approve")
-    assert not call.result(20).is_error
+    assert not call.result(60).is_error
     assert (project / "new.txt").read_text() == "hello\n"
     lab.until(lambda: "called by claude-code" in served.text)
     lab.until(lambda: "1 connected" in served.text)
@@ -72,7 +71,7 @@ def test_a_denial_goes_back_with_its_reason(lab: Lab, served: Cell, agent: Agent
     call = agent.start("shell", command="rm notes.txt")
     lab.set("reason", value="  keep the notes ")
     lab.answer_with("cancel")
-    denied = call.result(20)
+    denied = call.result(60)
     assert denied.is_error
     assert "declined" in text(denied)
     assert "The reason given: keep the notes" in text(denied)
@@ -116,8 +115,8 @@ def test_two_clients_at_once_each_get_their_own_answer(lab: Lab, served: Cell, a
         lab.click_model(lab.all("cancel")[0])
         lab.until(lambda: len(lab.all("approve")) == 1)
         lab.answer_with("approve")
-        assert first.result(20).is_error
-        assert not second.result(20).is_error
+        assert first.result(60).is_error
+        assert not second.result(60).is_error
 
 
 def test_when_serving_ends_the_server_goes_on_alone_and_comes_back(lab: Lab, served: Cell, agent: Agent) -> None:
@@ -126,17 +125,17 @@ def test_when_serving_ends_the_server_goes_on_alone_and_comes_back(lab: Lab, ser
     again = lab.run("%tools serve")
     call = agent.start("write", path="new.txt", content="x")
     lab.answer_with("approve")
-    assert not call.result(20).is_error
-    assert "called by claude-code" in again.text
+    assert not call.result(60).is_error
+    lab.until(lambda: "called by claude-code" in again.text)
 
 
 def test_a_second_cell_takes_the_calls_over(lab: Lab, served: Cell, agent: Agent) -> None:
     call = agent.start("write", path="new.txt", content="x")
     lab.until(lambda: lab.button("approve"))
     again = lab.run("%tools serve")
-    assert "claude-code asks" in again.text
+    lab.until(lambda: "claude-code asks" in again.text)
     lab.answer_with("approve")
-    assert not call.result(20).is_error
+    assert not call.result(60).is_error
 
 
 def test_a_kernel_that_is_killed_ends_the_call_clearly(project: Path, over_stdio: StdioServerParameters) -> None:
@@ -147,7 +146,7 @@ def test_a_kernel_that_is_killed_ends_the_call_clearly(project: Path, over_stdio
             call = agent.start("write", path="new.txt", content="x")
             lab.until(lambda: lab.button("approve"))
             os.kill(int(lab.value("__import__('os').getpid()")), signal.SIGKILL)
-            lost = call.result(20)
+            lost = call.result(60)
             assert lost.is_error
             assert "went away before it answered" in text(lost)
             assert "round" in text(agent.call("read", path="notes.txt"))
@@ -164,8 +163,5 @@ def test_a_slow_command_tells_how_far_it_is(lab: Lab, served: Cell, over_stdio: 
 
     with an_agent(over_stdio) as agent:
         done = agent.start_heard("shell", hear, command="for i in 1 2 3; do echo part $i; sleep 0.3; done")
-        assert "part 3" in text(done.result(20))
-        deadline = time.monotonic() + 5
-        while not any("part" in one for one in heard) and time.monotonic() < deadline:
-            lab.for_a_while(0.1)
-        assert any("part" in one for one in heard)
+        assert "part 3" in text(done.result(60))
+        lab.until(lambda: any("part" in one for one in heard))
