@@ -31,11 +31,15 @@ from nbtools.serving.messages import (
     frame,
     read_frame,
 )
-from nbtools.serving.offer import Offer, Wanted
+from nbtools.serving.offer import Offer, Wanted, failure
 from nbtools.serving.peers import is_ours
 
 _PATIENCE = 1.0
 """Seconds that a server which is left has for what was said to it last."""
+
+MOST_AT_ONCE = 64
+"""Calls that a server may have under way: each may be a card that waits for the person."""
+_TOO_MANY = f"{MOST_AT_ONCE} calls are under way already; nothing has happened. Wait for their answers."
 
 OfferIn: TypeAlias = Callable[[str], Offer]
 """The tools in the dialect of that name.  Raises ``SessionError`` where there is none."""
@@ -81,7 +85,13 @@ class Lantern:
         self._changed(len(self._guests))
         try:
             await self._serve(reader, writer)
-        except (EOFError, OSError, ValueError, asyncio.CancelledError):  # gone, or speaks another language, or the lantern is put out
+        except (
+            EOFError,
+            OSError,
+            ValueError,
+            RecursionError,
+            asyncio.CancelledError,
+        ):  # gone, or speaks another language, or the lantern is put out
             pass
         finally:
             self._guests.discard(task)
@@ -126,6 +136,8 @@ class _Guest:
         match message:
             case Ask():
                 self._tell_later(others=False)
+            case Call() if len(self._calls) >= MOST_AT_ONCE or message.id in self._calls:
+                self._say(Done(message.id, failure(_TOO_MANY)))
             case Call():
                 self._calls[message.id] = asyncio.ensure_future(self._call(message))
             case Cancel() if message.id in self._calls:

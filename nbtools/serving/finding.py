@@ -61,7 +61,7 @@ def withdraw(root: Path, beacon: Beacon) -> None:
     for path in (_file(root, beacon), sock):
         with suppress(OSError):
             path.unlink(missing_ok=True)
-    if sock.parent != folder_of(root) and sock.parent.name.startswith("nbtools-"):
+    if sock.parent.parent == Path("/tmp") and sock.parent.name.startswith("nbtools-"):  # noqa: S108 - made by announce
         shutil.rmtree(sock.parent, ignore_errors=True)
 
 
@@ -84,7 +84,7 @@ def _file(root: Path, beacon: Beacon) -> Path:
 def _read(path: Path) -> Beacon | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Beacon)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return None
 
 

@@ -114,7 +114,7 @@ class NotebookOffer:
         self._say(Hello(VERSION, dialect))
         try:
             first = at_server.decode(await read_frame(self._reader))
-        except (EOFError, ValueError) as error:
+        except (EOFError, ValueError, RecursionError) as error:
             raise ConnectionError(f"{self.beacon.notebook} did not answer") from error
         if isinstance(first, Refused):
             raise SessionError(f"{self.beacon.notebook}: {first.why}")
@@ -125,7 +125,7 @@ class NotebookOffer:
         try:
             while True:
                 self._take(at_server.decode(await read_frame(self._reader)))
-        except (EOFError, OSError, ValueError):  # it is gone, or speaks another language: the same to us
+        except (EOFError, OSError, ValueError, RecursionError):  # it is gone, or speaks another language: the same to us
             pass
         finally:
             self._writer.close()

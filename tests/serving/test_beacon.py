@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from nbtools import Session
+from nbtools.core.confirmation import Answer, Confirmation
 from nbtools.core.errors import SessionError
 from nbtools.dialects import NBTOOLS
-from nbtools.serving.beacon import Lantern
+from nbtools.serving.beacon import MOST_AT_ONCE, Lantern
 from nbtools.serving.choosing import Chosen
-from nbtools.serving.finding import Beacon, announce, beacons, folder_of, publish
+from nbtools.serving.finding import Beacon, announce, beacons, folder_of, publish, withdraw
 from nbtools.serving.forwarding import NotebookOffer
 from nbtools.serving.offer import Offer, Wanted
 from nbtools.serving.session_offer import SessionOffer, answer
@@ -187,3 +188,50 @@ def test_files_that_are_no_beacons_are_passed_over(root: Path) -> None:
     (folder_of(root) / "8.json").write_text(json.dumps({"notebook": 1}))
     assert [one.notebook for one in beacons(root)] == ["cart.ipynb"]
     assert isinstance(beacons(root)[0], Beacon)
+
+
+async def test_more_calls_at_once_than_a_person_could_answer_are_refused(root: Path) -> None:
+    asking = asyncio.Event()
+
+    class Never:
+        async def ask(self, _: Confirmation) -> Answer:
+            asking.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    async with Session(root, confirmer=Never()) as session:
+        lantern = lantern_on(root, session)
+        await lantern.light()
+        offer = await NotebookOffer.connect(beacons(root)[0], "nbtools")
+        wanted = Wanted("shell", {"command": "make"}, "many")
+        calls = [asyncio.ensure_future(offer.call(wanted, lambda _: None)) for _ in range(MOST_AT_ONCE + 10)]
+        done, waiting = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        assert "under way already" in str(done.pop().result())
+        await asking.wait()
+        for call in waiting:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await offer.close()
+        await lantern.put_out()
+
+
+async def test_words_that_are_nested_without_end_end_the_connection_only(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with Session(root) as session:
+        lantern = lantern_on(root, session)
+        await lantern.light()
+        reader, writer = await asyncio.open_unix_connection(beacons(root)[0].socket)
+        deep = b'{"type":"call","id":1,"name":"x","client":"x","arguments":{"a":' + b"[" * 100_000
+        writer.write(len(deep).to_bytes(4, "big") + deep)
+        assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()
+        assert not caplog.records
+        await lantern.put_out()
+
+
+def test_only_a_folder_that_was_made_for_a_socket_is_taken_away(root: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "nbtools-notes"
+    kept.mkdir()
+    (kept / "note.txt").write_text("mine")
+    withdraw(root, Beacon("x.ipynb", str(kept / "serve.sock"), 1, 1))
+    assert (kept / "note.txt").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -35,7 +37,9 @@ class Served:
     told: str
 
     def post(self, **headers: str) -> httpx2.Response:
-        return httpx2.post(self.url, json=HELLO, headers=ACCEPTS | {name.replace("_", "-"): value for name, value in headers.items()})
+        return httpx2.post(
+            self.url, json=HELLO, timeout=60, headers=ACCEPTS | {name.replace("_", "-"): value for name, value in headers.items()}
+        )
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +60,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         process.terminate()
         assert process.stdout is not None
         assert process.stdout.read() == ""
-        assert process.wait(20) in (0, -15)
+        assert process.wait(60) in (0, -15)
 
 
 @asynccontextmanager
 async def with_token(url: str) -> AsyncIterator[Any]:
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
         streamable_http_client(url, http_client=http) as streams,
     ):
         yield streams
@@ -82,6 +86,28 @@ def test_without_the_token_nothing_is_answered(server: Served) -> None:
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert "nbtools" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp/", "/docs", "/.well-known/oauth-protected-resource", "/mcp/../mcp"])
+def test_other_paths_say_nothing_either(server: Served, path: str) -> None:
+    for method in ("GET", "POST", "OPTIONS", "DELETE", "HEAD"):
+        assert httpx2.request(method, server.url.removesuffix("/mcp") + path).status_code == 401
+
+
+def test_a_large_body_is_not_read_without_the_token(server: Served) -> None:
+    parts = urlsplit(server.url)
+    with socket.create_connection((parts.hostname or "", parts.port or 0)) as sock:
+        sock.sendall(f"POST /mcp HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: 1000000000\r\n\r\n{'x' * 1000}".encode())
+        assert sock.recv(100).startswith(b"HTTP/1.1 401")
+
+
+@pytest.mark.parametrize("token", ["", f"\r\nAuthorization: Bearer {TOKEN}"])
+def test_a_socket_of_the_web_is_turned_away(server: Served, token: str) -> None:
+    parts = urlsplit(server.url)
+    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
+    with socket.create_connection((parts.hostname or "", parts.port or 0)) as sock:
+        sock.sendall(f"GET /mcp HTTP/1.1\r\nHost: {parts.netloc}\r\n{upgrade}{token}\r\n\r\n".encode())
+        assert not sock.recv(100).startswith(b"HTTP/1.1 101")
 
 
 def test_a_page_of_the_web_is_turned_away_even_with_the_token(server: Served) -> None:

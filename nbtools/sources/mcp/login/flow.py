@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.extensions.client_credentials import (
@@ -22,6 +25,7 @@ TROUBLES = (OAuthFlowError, httpx2.HTTPError, ValidationError, ValueError)
 SECONDS = 30.0
 """That a service may take for each answer."""
 _LONGEST = 300
+LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 class Memory:
@@ -65,6 +69,7 @@ async def run(provider: OAuthClientProvider, memory: Memory, request: httpx2.Req
             wanted = await anext(flow)
             while not memory.new:
                 if wanted is not request:
+                    refuse_elsewhere(str(wanted.url), str(request.url))
                     wanted = await flow.asend(await http.send(wanted))
                 elif first is not None:
                     wanted = await flow.asend(first)
@@ -75,6 +80,34 @@ async def run(provider: OAuthClientProvider, memory: Memory, request: httpx2.Req
         finally:
             await flow.aclose()
     return True
+
+
+def refuse_elsewhere(url: str, server: str) -> None:
+    """A server names the service that is asked, and may name what only this machine can reach.  Raises ``OAuthFlowError``.
+
+    Over https only, but for this machine; this machine and private addresses only where the server itself is there.
+    """
+    there, here = urlsplit(url), urlsplit(server)
+    local = _is_local(there.hostname)
+    if (there.scheme == "https" or (there.scheme == "http" and local)) and _reach(there.hostname) <= _reach(here.hostname):
+        return
+    raise OAuthFlowError(f"it sends you to {there.scheme}://{there.hostname}, where no login is done for a server at {here.hostname}")
+
+
+def _reach(host: str | None) -> int:
+    return 2 if _is_local(host) else 1 if _is_private(host or "") else 0
+
+
+def _is_local(host: str | None) -> bool:
+    return host in LOCAL
+
+
+def _is_private(host: str) -> bool:
+    """An address as it is written; what a name leads to is not looked up."""
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return False
 
 
 def remember(provider: OAuthClientProvider, stored: Kept) -> None:

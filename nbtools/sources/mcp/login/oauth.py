@@ -13,7 +13,7 @@ from mcp.types import LATEST_PROTOCOL_VERSION
 from pydantic import AnyUrl
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.sources.mcp.login.flow import CHALLENGE, SECONDS, TROUBLES, Memory, credentials, kept_of, metadata, run, said
+from nbtools.sources.mcp.login.flow import CHALLENGE, SECONDS, TROUBLES, Memory, credentials, kept_of, metadata, refuse_elsewhere, run, said
 from nbtools.sources.mcp.login.kept import Kept, read
 from nbtools.sources.mcp.login.landing import Landing, landing
 from nbtools.sources.mcp.login.tokens import Tokens
@@ -66,6 +66,7 @@ def _interactive(address: Address, memory: Memory, place: Landing, open_page: Ca
     async def opened(page: str) -> None:
         _choose_method(provider)
         wanted = _with_scopes(page, address.login.scopes)
+        refuse_elsewhere(wanted, address.url)
         place.expect(wanted)
         open_page(wanted)
 

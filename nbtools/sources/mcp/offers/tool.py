@@ -29,13 +29,18 @@ class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
 
     What it says of itself (that it only reads, that it destroys) is shown and not believed: only of a trusted server it is taken for the
     tool's kind, and lets rules allow it that go by ``annotations``.
+
+    ``before`` is the same tool as it was when it was last called, if the server has said otherwise of it since: whoever allowed that one
+    has not allowed this, and is asked once more.
     """
 
     kind = Kind.OTHER
     can_update_output = True
 
-    def __init__(self, name: str, declared: Tool, connection: Connection) -> None:
+    def __init__(self, name: str, declared: Tool, connection: Connection, before: Tool | None = None) -> None:
         server = connection.server
+        self.before = before
+        self.was_called = False
         self.name = name
         self.declared = declared
         self.connection = connection
@@ -65,7 +70,7 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
 
     @property
     def asks(self) -> Asks:
-        return False if self.tool.believed else None
+        return False if self.tool.believed else "always" if self.tool.before is not None else None
 
     def get_description(self) -> str:
         values = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in self.params.items())
@@ -74,12 +79,12 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
     async def should_confirm_execute(self) -> ToolMcpConfirmationDetails:
         tool, server = self.tool.declared, self.tool.connection.server.name
         title = f"Let {server} run {_title(tool)}?"
-        return ToolMcpConfirmationDetails(
-            title, server, tool.name, _title(tool), dict(self.params), rule=rule_of(server), claims=in_words(server, tool)
-        )
+        claims = " ".join(filter(None, (_changed(self.tool), in_words(server, tool))))
+        return ToolMcpConfirmationDetails(title, server, tool.name, _title(tool), dict(self.params), rule=rule_of(server), claims=claims)
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         tool = self.tool
+        tool.before, tool.was_called = None, True
         server, name = tool.of_server
         told: list[str] = []
 
@@ -96,11 +101,22 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
 
 
 _LINES = 19
+_TOLD = 400
 
 
 def _step(done: float, total: float | None, message: str | None) -> str:
     share = f"{done:g} of {total:g}" if total else f"{done:g}"
     return f"{share} · {message}" if message else share
+
+
+def _changed(tool: McpTool) -> str:
+    if tool.before is None:
+        return ""
+    was, now = (" ".join((one.description or "").split())[:_TOLD] for one in (tool.before, tool.declared))
+    what = (
+        f"It said: {was or 'nothing'} — It says now: {now or 'nothing'} —" if was != now else "Its parameters, or its claims, are others."
+    )
+    return f"⚠ The server has changed what it says of this tool since its last call. {what}"
 
 
 def _title(tool: Tool) -> str:
