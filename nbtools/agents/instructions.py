@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nbtools.session import Session
+from nbtools.sources.mcp.offers.naming import prefix_of
 
 _LONGEST = 8_000
 """Characters that one server may say."""
@@ -26,4 +27,4 @@ def _of_servers(session: Session) -> Iterator[str]:
         said = connection.instructions.strip()
         if connection.state == "connected" and said:
             cut = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-            yield f"The MCP server {name} says of its tools (mcp__{name}__…):\n{cut}"
+            yield f"The MCP server {name} says of its tools ({prefix_of(name)}…):\n{cut}"

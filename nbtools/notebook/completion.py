@@ -17,6 +17,7 @@ from nbtools.notebook.command_line import words
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.trace.asked import offered
 from nbtools.policy.modes import Mode
+from nbtools.sources.mcp.offers.naming import prefix_of
 
 if TYPE_CHECKING:
     from nbtools.notebook.workbench import Workbench
@@ -96,7 +97,7 @@ def _waiting(bench: Workbench) -> list[str]:
     session = bench.session
     if not session.settings.servers:
         return []
-    return [f"mcp__{name}__" for name, one in session.mcp.connections.items() if one.state != "connected" and not one.server.disabled]
+    return [prefix_of(name) for name, one in session.mcp.connections.items() if one.state != "connected" and not one.server.disabled]
 
 
 def _flags(grammar: Grammar) -> Candidates:
@@ -134,7 +135,7 @@ def _of_tools(bench: Workbench, given: list[str], fragment: str, commands: Seque
         from nbtools.notebook.mcp import commands as servers  # noqa: PLC0415 - as above
         from nbtools.notebook.mcp import prompts  # noqa: PLC0415 - as above
 
-        words = servers.offered(session, given[1:], fragment) if command == "mcp" else prompts.offered(session, given[1:])
+        words = servers.offered(bench, given[1:], fragment) if command == "mcp" else prompts.offered(session, given[1:])
         return [(word, "enum") for word in words]
     if fragment.startswith("--"):
         return [(flag, "param") for flag in _TOOLS_FLAGS.get(command, ()) if flag not in given]

@@ -145,7 +145,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     _extensions[id(shell)] = extension
     if isinstance(extension.bench.frontend, Kernel) and not clicks_arrive():
         wanted = ".".join(map(str, CLICKS_SINCE))
-        _say(f'Buttons need ipykernel {wanted}; this kernel\'s is older, so questions come as text: pip install -U "ipykernel>={wanted}"')
+        _say(f'Buttons need ipykernel {wanted}, and here is an older one: questions come as text. pip install -U "ipykernel>={wanted}"')
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:

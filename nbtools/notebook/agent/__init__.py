@@ -1,0 +1,1 @@
+"""A model at work in a cell: ``agent``, ``%agent`` and ``%%agent``."""

@@ -209,21 +209,15 @@ class McpCommands:
 _CLAUDES = "{name} is kept by Claude Code ({path}): claude mcp remove {name}, or %tools mcp disable {name} to do without it here."
 
 
-def offered(session: Session, given: list[str], fragment: str) -> list[str]:
+def offered(bench: Workbench, given: list[str], fragment: str) -> list[str]:
     """What may come next on a line of ``%tools mcp``; nothing is connected for it."""
+    words, session = McpCommands(bench).words, bench.session
     if not given:
-        return list(WORDS)
+        return [word for word in words if word]
     word, *before = given
-    names = list(session.mcp.connections)
     if word == "add":
         return [flag for flag in FLAGS if fragment.startswith("-")]
     if word == "trust":
         return [name for name, one in session.mcp.catalogue.named.items() if one.origin.project] if not before else ["yes", "no"]
-    return [name for name in names if name not in before] if word in _OF_A_SERVER and (not before or word == "connect") else []
-
-
-WORDS = (
-    *("add", "remove", "connect", "restart", "trust", "enable", "disable"),
-    *("tools", "resources", "read", "login", "logout", "help"),
-)
-_OF_A_SERVER = ("remove", "connect", "restart", "enable", "disable", "tools", "resources", "read", "login", "logout")
+    takes_one = word in words and "NAME" in words[word].takes and (not before or word == "connect")
+    return [name for name in session.mcp.connections if name not in before] if takes_one else []

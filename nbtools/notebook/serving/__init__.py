@@ -1,0 +1,1 @@
+"""``%tools serve``: this notebook's tools for MCP clients, their calls shown here."""

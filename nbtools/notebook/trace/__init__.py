@@ -1,0 +1,1 @@
+"""``%trace``: sessions of agents, to look through, to compare and to run again."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import shlex
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ class Catalogue:
             return self.named[name]
         raise self.missing(name, self.named)
 
-    def missing(self, name: str, known: Any) -> ToolFailure:
+    def missing(self, name: str, known: Iterable[str]) -> ToolFailure:
         """Why there is no server of that name."""
         wrong = next((problem.says for problem in self.problems if problem.name == name), "")
         why = wrong or f"There is no MCP server {name!r}.{did_you_mean(name, known) or ' %tools mcp add NAME -- COMMAND adds one.'}"

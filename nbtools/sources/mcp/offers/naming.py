@@ -43,9 +43,14 @@ def part_of(server: str) -> str:
     return fit if len(fit) <= LONGEST_SERVER else _cut(fit, LONGEST_SERVER, server)
 
 
+def prefix_of(server: str) -> str:
+    """How the names of all of a server's tools begin."""
+    return f"{PREFIX}{part_of(server)}__"
+
+
 def rule_of(server: str) -> str:
     """The rule that speaks of all of a server's tools."""
-    return f"{PREFIX}{part_of(server)}__*"
+    return f"{prefix_of(server)}*"
 
 
 def belongs(tool: str, server: str) -> bool:
