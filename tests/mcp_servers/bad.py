@@ -33,6 +33,8 @@ def unknown() -> None:
     def call(request: Message) -> None:
         if request["params"]["name"] == "heard":
             said(request, "\n".join(heard))
+        else:
+            notify("progress", {"progressToken": request["params"]["_meta"]["progressToken"], "progress": 0, "message": "I have it"})
 
     def hear(message: Message) -> None:
         heard.append(f"{message['method']} {message.get('params', {}).get('requestId', '')}")
@@ -46,7 +48,7 @@ def steady() -> None:
     def call(request: Message) -> None:
         token = request["params"]["_meta"]["progressToken"]
         for step in range(1, 9):
-            time.sleep(0.4)
+            time.sleep(0.6)
             notify("progress", {"progressToken": token, "progress": step, "total": 8})
         said(request, "done")
 

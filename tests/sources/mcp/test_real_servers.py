@@ -18,7 +18,7 @@ from nbtools import Session
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media, Several
 from nbtools.sources.mcp.settings.entries import settings_of
-from tests.sources.mcp.watching import SERVERS, Shown, serving, until
+from tests.sources.mcp.watching import SERVERS, Shown, serving, under_way, until
 
 
 def node() -> str:
@@ -99,10 +99,9 @@ async def _progress_and_cancel(session: Session) -> None:
     assert "completed" in str(done.llm_content)
     assert shown.seen[-1].endswith("4 of 4")
     forget()
-    call = asyncio.create_task(session.call("mcp__all__trigger-long-running-operation", {"duration": 60, "steps": 4}))
-    await asyncio.sleep(0.3)
+    (call,) = await under_way(session, ("mcp__all__trigger-long-running-operation", {"duration": 600, "steps": 4}))
     call.cancel()
-    finished, _ = await asyncio.wait([call], timeout=2)
+    finished, _ = await asyncio.wait([call], timeout=30)
     assert finished
     assert (await session.call("mcp__all__echo", {"message": "still here"})).ok
 
@@ -149,7 +148,8 @@ async def test_the_servers_of_pypi_speak_the_newest_protocol(tmp_path: Path) -> 
 async def test_changes_are_told_to_those_who_listen_in_the_newest_protocol(tmp_path: Path) -> None:
     async with serving(tmp_path, "new", {"command": sys.executable, "args": [str(SERVERS / "growing.py")]}) as session:
         assert session.mcp.named("new").protocol == "2026-07-28"
-        await asyncio.sleep(0.5)  # it listens once it is connected
-        assert (await session.call("mcp__new__grow", {"name": "fruit"})).ok
-        await until(lambda: "mcp__new__fruit" in session.tools.names())
-        assert (await session.call("mcp__new__fruit")).llm_content == "ripe"
+        for number in range(1_000):  # from when it listens, which is soon after it is connected
+            assert (await session.call("mcp__new__grow", {"name": f"fruit{number}"})).ok
+            if "mcp__new__fruit0" in session.tools.names():
+                break
+        assert (await session.call("mcp__new__fruit0")).llm_content == "ripe"

@@ -18,6 +18,7 @@ from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutc
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media
 from nbtools.sources.mcp.settings.entries import settings_of
+from tests.sources.mcp.watching import bad, under_way, until
 
 ECHO = {"command": sys.executable, "args": [str(Path(__file__).with_name("echo_server.py"))]}
 
@@ -86,8 +87,7 @@ async def test_a_call_is_asked_as_one_of_a_server(tmp_path: Path, answers: Answe
 
 
 async def test_a_cancelled_call_leaves_the_server_well(session: Session) -> None:
-    task = asyncio.create_task(session.call("mcp__echo__sleep", {"seconds": 60}))
-    await asyncio.sleep(0.2)
+    (task,) = await under_way(session, ("mcp__echo__sleep", {"seconds": 600}))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -113,11 +113,11 @@ async def test_a_message_that_is_too_long_ends_the_server(session: Session) -> N
 
 async def test_a_call_takes_no_longer_than_it_may(tmp_path: Path) -> None:
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
-        session.mcp.add([settings_of("echo", {**ECHO, "timeout": 3_000}, {})])
+        session.mcp.add([settings_of("bad", bad("unknown", timeout=4_000), {})])
         await session.mcp.connect()
-        result = await session.call("mcp__echo__sleep", {"seconds": 60})
+        result = await session.call("mcp__bad__do")
         assert result.error is not None
-        assert (result.error.code, "3 seconds" in result.error.message) == ("timeout", True)
+        assert (result.error.code, "4 seconds" in result.error.message) == ("timeout", True)
 
 
 async def test_one_that_fails_holds_up_nobody(tmp_path: Path) -> None:
@@ -140,9 +140,3 @@ async def test_nothing_is_left_when_the_session_ends(tmp_path: Path) -> None:
         children = [one for one in psutil.Process().children(recursive=True) if "echo_server.py" in " ".join(one.cmdline())]
         assert children
     assert [one for one in children if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []
-
-
-async def until(true: Any) -> None:
-    async with asyncio.timeout(5):
-        while not true():
-            await asyncio.sleep(0.01)

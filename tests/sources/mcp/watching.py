@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,34 +13,37 @@ from typing import Any
 import psutil
 
 from nbtools import Policy, Session
-from nbtools.core.call import CallEvent, OutputEvent
+from nbtools.core.call import CallEvent, ExecutingCall, OutputEvent
+from nbtools.core.result import ToolResult
 from nbtools.sources.mcp.settings.entries import settings_of
 from nbtools.workspace.commands.supervisor import supervisor
 
 SERVERS = Path(__file__).parents[2] / "mcp_servers"
-STILL = 3.0
-"""Seconds that a loop may stand still at most, on a machine where much else goes on; people notice half a second."""
+WORK, STILL = 2.0, 30.0
+"""Seconds that a loop may work at one thing, and stand still whatever else goes on; people notice half a second."""
 
 
 @asynccontextmanager
 async def ticking() -> AsyncIterator[None]:
     """A law: while this goes on, the loop never stands still."""
     loop = asyncio.get_running_loop()
-    gaps = [0.0]
+    gaps, works = [0.0], [0.0]
 
     async def tick() -> None:
-        last = loop.time()
+        last, worked = loop.time(), time.thread_time()
         while True:
             await asyncio.sleep(0.005)
-            now = loop.time()
+            now, work = loop.time(), time.thread_time()
             gaps.append(now - last)
-            last = now
+            works.append(work - worked)
+            last, worked = now, work
 
     task = asyncio.create_task(tick())
     try:
         yield
     finally:
         task.cancel()
+    assert max(works) < WORK
     assert max(gaps) < STILL
 
 
@@ -62,14 +66,26 @@ def bad(way: str, **more: Any) -> dict[str, Any]:
 
 
 class Shown:
-    """What calls have shown while they ran."""
+    """What calls have shown while they ran, and how many of them run or have run."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
+        self.begun = 0
 
     def notice(self, event: CallEvent) -> None:
+        self.begun += isinstance(event, ExecutingCall)
         if isinstance(event, OutputEvent):
             self.seen.append(event.display)
+
+
+async def under_way(session: Session, *calls: tuple[str, dict[str, Any]]) -> list[asyncio.Task[ToolResult]]:
+    """Calls that have come as far as their tools."""
+    shown = Shown()
+    forget = session.observe(shown)
+    tasks = [asyncio.create_task(session.call(name, arguments)) for name, arguments in calls]
+    await until(lambda: shown.begun == len(calls))
+    forget()
+    return tasks
 
 
 async def until(true: Any) -> None:

@@ -122,7 +122,7 @@ async def running(service: Service) -> AsyncIterator[str]:
         app = server.streamable_http_app()
         web = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
         task = asyncio.create_task(web.serve(sockets=[one]))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not web.started:
                 await asyncio.sleep(0.01)
         try:

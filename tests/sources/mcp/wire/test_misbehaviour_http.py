@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.mcp.watching import SERVERS, serving
+from tests.sources.mcp.watching import SERVERS, serving, under_way
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def running(way: str) -> Iterator[str]:
 )
 async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, kind: str, way: str, said: str) -> None:
     with running(way) as url:
-        async with serving(tmp_path, "web", {"type": kind, "url": url, "timeout": 2_000}) as session:
+        async with serving(tmp_path, "web", {"type": kind, "url": url, "timeout": 2_000 if way == "hangs" else 60_000}) as session:
             connection = session.mcp.named("web")
             assert connection.state == "failed"
             assert said in connection.problem
@@ -73,7 +73,7 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
 )
 async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, said: str) -> None:
     with running(way) as url:
-        async with serving(tmp_path, "web", {"type": "http", "url": url, "timeout": 4_000}) as session:
+        async with serving(tmp_path, "web", {"type": "http", "url": url, "timeout": 4_000 if way == "hangs_later" else 60_000}) as session:
             result = await session.call("mcp__web__do")
             assert result.error is not None
             assert said in result.error.message
@@ -82,8 +82,7 @@ async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, said: st
 async def test_a_call_that_hangs_is_left_at_once(tmp_path: Path) -> None:
     with running("hangs_later") as url:
         async with serving(tmp_path, "web", {"type": "http", "url": url}) as session:
-            call = asyncio.create_task(session.call("mcp__web__do"))
-            await asyncio.sleep(0.3)
+            (call,) = await under_way(session, ("mcp__web__do", {}))
             call.cancel()
-            done, _ = await asyncio.wait([call], timeout=2)
+            done, _ = await asyncio.wait([call], timeout=30)
             assert done
