@@ -38,7 +38,8 @@ class Agent:
     """``model`` is one of pydantic-ai's names (``openai:gpt-5``, ``test``) or a ``Model``; ``instructions`` come before what nbtools says.
 
     Every call goes the session's way: judged, asked, recorded.  ``messages`` is the history, kept from run to run; ``usage`` is that of
-    all runs; ``limits`` are of one.  All but these two may be set between runs.  pydantic-ai is loaded by the first run, in a thread.
+    all runs; ``limits`` are of one; ``logs`` says whether they are recorded.  The latter two may be set between runs.  pydantic-ai is
+    loaded by the first run, in a thread.
     """
 
     def __init__(self, session: Session, model: str | Model, *, instructions: str = "", limits: Limits = _LIMITS, log: bool = True) -> None:
@@ -48,7 +49,7 @@ class Agent:
         self.limits = limits
         self.messages: list[ModelMessage] = []
         self.usage = Usage()
-        self._logs = log
+        self.logs = log
         self._log: AgentLog | None = None
         self._running = False
         self._end: Callable[[], None] = _nothing
@@ -151,7 +152,7 @@ class Agent:
 
     def _opened_log(self) -> AgentLog | None:
         """The log of all runs; None where none is wanted."""
-        if not self._logs:
+        if not self.logs:
             return None
         if self._log is None:
             from nbtools.traces.agent_log import AgentLog  # noqa: PLC0415 - what writes logs is loaded with the first run

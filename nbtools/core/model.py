@@ -36,6 +36,10 @@ class Written:
     cut: bool = False
 
 
+HOW_TO_SET = 'Set one: agent.model = "openai:gpt-5" in a notebook, session.model = nbtools.model_named("openai:gpt-5") in code.'
+"""For whoever needs a model where none is set."""
+
+
 @runtime_checkable
 class LanguageModel(Protocol):
     """``name`` is what a person calls it (``openai:gpt-5``)."""

@@ -193,7 +193,7 @@ def convert_to_function_response(call_id: str, tool_name: str, result: ToolResul
         case "anthropic":
             return {"type": "tool_result", "tool_use_id": call_id, "content": _blocks(result), "is_error": not result.ok}
         case "openai":
-            return {"role": "tool", "tool_call_id": call_id, "content": _text(result)}
+            return {"role": "tool", "tool_call_id": call_id, "content": _only_text(result)}
         case "mcp":
             return {"content": _mcp_blocks(result), "isError": not result.ok}
 
@@ -204,6 +204,11 @@ def _parts(result: ToolResult) -> tuple[Part, ...]:
 
 def _text(result: ToolResult) -> str:
     return "\n".join(str(part["text"]) for part in _parts(result) if "text" in part)
+
+
+def _only_text(result: ToolResult) -> str:
+    """For a message that holds nothing else: the model is told of what it is not given."""
+    return "\n".join(str(part["text"]) if "text" in part else unheard(part["inline_data"]) for part in _parts(result))
 
 
 def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
@@ -233,7 +238,8 @@ def _media_block(data: Json) -> Json:
 def unheard(data: Json) -> str:
     """For a model that takes no such data."""
     size = len(data["data"]) * 3 // 4 - data["data"][-2:].count("=")
-    what = "a sound" if data["mime_type"].startswith("audio/") else "a file"
+    kind = data["mime_type"].partition("/")[0]
+    what = {"audio": "a sound", "image": "a picture"}.get(kind, "a file")
     return f"[{what}, {data['mime_type']}, {size} bytes]"
 
 

@@ -235,6 +235,11 @@ def names_only(tool: ToolBuilder[P]) -> bool:
     return bool(getattr(tool, "names_only", False))
 
 
+def is_of_server(tool: ToolBuilder[P]) -> bool:
+    """Whether an MCP server has it.  Such a tool has the attribute ``of_server``: the server's name, and the tool's there."""
+    return getattr(tool, "of_server", None) is not None
+
+
 def is_tool(value: object) -> bool:
     """Whether ``value`` can be registered: it has a name and builds invocations."""
     return isinstance(getattr(value, "name", None), str) and callable(getattr(value, "build", None))

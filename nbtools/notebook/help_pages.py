@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.tool import AnyToolBuilder, is_of_server
 from nbtools.notebook.command_line import format_line
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.sheets import Sheet
@@ -68,7 +68,8 @@ def default_answer(tool: AnyToolBuilder, session: Session) -> str:
 def policy_says(tool: AnyToolBuilder, session: Session) -> str:
     """The default with its reason, and the rules that speak of the tool."""
     rules = _rules_on(tool, session)
-    return default_decision(session.mode, tool.asks, tool.kind).reason + (f"; rules: {', '.join(rules)}" if rules else "")
+    default = default_decision(session.mode, tool.asks, tool.kind, of_server=is_of_server(tool))
+    return default.reason + (f"; rules: {', '.join(rules)}" if rules else "")
 
 
 def _rules_on(tool: AnyToolBuilder, session: Session) -> list[str]:

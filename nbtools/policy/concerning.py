@@ -50,7 +50,8 @@ class Rules:
 @dataclass(frozen=True, slots=True)
 class Concerning:
     """The rules on the calls of one tool that are of one kind; ``further``: they do more than the tool is there for, so no rule
-    that allows the tool allows them; ``names_only``: they look into no file; ``settled``: the decision, where all are decided alike.
+    that allows the tool allows them; ``names_only``: they look into no file; ``of_server``: an MCP server has the tool; ``settled``:
+    the decision, where all are decided alike.
     """
 
     deny: Rules
@@ -60,6 +61,7 @@ class Concerning:
     asks: Asks
     further: bool
     names_only: bool
+    of_server: bool
     settled: Decision | None = None
 
     @property

@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from nbtools.core.decision import Action, Decision
-from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Asks, CommandTarget, Kind, PathTarget, Target, asks_of, names_only
+from nbtools.core.tool import (
+    AnyToolBuilder,
+    AnyToolInvocation,
+    Asks,
+    CommandTarget,
+    Kind,
+    PathTarget,
+    Target,
+    asks_of,
+    is_of_server,
+    names_only,
+)
 from nbtools.policy.cases import Case, HostCase, PathCase
 from nbtools.policy.command_case import CommandCase
 from nbtools.policy.concerning import Book, Concerning
@@ -61,14 +72,16 @@ class Judge:
         kind = invocation.kind or tool.kind
         rules = self._rules_on(tool, invocation, kind)
         denied = self._case(rules, invocation.target(), _NO_ARGUMENTS).denied()
-        return plan_denial(kind) if denied is None and self.mode is Mode.PLAN and not kind.changes_nothing else denied
+        if denied is None and self.mode is Mode.PLAN and not kind.changes_nothing:
+            return plan_denial(kind, of_server=is_of_server(tool))
+        return denied
 
     def _weighed(self, rules: Concerning, case: Case) -> Decision:
         denied = case.denied()
         if denied is not None:
             return denied
         if self.mode is Mode.PLAN and not rules.kind.changes_nothing:
-            return plan_denial(rules.kind)
+            return plan_denial(rules.kind, of_server=rules.of_server)
         decision = case.pressing() or (THE_POINT if rules.always else None) or case.asked() or self._allowed(rules, case)
         return decision if self._asks else without_asking(Mode.DONT_ASK, decision)
 
@@ -84,7 +97,7 @@ class Judge:
 
     def _default(self, rules: Concerning, case: Case) -> Decision:
         """Where no rule speaks.  That edits run unasked is said of the workspace only."""
-        decision = default_decision(self.mode, rules.asks, rules.kind)
+        decision = default_decision(self.mode, rules.asks, rules.kind, of_server=rules.of_server)
         outside = "" if self.mode is not Mode.AUTO_EDIT or decision.action is not Action.ALLOW else case.leaves_the_workspace()
         if outside and rules.kind is Kind.EDIT and rules.asks is None:
             return Decision(
@@ -109,7 +122,7 @@ class Judge:
             self._books[action].on(tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands)
             for action in (Action.DENY, Action.ASK, Action.ALLOW)
         )
-        concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind), names_only(tool))
+        concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind), names_only(tool), is_of_server(tool))
         if concerning.decides_alike:
             case = self._case(concerning, _NOWHERE, _NO_ARGUMENTS)
             concerning = replace(concerning, settled=self._weighed(concerning, case))

@@ -39,16 +39,17 @@ _NOUNS = {
     Kind.EXECUTE: "commands",
     Kind.OTHER: "tools of your own",
 }
+_OF_SERVERS = "tools of servers"
 
 THE_POINT = Decision(Action.ASK, "asking is what it is for", "asking is what it is for")
 """On a tool that is there to ask: no mode and no allow takes the question away."""
 
 
-def default_decision(mode: Mode, asks: Asks, kind: Kind) -> Decision:
-    """The decision where no rule speaks; ``asks`` is what the tool's author wants."""
-    noun = _NOUNS[kind]
+def default_decision(mode: Mode, asks: Asks, kind: Kind, *, of_server: bool = False) -> Decision:
+    """The decision where no rule speaks; ``asks`` is what the tool's author wants, ``of_server`` says that an MCP server has it."""
+    noun = _noun(kind, of_server=of_server)
     if mode is Mode.PLAN and not kind.changes_nothing:
-        return plan_denial(kind)
+        return plan_denial(kind, of_server=of_server)
     if asks == "always":
         return THE_POINT
     if mode is Mode.YOLO:
@@ -66,8 +67,12 @@ def _runs_unasked(mode: Mode, asks: Asks, kind: Kind) -> bool:
     return kind.changes_nothing or (mode is Mode.AUTO_EDIT and kind is Kind.EDIT)
 
 
-def plan_denial(kind: Kind) -> Decision:
-    return Decision(Action.DENY, f"{_NOUNS[kind]} are off while planning (mode plan)", "plan changes nothing")
+def plan_denial(kind: Kind, *, of_server: bool = False) -> Decision:
+    return Decision(Action.DENY, f"{_noun(kind, of_server=of_server)} are off while planning (mode plan)", "plan changes nothing")
+
+
+def _noun(kind: Kind, *, of_server: bool) -> str:
+    return _OF_SERVERS if of_server and kind is Kind.OTHER else _NOUNS[kind]
 
 
 def without_asking(mode: Mode, decision: Decision) -> Decision:

@@ -11,7 +11,7 @@ from nbtools.core.call import Plan, ToolCallRequest
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ToolFailure
 from nbtools.core.hook import Allow, Ask, Before, Block, Change, Fault, Hook, Note
-from nbtools.core.tool import asks_of
+from nbtools.core.tool import asks_of, is_of_server
 from nbtools.policy.modes import Mode, default_decision, without_asking
 
 Replan: TypeAlias = Callable[[ToolCallRequest], Plan]
@@ -99,7 +99,8 @@ class Draft:
         decision, asks = self.plan.decision, asks_of(self.plan.tool, self.plan.invocation)
         if decision.action is not Action.ASK or asks == "always":
             return False
-        return decision.rule == default_decision(self.mode, asks, self.plan.kind).rule
+        default = default_decision(self.mode, asks, self.plan.kind, of_server=is_of_server(self.plan.tool))
+        return decision.rule == default.rule
 
     def settled(self) -> Plan:
         return replace(self.plan, decision=self.decision, notes=self.notes)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.model import Turn, Wanted
+from nbtools.core.model import HOW_TO_SET, Turn, Wanted
 from nbtools.workspace.editing.body import Body, body_of
 from nbtools.workspace.editing.close import nearest
 from nbtools.workspace.editing.ladder import exact
 from nbtools.workspace.editing.splice import Replacement
 from nbtools.workspace.endings import with_lf
-from nbtools.workspace.model_text import HOW_TO_SET, may_show, written
+from nbtools.workspace.model_text import may_show, written
 from nbtools.workspace.text import displayable
 from nbtools.workspace.workspace import Workspace
 

@@ -8,13 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.model import Turn, Wanted, Written
+from nbtools.core.model import HOW_TO_SET, Turn, Wanted, Written
 from nbtools.core.redact import Redactor
 from nbtools.workspace.commands.environment import secret_variables
 from nbtools.workspace.paths import shown
 from nbtools.workspace.workspace import Workspace
-
-HOW_TO_SET = 'Set one: agent.model = "openai:gpt-5" in a notebook, session.model = nbtools.model_named("openai:gpt-5") in code.'
 
 
 async def written(workspace: Workspace, wanted: Wanted, what: str, seconds: float) -> Written:

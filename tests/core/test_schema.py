@@ -66,7 +66,7 @@ def test_results_go_back_in_each_form() -> None:
     assert gemini["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]
     anthropic = convert_to_function_response("1", "read", result, "anthropic")
     assert [block["type"] for block in anthropic["content"]] == ["text", "image"]
-    assert convert_to_function_response("1", "read", result, "openai")["content"] == "seen"
+    assert convert_to_function_response("1", "read", result, "openai")["content"] == "seen\n[a picture, image/png, 3 bytes]"
     error = failed(ToolError(ErrorCode.CONFLICT, "changed"))
     assert convert_to_function_response("1", "read", error, "gemini")["functionResponse"]["response"] == {"error": "changed"}
     assert convert_to_function_response("1", "read", error, "mcp")["isError"] is True

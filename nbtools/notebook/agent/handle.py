@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import AgentError
+from nbtools.core.model import HOW_TO_SET
 
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.workbench import Workbench
 
 NO_MODEL = (
-    "No model is set. agent.model = \"openai:gpt-5\" takes any of pydantic-ai's names, with the provider's key in the environment; "
+    f"No model is set. {HOW_TO_SET} Any of pydantic-ai's names will do, with the provider's key in the environment; "
     '"openai-chat:NAME" with OPENAI_BASE_URL asks a server of your own; "test" needs neither key nor network.'
 )
 
@@ -112,7 +113,8 @@ class NotebookAgent:
 
         log = self._agent.log if self._agent else None
         if log is None or not log.exists():
-            raise AgentError("Nothing is recorded yet: it has not run.")
+            off = "" if self._bench.session.settings.record else " Recording is off: %tools set record on."
+            raise AgentError(f"Nothing is recorded yet.{off}")
         return open_trace(str(log))
 
     def _begun(self, prompt: str) -> Playing:
@@ -144,6 +146,7 @@ class NotebookAgent:
             if before is not None:
                 agent.messages, agent.usage = before.messages, before.usage
         agent.model, agent.instructions, agent.limits = self._model, self.instructions, self.limits
+        agent.logs = session.settings.record
         return agent
 
     def __repr__(self) -> str:

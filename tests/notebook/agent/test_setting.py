@@ -8,6 +8,7 @@ from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.agent.asked import asked, offered
 from nbtools.notebook.agent.figures import price, running
+from tests.notebook.agent.scripts import PLAYING
 
 
 def test_without_a_model_one_line_says_how_to_set_one(lab):
@@ -105,3 +106,16 @@ def test_figures_are_few_words():
     usage = Usage(requests=2, calls=1, input=1000, output=204, cost=0.0123)
     assert running(2, Limits(), usage, 12.3) == ("step 2 of 50", "12 s", "1,204 tokens", "$0.012")
     assert [price(cost) for cost in (0, 0.00001, 0.0042, 0.314, 12.4)] == ["$0", "under $0.0001", "$0.0042", "$0.31", "$12.40"]
+
+
+def test_who_does_not_want_to_be_recorded_is_not(lab):
+    lab.run(PLAYING)
+    lab.run("%tools set record off")
+    lab.run("agent.model = playing(['Between us.'], ['On the record.'])")
+    lab.run("agent.run('one')")
+    assert "Nothing is recorded yet. Recording is off: %tools set record on." in lab.run("%agent trace").text
+    lab.run("%tools set record on")
+    lab.run("agent.run('two')")
+    shown = str(lab.run("%agent trace").outputs)
+    assert "On the record" in shown
+    assert "Between us" not in shown

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
-from nbtools.core.model import LanguageModel, Turn, Wanted, Written
+from nbtools.core.model import HOW_TO_SET, LanguageModel, Turn, Wanted, Written
 from nbtools.core.result import LlmContent, Part, ToolResult
 from nbtools.core.tool import AnyToolBuilder, BaseToolInvocation, Kind, UpdateOutput
 from nbtools.sources.mcp.offers.content import content_of, parts_of, text_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Run: TypeAlias = Callable[[AnyToolBuilder, Mapping[str, Any]], Awaitable[ToolResult]]
 """Makes a call of a tool that is in no registry: judged, asked, run and recorded like every call."""
-NO_MODEL = "there is no model to write it: set one with agent.model = 'openai:…' in a notebook, session.model = model_named('…') in code"
 
 
 class Unanswered(Exception):  # noqa: N818 - an answer, not an error
@@ -67,7 +66,7 @@ class Sampling:
         """Raises ``Unanswered``."""
         model = self.model()
         if model is None or self.run is None:
-            raise Unanswered(f"{server} asks for a text, and {NO_MODEL}.")
+            raise Unanswered(f"{server} asks for a text, and no model is set to write it. {HOW_TO_SET}")
         if params.tools:
             raise Unanswered("nbtools writes texts for servers and calls no tools for them; ask without tools.")
         result = await self.run(SamplingTool(server, model), arguments_of(params))
@@ -92,6 +91,7 @@ class SamplingTool(BaseDeclarativeTool[SamplingParams]):
         self.name = f"sampling__{re.sub(r'[^A-Za-z0-9_-]+', '_', server)}"
         self.display_name = f"Text for {server}"
         self.server = server
+        self.of_server = server, "sampling"
         self.model = model
 
     def create_invocation(self, params: SamplingParams) -> SamplingInvocation:

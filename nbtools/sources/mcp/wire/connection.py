@@ -71,11 +71,11 @@ class Connection:
         self.may_start: MayStart = freely
         self._folder = folder
         self._changed = changed
-        self._callbacks = callbacks or {}
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
         self._closing = asyncio.Event()
         self._requests = Requests()
+        self._callbacks = {name: self._requests.held_by(callback) for name, callback in (callbacks or {}).items()}
         self._backoff = Backoff()
         self._odd = ""
 
@@ -87,7 +87,10 @@ class Connection:
     # --- what it can be asked
 
     async def call(self, tool: str, arguments: dict[str, Any], heard: Progress | None = None) -> CallToolResult:
-        """Raises ``ToolFailure``.  Cancelled, it tells the server so.  Each progress begins the time that a call may take anew."""
+        """Raises ``ToolFailure``.  Cancelled, it tells the server so.  Each progress begins the time that a call may take anew.
+
+        While the server waits for an answer of ours, a person's or a model's, that time stands still.
+        """
         return await self._asked(lambda client, told: client.call_tool(tool, arguments, progress_callback=told), heard, tool)
 
     async def prompts(self) -> tuple[Prompt, ...]:

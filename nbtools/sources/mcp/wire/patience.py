@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -23,23 +24,56 @@ _WELL = 30.0
 """Seconds after which a server that ends has not ended at once."""
 
 
+class _Time:
+    """What is left of the seconds that a request may take; it can be held, and go on."""
+
+    def __init__(self, limit: asyncio.Timeout, seconds: float) -> None:
+        self._limit = limit
+        self._seconds = self._left = seconds
+        self._held = False
+
+    def begin_anew(self) -> None:
+        self._left = self._seconds
+        if not self._held:
+            self._end(_now() + self._left)
+
+    def hold(self) -> None:
+        self._left = max((self._limit.when() or 0.0) - _now(), 0.0)
+        self._held = True
+        self._end(None)
+
+    def go_on(self) -> None:
+        self._held = False
+        self._end(_now() + self._left)
+
+    def _end(self, when: float | None) -> None:
+        if not self._limit.expired():
+            self._limit.reschedule(when)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class Requests:
     """Those under way at one server."""
 
     def __init__(self) -> None:
         self._under_way: set[asyncio.Task[Any]] = set()
+        self._times: set[_Time] = set()
+        self._asking = 0
 
     async def answer(self, ask: Callable[[Told], Coroutine[Any, Any, T]], seconds: float, heard: Progress | None = None) -> T:
         """Raises ``TimeoutError``; each progress begins the time anew.
 
         Cancelled, it is over at once: telling the server so, which may not listen, goes on by itself.
         """
-        loop = asyncio.get_running_loop()
         async with asyncio.timeout(seconds) as limit:
+            time = _Time(limit, seconds)
 
             async def told(progress: float, total: float | None, message: str | None) -> None:
                 if not task.done():
-                    limit.reschedule(loop.time() + seconds)
+                    time.begin_anew()
                     if heard is not None:
                         heard(progress, total, message)
 
@@ -47,9 +81,46 @@ class Requests:
             self._under_way.add(task)
             task.add_done_callback(self._done)
             try:
-                return await asyncio.shield(task)
+                with self._timed(time):
+                    return await asyncio.shield(task)
             finally:
                 task.cancel()
+
+    @contextmanager
+    def _timed(self, time: _Time) -> Iterator[None]:
+        self._times.add(time)
+        if self._asking:
+            time.hold()
+        try:
+            yield
+        finally:
+            self._times.discard(time)
+
+    def held_by(self, callback: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
+        """The same callback; while the server waits for its answer, its own time stands still.
+
+        Which request it asks for, not every server says: those of this server wait together.
+        """
+
+        async def asked(*of: Any) -> T:
+            with self._held():
+                return await callback(*of)
+
+        return asked
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        self._asking += 1
+        if self._asking == 1:
+            for time in self._times:
+                time.hold()
+        try:
+            yield
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                for time in self._times:
+                    time.go_on()
 
     async def over(self) -> None:
         """Waits for all to have ended, as they do when their server has gone."""

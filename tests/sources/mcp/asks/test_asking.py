@@ -44,9 +44,12 @@ class Poet:
 @pytest.fixture
 def opened(tmp_path: Path) -> Open:
     @asynccontextmanager
-    async def opened(era: str, confirmer: Confirmer | None, allow: tuple[str, ...] = ("mcp__asking__*",)) -> AsyncIterator[Session]:
+    async def opened(
+        era: str, confirmer: Confirmer | None, allow: tuple[str, ...] = ("mcp__asking__*",), seconds: float = 600
+    ) -> AsyncIterator[Session]:
         async with Session(tmp_path, policy=Policy(allow=allow), confirmer=confirmer) as session:
-            session.mcp.add([settings_of("asking", {**SERVER, "args": [*SERVER["args"], era]}, {})])
+            server = settings_of("asking", {**SERVER, "args": [*SERVER["args"], era]}, {})
+            session.mcp.add([server.model_copy(update={"call_seconds": seconds})])
             await session.mcp.connect()
             connection = session.mcp.named("asking")
             assert connection.state == "connected", connection.problem
@@ -71,6 +74,22 @@ async def test_an_answer_reaches_the_tool_in_both_protocols(opened: Open, era: s
         assert question.text == "asking asks: The cake has one colour\nWhich colour?"
         assert [choice.label for choice in question.choices] == ["red", "blue"]
         assert [call.request.name for call in session.history] == ["ask", "mcp__asking__paint"]
+
+
+class Slow:
+    """Takes longer to answer than the server's calls may."""
+
+    async def ask(self, confirmation: Confirmation) -> Answer:
+        await asyncio.sleep(1.5)
+        return answers("blue") if confirmation.details.type == "ask" else ONCE
+
+
+@ERAS
+async def test_who_thinks_about_an_answer_takes_none_of_the_servers_time(opened: Open, era: str) -> None:
+    async with opened(era, Slow(), seconds=1) as session:
+        assert (await session.call("mcp__asking__paint")).llm_content == "painted blue"
+        session.model = Poet()
+        assert "roses are red" in str((await session.call("mcp__asking__rhyme")).llm_content)
 
 
 @ERAS
@@ -147,7 +166,7 @@ async def test_a_call_that_is_stopped_takes_its_question_back(opened: Open, era:
     patient = Patient()
     async with opened(era, patient) as session:
         call = asyncio.create_task(session.call("mcp__asking__paint", id="painting"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await patient.asked.wait()
             session.cancel("painting")
             result = await call
@@ -196,7 +215,7 @@ async def test_what_the_person_changes_is_what_the_model_reads(opened: Open) -> 
 @pytest.mark.parametrize(
     ("model", "confirmer", "said"),
     [
-        (None, None, "asking asks for a text, and there is no model to write it: set one with agent.model"),
+        (None, None, "asking asks for a text, and no model is set to write it. Set one: agent.model"),
         (Poet(), None, "there is nobody to ask"),
         (Poet(), ScriptedConfirmer(CANCEL, CANCEL), "declined"),
         (Poet(fails=True), ScriptedConfirmer(ONCE, ONCE), "The model is not there"),
