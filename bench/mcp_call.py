@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver import MCPServer
@@ -24,6 +24,7 @@ from nbtools.sources.mcp.wire import client as mcp_client
 
 CALLS, ROUNDS, SERVERS, CONNECTS = 200, 9, 20, 3
 ARGUMENTS = {"text": "hello"}
+T = TypeVar("T")
 
 
 def echo() -> MCPServer:
@@ -70,23 +71,45 @@ async def session_with(servers: int, argv: list[str]) -> Session:
     return session
 
 
-async def calls(bare: Any, argv: list[str], loop: asyncio.AbstractEventLoop) -> dict[str, Callable[[], float]]:
+@asynccontextmanager
+async def calls(bare: Any, argv: list[str], loop: asyncio.AbstractEventLoop) -> AsyncIterator[dict[str, Callable[[], float]]]:
     session = await session_with(1, argv)
     await session.mcp.connect()
-    client = Client(bare)
-    await client.__aenter__()
-    await client.list_tools()
     connection = session.mcp.named("echo0")
-    return {
-        "sdk": timed(lambda: client.call_tool("echo", ARGUMENTS), loop),
-        "connection": timed(lambda: connection.call("echo", ARGUMENTS), loop),
-        "session": timed(lambda: session.call("mcp__echo0__echo", ARGUMENTS), loop),
-    }
+    async with Client(bare) as client:
+        await client.list_tools()
+        yield {
+            "sdk": timed(lambda: client.call_tool("echo", ARGUMENTS), loop),
+            "connection": timed(lambda: connection.call("echo", ARGUMENTS), loop),
+            "session": timed(lambda: session.call("mcp__echo0__echo", ARGUMENTS), loop),
+        }
+    await session.close()
+
+
+@contextmanager
+def held(entering: AbstractAsyncContextManager[T], loop: asyncio.AbstractEventLoop) -> Iterator[T]:
+    """Entered and left in one task, as the SDK's client wants it."""
+    ready, over = loop.create_future(), asyncio.Event()
+
+    async def hold() -> None:
+        async with entering as entered:
+            ready.set_result(entered)
+            await over.wait()
+
+    task = loop.create_task(hold())
+    loop.run_until_complete(asyncio.wait([ready, task], return_when=asyncio.FIRST_COMPLETED))
+    if task.done():
+        task.result()
+    try:
+        yield ready.result()
+    finally:
+        over.set()
+        loop.run_until_complete(task)
 
 
 def call_table(name: str, bare: Any, argv: list[str]) -> None:
-    loop = asyncio.new_event_loop()
-    taken = alternate(ROUNDS, **loop.run_until_complete(calls(bare, argv, loop)))
+    with closing(asyncio.new_event_loop()) as loop, held(calls(bare, argv, loop), loop) as contenders:
+        taken = alternate(ROUNDS, **contenders)
     figures = [
         Figure("the SDK's client", taken["sdk"], "µs"),
         Figure("the connection", taken["connection"], "µs"),
