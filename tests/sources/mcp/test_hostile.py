@@ -157,3 +157,20 @@ async def test_a_login_ends_where_the_server_names_such_a_service(tmp_path: Path
         session.mcp.add([settings_of("evil", {"url": url}, {})])
         with pytest.raises(ToolFailure, match=r"it sends you to http://169\.254\.169\.254, where no login is done"):
             await session.mcp.login("evil", lambda _: None)
+
+
+KEY = "ghp_0123456789abcdefghij0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x", "args": ["--token", "${KEY}"], "env": {"A": "${KEY}"}},
+        {"url": "https://u:${KEY}@h.example/${KEY}?k=${KEY}", "headers": {"A": "${KEY}"}},
+        {"url": "https://h.example/mcp", "oauth": {"clientId": "me", "clientSecret": "${KEY}"}},
+    ],
+)
+def test_what_variables_stand_for_is_in_no_repr(entry: dict[str, Any]) -> None:
+    server = settings_of("a", entry, {"KEY": KEY})
+    assert KEY in server.model_dump_json()
+    assert KEY not in repr(server) + str(server)

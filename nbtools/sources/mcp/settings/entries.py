@@ -24,7 +24,7 @@ class Program(_Frozen):
     """A server that is started and spoken to over its standard input and output."""
 
     command: str
-    args: tuple[str, ...] = ()
+    args: tuple[str, ...] = Field((), repr=False)
     env: dict[str, str] = Field(default_factory=dict, repr=False)
     """What it finds besides the few harmless variables that every server gets.  It may hold secrets."""
     cwd: str = ""
@@ -34,7 +34,7 @@ class Program(_Frozen):
 class Address(_Frozen):
     """A server that runs already; ``sse``: by the older transport, with one long answer."""
 
-    url: str
+    url: str = Field(repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     sse: bool = False
     login: Login = Login()
