@@ -64,13 +64,13 @@ async def dialogue(
 ) -> AsyncIterator[Dialogue]:
     """Starts ``argv`` and ends it, with everything that it started.  Raises ``OSError`` when it cannot be started."""
     lines = _Lines(said, longest)
+    given, into = os.pipe()
+    writer = await _writer(into, given)  # before there is a program: who is cancelled meanwhile leaves none behind
     errors = Tail()
     try:
-        given, into = os.pipe()
-        running = _started(argv, cwd, env, lines, errors, given, into)
-        talk = Dialogue(running, await _writer(into), errors)
+        talk = Dialogue(_started(argv, cwd, env, lines, errors, given, writer), writer, errors)
         watch = asyncio.create_task(_watched(talk, lines, over))
-        lines.stop = lambda: asyncio.ensure_future(running.stop())
+        lines.stop = lambda: asyncio.ensure_future(talk.running.stop())
         try:
             yield talk
         finally:
@@ -80,12 +80,14 @@ async def dialogue(
         errors.close()
 
 
-def _started(argv: Sequence[str], cwd: Path, env: Mapping[str, str], lines: _Lines, errors: Tail, given: int, into: int) -> Running:
+def _started(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], lines: _Lines, errors: Tail, given: int, writer: asyncio.StreamWriter
+) -> Running:
     try:
         with os.fdopen(errors.into, "wb") as complaints:
             return start(argv, cwd=cwd, env=env, receive=lines.receive, errors=complaints, given=given, at_once=True)
     except BaseException:
-        os.close(into)
+        writer.transport.abort()
         raise
     finally:
         os.close(given)
@@ -98,9 +100,14 @@ async def _watched(talk: Dialogue, lines: _Lines, over: Callable[[], None]) -> N
     over()
 
 
-async def _writer(into: int) -> asyncio.StreamWriter:
+async def _writer(into: int, given: int) -> asyncio.StreamWriter:
+    """``given`` is the end that is read, closed where this fails."""
     loop = asyncio.get_running_loop()
-    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(into, "wb", buffering=0))
+    try:
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(into, "wb", buffering=0))
+    except BaseException:
+        os.close(given)
+        raise
     return asyncio.StreamWriter(transport, protocol, None, loop)
 
 

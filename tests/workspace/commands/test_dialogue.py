@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -23,7 +24,7 @@ async def talk(
     over = asyncio.Event()
     argv = [sys.executable, "-c", code]
     async with dialogue(argv, cwd=root, env=dict(os.environ), said=heard.put_nowait, over=over.set, longest=longest) as talking:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(60):
             await what(talking, heard, over)
 
 
@@ -72,3 +73,23 @@ async def test_what_cannot_be_started(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         async with dialogue(["/no/such"], cwd=tmp_path, env={}, said=print, over=print, longest=10):
             pass
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_who_is_cancelled_while_it_starts_leaves_nothing(tmp_path: Path, turns: int) -> None:
+    async def begin() -> None:
+        async with dialogue(["sleep", "600"], cwd=tmp_path, env=dict(os.environ), said=print, over=lambda: None, longest=1_000):
+            await asyncio.Event().wait()
+
+    before = psutil.Process().children(recursive=True)
+    pipes = psutil.Process().num_fds()
+    beginning = asyncio.create_task(begin())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    beginning.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await beginning
+    await asyncio.sleep(0)
+    assert [one for one in psutil.Process().children(recursive=True) if one not in before and "600" in one.cmdline()] == []
+    gc.collect()
+    assert psutil.Process().num_fds() <= pipes + 1  # who ends what is left of programs is started once
