@@ -50,8 +50,8 @@ class Rules:
 @dataclass(frozen=True, slots=True)
 class Concerning:
     """The rules on the calls of one tool that are of one kind; ``further``: they do more than the tool is there for, so no rule
-    that allows the tool allows them; ``names_only``: they look into no file; ``of_server``: an MCP server has the tool; ``settled``:
-    the decision, where all are decided alike.
+    that allows the tool allows them; ``names_only``: they look into no file; ``of_server``: an MCP server has the tool; ``claims``:
+    what the tool said of itself then; ``settled``: the decision, where all are decided alike.
     """
 
     deny: Rules
@@ -62,6 +62,7 @@ class Concerning:
     further: bool
     names_only: bool
     of_server: bool
+    claims: Mapping[str, bool] | None
     settled: Decision | None = None
 
     @property

@@ -64,7 +64,9 @@ class Judge:
     def decide(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> Decision:
         """The decision on one call, with the rule and the reason.  ``arguments`` are the canonical ones."""
         kind = invocation.kind or tool.kind
-        rules = self._concerning.get((tool.name, kind, invocation.asks)) or self._rules_on(tool, invocation, kind)
+        rules = self._concerning.get((tool.name, kind, invocation.asks))
+        if rules is None or rules.claims is not getattr(tool, "annotations", None):  # a server may claim otherwise than before
+            rules = self._rules_on(tool, invocation, kind)
         return rules.settled or self._weighed(rules, self._case(rules, invocation.target(), arguments))
 
     def denial(self, tool: AnyToolBuilder, invocation: AnyToolInvocation) -> Decision | None:
@@ -115,14 +117,15 @@ class Judge:
                 return PathCase(rules, self.grounds, arguments, paths)
 
     def _rules_on(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, kind: Kind) -> Concerning:
-        annotations, asks = getattr(tool, "annotations", None) or {}, asks_of(tool, invocation)
+        claims, asks = getattr(tool, "annotations", None), asks_of(tool, invocation)
+        annotations = claims or {}
         believed = annotations if getattr(tool, "believed", True) else None
         runs_commands = isinstance(invocation.target(), CommandTarget)
         deny, ask, allow = (
             self._books[action].on(tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands)
             for action in (Action.DENY, Action.ASK, Action.ALLOW)
         )
-        concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind), names_only(tool), is_of_server(tool))
+        concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind), names_only(tool), is_of_server(tool), claims)
         if concerning.decides_alike:
             case = self._case(concerning, _NOWHERE, _NO_ARGUMENTS)
             concerning = replace(concerning, settled=self._weighed(concerning, case))

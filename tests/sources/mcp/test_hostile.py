@@ -19,6 +19,7 @@ from nbtools.core.decision import Action
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.questions import question_blocks
 from nbtools.notebook.wire import TextBlock
+from nbtools.policy.rules import Rule
 from nbtools.sources.mcp.asks.elicitation import forms, host_of, visit
 from nbtools.sources.mcp.login.flow import refuse_elsewhere
 from nbtools.sources.mcp.offers.naming import part_of
@@ -174,3 +175,16 @@ def test_what_variables_stand_for_is_in_no_repr(entry: dict[str, Any]) -> None:
     server = settings_of("a", entry, {"KEY": KEY})
     assert KEY in server.model_dump_json()
     assert KEY not in repr(server) + str(server)
+
+
+async def test_rules_that_go_by_claims_follow_a_tool_that_claims_otherwise(tmp_path: Path) -> None:
+    policy = Policy(mode="yolo", ask=[Rule("mcp__hostile__*", annotations=(("destructiveHint", True),))])
+    said = tmp_path / "said"
+    said.write_text("harmless")
+    async with Session(tmp_path, policy=policy) as session:
+        session.mcp.add([settings_of("hostile", {**SERVER, "args": [*SERVER["args"], str(said)]}, {})])
+        await session.mcp.connect()
+        assert session.decide("mcp__hostile__weather").action is Action.ALLOW
+        said.write_text("destroys")
+        await session.mcp.restart("hostile")
+        assert session.decide("mcp__hostile__weather").action is Action.ASK
