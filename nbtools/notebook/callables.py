@@ -16,6 +16,7 @@ from nbtools.notebook.help_pages import help_text, overview
 from nbtools.notebook.visible import seen
 
 if TYPE_CHECKING:
+    from nbtools.blocking import BlockingSession
     from nbtools.notebook.bridge import BackgroundCall
     from nbtools.notebook.workbench import Workbench
 
@@ -34,7 +35,8 @@ class Tools:
     """``tools.grep("TODO", path="src")`` calls a tool, shows its card and returns its result; a failure is raised as ``ToolFailure``.
 
     ``await tools.grep.start(…)`` leaves room for other work, ``tools.shell.background(…)`` does not wait at all, ``tools.quiet.grep(…)``
-    shows a card only if it must ask.
+    shows a card only if it must ask.  ``tools.session`` is for code that works with the session, such as another framework's agent; a tool
+    that is called ``session`` or ``quiet`` is ``tools["session"]``.
     """
 
     def __init__(self, bench: Workbench, remember: Callable[[object], None], *, silent: bool = False) -> None:
@@ -46,6 +48,11 @@ class Tools:
     def quiet(self) -> Tools:
         """The same tools, without cards for what needs no answer."""
         return Tools(self._bench, self._remember, silent=True)
+
+    @property
+    def session(self) -> BlockingSession:
+        """The notebook's session, for any thread: ``openai_tools(tools.session)``.  ``%tools workspace`` begins another one."""
+        return self._bench.blocking
 
     def __getattr__(self, name: str) -> ToolFunction | LaterFunction:
         if name.startswith("_"):
@@ -61,7 +68,7 @@ class Tools:
         return self.__getattr__(name)
 
     def __dir__(self) -> list[str]:
-        return [*self._bench.session.tools.names(), "quiet"]
+        return [*self._bench.session.tools.names(), "quiet", "session"]
 
     def __repr__(self) -> str:
         return f"<tools {', '.join(self._bench.session.tools.names())}>"

@@ -69,6 +69,11 @@ def test_what_does_not_work_is_raised(lab, code, error, says):
     assert says in cell.text
 
 
+def test_code_that_works_with_the_session_gets_it(lab):
+    assert lab.value("tools.session.call('read', {'path': 'notes.txt'}).ok") is True
+    assert lab.value("'session' in dir(tools)") is True
+
+
 def test_help_signature_and_names(lab):
     assert lab.value("[name for name in dir(tools) if name in ('grep', 'shell', 'quiet')]") == ["grep", "quiet", "shell"]
     assert "kind: search" in lab.run("print(tools.grep.__doc__)").text

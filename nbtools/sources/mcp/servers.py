@@ -18,7 +18,7 @@ from nbtools.sources.mcp.offers.prompts import FilledPrompt, ServerPrompt, fille
 from nbtools.sources.mcp.offers.registry import Offered
 from nbtools.sources.mcp.offers.resources import have_resources, keep_tools
 from nbtools.sources.mcp.settings.entries import ServerSettings
-from nbtools.sources.mcp.settings.reading import Named
+from nbtools.sources.mcp.settings.reading import Named, Problem
 from nbtools.sources.mcp.wire.connection import Connection
 
 
@@ -70,7 +70,11 @@ class McpServers:
             if made_of != self.catalogue.named.get(name) and not self._connections[name].is_alive:
                 self._drop(name)
         for name, named in self.catalogue.named.items():
-            if not self._like(name):
+            other = self._like(name)
+            if other not in ("", name):
+                says = f"{name}: its tools would be called as those of {other} are; give one of the two another name."
+                self.catalogue.problems += (Problem(name, says),)
+            if not other:
                 self._connections[name] = self._connection(named.server)
                 self._connections[name].may_start = partial(self.catalogue.may_start, named)
                 self._made_of[name] = named

@@ -186,3 +186,15 @@ async def test_an_entry_cannot_write_lines_of_the_question(root: Path) -> None:
     async with opened(root, person) as session:
         await session.mcp.connect("evil")
         assert len(person.asked[0].splitlines()) == 2
+
+
+async def test_names_that_rules_could_not_tell_apart_are_a_problem(root: Path) -> None:
+    declare(own_file(), **{"a.b": ECHO, "a_b": ECHO})
+    async with opened(root) as session:
+        assert list(session.mcp.connections) == ["a.b"]
+        says = "a_b: its tools would be called as those of a.b are; give one of the two another name."
+        assert [problem.says for problem in session.mcp.catalogue.problems] == [says]
+        with pytest.raises(ToolFailure, match="its tools would be called as those"):
+            session.mcp.named("a_b")
+        session.mcp.load()
+        assert len(session.mcp.catalogue.problems) == 1

@@ -31,7 +31,8 @@ def forms(server: str, message: str, schema: Mapping[str, Any], before: Sequence
     if not schema.get("properties"):
         return [{"questions": [{"text": f"{server} asks: {message}"[:_LONGEST], "header": "Agree?", "kind": "yesno"}]}]
     given = (*before, *[""] * len(schema.get("properties") or ()))
-    questions = [_question(server, message, field, answer) for field, answer in zip(fields_of(schema), given, strict=False)]
+    fields = enumerate(zip(fields_of(schema), given, strict=False))
+    questions = [_question(server, message, field, answer, first=at % _AT_ONCE == 0) for at, (field, answer) in fields]
     return [{"questions": questions[first : first + _AT_ONCE]} for first in range(0, len(questions), _AT_ONCE)]
 
 
@@ -68,9 +69,11 @@ def visit(server: str, message: str, url: str, host: str) -> dict[str, Any]:
     return {"questions": [{"text": text, "header": "Open a page?", "kind": "yesno"}]}
 
 
-def _question(server: str, message: str, field: Field, before: str) -> dict[str, Any]:
+def _question(server: str, message: str, field: Field, before: str, *, first: bool) -> dict[str, Any]:
+    """The ``first`` of a form says who asks, and why; a field's title stands above it anyway."""
     warning = _WARNING.format(server) if _SECRET.search(f"{field.name} {field.title} {field.about} {message}") else ""
-    said = [f"{server} asks: {message[:_SHORT]}", warning, field.about, field.hint]
+    asked = f"{server} asks: {message[:_SHORT]}" if first else ""
+    said = [asked, warning, field.about or ("" if first else field.title), field.hint]
     question: dict[str, Any] = {
         "header": field.title[:40],
         "kind": "text",

@@ -33,7 +33,8 @@ class Field:
 
     @property
     def about(self) -> str:
-        return str(self.schema.get("description") or self.title)
+        """Empty where the title says it all."""
+        return str(self.schema.get("description") or "")
 
     @property
     def takes_several(self) -> bool:

@@ -30,6 +30,8 @@ def test_a_form_is_asked_four_questions_at_a_time() -> None:
     kinds = [question.question.kind for form in asked for question in form.questions]
     assert kinds == ["text", "text", "text", "yesno", "choice", "choice", "choice"]
     assert asked[0].questions[0].text == "docs asks: Order a cake\nWho is it?"
+    assert [question.text for question in asked[0].questions[1:]] == ["size\n(at least 1, at most 9)", "share", "Are you sure?"]
+    assert asked[1].questions[0].text == "docs asks: Order a cake"
     assert [question.default for question in asked[0].questions] == ["", "", "0.5", ""]
     assert [question.optional for question in asked[0].questions] == [False, False, True, True]
     assert [choice.label for choice in asked[1].questions[0].choices] == ["Red", "Green"]
