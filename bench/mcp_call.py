@@ -56,6 +56,7 @@ def in_memory() -> Iterator[None]:
     @asynccontextmanager
     async def beside(server: Any, folder: Any, listener: Any, callbacks: dict[str, Any]) -> AsyncIterator[Client]:
         async with Client(echo(), **callbacks) as client:
+            mcp_client._check_with_care(client)  # noqa: SLF001 - as every client of ours does
             yield client
 
     mcp_client.opened = beside
