@@ -40,7 +40,7 @@ for n in range(60):
 """
 THOUGHT = ("think", "The total is a float. Where does it begin?")
 LOOK = "I look at where the sum begins."
-READ = ("read", json.dumps({"path": "src/cart.py", "start": 19, "end": 23}))
+READ = ("read", json.dumps({"path": "src/cart.py", "start": 17, "end": 21}))
 FOUND = "It begins with `0`, and **every total is rounded twice**. I begin it as a decimal; the rounding stays in `items.py`."
 CHANGE = ("edit", json.dumps({"path": "src/cart.py", "old": "    total = 0", "new": "    total = Decimal(0)"}))
 CELLS = (
