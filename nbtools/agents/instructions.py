@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nbtools.core.server_names import prefix_of
 from nbtools.session import Session
-from nbtools.sources.mcp.offers.naming import prefix_of
 
 _LONGEST = 8_000
 """Characters that one server may say."""

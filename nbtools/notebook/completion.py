@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
 from nbtools.core.errors import ToolFailure
+from nbtools.core.server_names import prefix_of
 from nbtools.notebook.agent.asked import offered as agents_offered
 from nbtools.notebook.command_line import words
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.trace.asked import offered
 from nbtools.policy.modes import Mode
-from nbtools.sources.mcp.offers.naming import prefix_of
 
 if TYPE_CHECKING:
     from nbtools.notebook.workbench import Workbench

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nbtools.core.server_names import prefix_of
 from nbtools.core.tool import AnyToolBuilder, is_of_server
 from nbtools.notebook.command_line import format_line
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
@@ -32,7 +33,7 @@ def _waiting(session: Session) -> Iterator[tuple[str, str, str]]:
             if connection.state != "connected":
                 state = state_of(session, connection)
                 about = f"tools of the MCP server {name}: %tools mcp connect {name}"
-                yield f"mcp__{name}__…", about, "not connected yet" if state == "not connected" else state
+                yield f"{prefix_of(name)}…", about, "not connected yet" if state == "not connected" else state
 
 
 def help_sheet(tool: AnyToolBuilder, session: Session) -> Sheet:

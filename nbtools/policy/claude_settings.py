@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import explain
+from nbtools.core.server_names import rule_of
 from nbtools.policy.imported import Gathering, Imported, ToolNamed, is_here, literally, ruled
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
@@ -72,7 +73,7 @@ def read_claude_settings(text: str, tool_named: ToolNamed, *, source: str = "") 
     for verb in ("deny", "ask", "allow"):
         for rule in getattr(settings.permissions, verb):
             _Reading(gathering, verb, rule, tool_named, source.rstrip("/")).take()
-    gathering.add("deny", *(Rule(f"mcp__{server}__*") for server in settings.disabled))
+    gathering.add("deny", *(Rule(rule_of(server)) for server in settings.disabled))
     _rest(settings, gathering)
     return gathering.imported()
 
@@ -131,7 +132,8 @@ class _Reading:
         server, _, name = said.removeprefix("mcp__").partition("__")
         if self._verb == "allow" and ("*" in server or (name != "*" and "*" in name)):
             return self._remark("allows tools by a pattern of names, which nothing may")
-        return [Rule(f"mcp__{server}__{name or '*'}", arguments=_parameter(spec))] if spec else [Rule(f"mcp__{server}__{name or '*'}")]
+        tool = rule_of(server, name or "*")
+        return [Rule(tool, arguments=_parameter(spec))] if spec else [Rule(tool)]
 
     def _of_command(self, _: str, tool: str, spec: str) -> Iterable[Rule]:
         parameter = _PARAMETER.fullmatch(spec)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import explain
+from nbtools.core.server_names import rule_of
 from nbtools.policy.imported import Gathering, Imported, ToolNamed, is_here, literally, ruled
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
@@ -177,7 +178,7 @@ def _arguments(pattern: str, tool: str) -> str:
 def gemini_tool(said: str, server: str, tool_named: ToolNamed) -> str:
     """Names of servers' tools are ``mcp_server_tool`` there, and a server's name has no underscore."""
     if server:
-        return f"mcp__{server}__{said.removeprefix(f'mcp_{server}_')}"
+        return rule_of(server, said.removeprefix(f"mcp_{server}_"))
     if said == "mcp_*":
         return "mcp__*"
     of_server = re.fullmatch(r"mcp_([^_]+)_(.+)", said)

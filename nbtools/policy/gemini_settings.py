@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import explain
+from nbtools.core.server_names import rule_of
 from nbtools.core.vocabulary import VOCABULARY
 from nbtools.policy.gemini_policies import MODES, beginning, gemini_tool
 from nbtools.policy.imported import Gathering, Imported, ToolNamed, is_here
@@ -68,8 +69,8 @@ def read_gemini_settings(text: str, tool_named: ToolNamed) -> Imported:
     if tools.core:
         _only(tools.core, tool_named, gathering)
     trusted = (name for name, server in settings.servers.items() if server.trust)
-    gathering.add("deny", *(Rule(f"mcp__{server}__*") for server in servers.excluded))
-    gathering.add("allow", *(Rule(f"mcp__{server}__*") for server in dict.fromkeys((*trusted, *servers.allowed))))
+    gathering.add("deny", *(Rule(rule_of(server)) for server in servers.excluded))
+    gathering.add("allow", *(Rule(rule_of(server)) for server in dict.fromkeys((*trusted, *servers.allowed))))
     _rest(settings, gathering)
     return gathering.imported()
 

@@ -97,6 +97,8 @@ def test_a_whole_file() -> None:
         ("allow", "mcp__docs__*", "mcp__docs__*"),
         ("deny", "mcp__*", "mcp__*__*"),
         ("deny", "mcp__docs__delete_*", "mcp__docs__delete_*"),
+        ("deny", "mcp__my.docs", "mcp__my_docs__*"),
+        ("deny", "mcp__my.docs__read.page", "mcp__my_docs__read_page"),
         ("deny", "*", "*"),
     ],
 )

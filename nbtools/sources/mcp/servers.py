@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.server_names import belongs, part_of
 from nbtools.core.toolset import ToolRegistry
 from nbtools.sources.mcp.asks.callbacks import Ask, Callbacks
 from nbtools.sources.mcp.asks.sampling import Sampling
 from nbtools.sources.mcp.catalogue import Catalogue
 from nbtools.sources.mcp.logins import SECONDS, Logins, forget
-from nbtools.sources.mcp.offers.naming import belongs, part_of
 from nbtools.sources.mcp.offers.prompts import FilledPrompt, ServerPrompt, filled, prompts_of
 from nbtools.sources.mcp.offers.registry import Offered
 from nbtools.sources.mcp.offers.resources import have_resources, keep_tools

@@ -17,12 +17,12 @@ from nbtools import Policy, Session
 from nbtools.core.confirmation import ToolMcpConfirmationDetails
 from nbtools.core.decision import Action
 from nbtools.core.errors import ToolFailure
+from nbtools.core.server_names import part_of
 from nbtools.notebook.questions import question_blocks
 from nbtools.notebook.wire import TextBlock
 from nbtools.policy.rules import Rule
 from nbtools.sources.mcp.asks.elicitation import forms, host_of, visit
 from nbtools.sources.mcp.login.flow import refuse_elsewhere
-from nbtools.sources.mcp.offers.naming import part_of
 from nbtools.sources.mcp.settings.entries import settings_of
 from nbtools.sources.mcp.settings.reading import own_file, read_servers
 from nbtools.testing import ONCE, ScriptedConfirmer

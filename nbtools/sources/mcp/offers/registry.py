@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtools.core.server_names import names_of
 from nbtools.core.toolset import ToolRegistry
-from nbtools.sources.mcp.offers.naming import names_of
 from nbtools.sources.mcp.offers.tool import McpTool
 from nbtools.sources.mcp.wire.connection import Connection
 

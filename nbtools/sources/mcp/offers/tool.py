@@ -10,10 +10,10 @@ from nbtools.core.confirmation import ToolMcpConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
+from nbtools.core.server_names import rule_of
 from nbtools.core.tool import Asks, BaseToolInvocation, Kind, UpdateOutput
 from nbtools.sources.mcp.offers.claims import claims_of, in_words
 from nbtools.sources.mcp.offers.content import result_of
-from nbtools.sources.mcp.offers.naming import rule_of
 from nbtools.sources.mcp.offers.promised import in_other_form
 from nbtools.sources.mcp.wire.connection import Connection
 

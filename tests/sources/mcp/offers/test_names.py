@@ -12,9 +12,9 @@ import pytest_asyncio
 from nbtools import Policy, Session
 from nbtools.core.decision import Action
 from nbtools.core.errors import ToolFailure
+from nbtools.core.server_names import LONGEST, belongs, name_of, names_of, rule_of
 from nbtools.dialects import dialect
 from nbtools.dialects.servers import gemini_names, rule_named
-from nbtools.sources.mcp.offers.naming import LONGEST, belongs, name_of, names_of, rule_of
 from nbtools.sources.mcp.settings.entries import settings_of
 
 NAMES = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "names_server.py")]}

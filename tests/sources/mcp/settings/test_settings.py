@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbtools.core.errors import ToolFailure
-from nbtools.sources.mcp.offers.naming import LONGEST, name_of
+from nbtools.core.server_names import LONGEST, name_of
 from nbtools.sources.mcp.settings.entries import Address, Program, ServerSettings, settings_of
 
 ENVIRON = {"TOKEN": "t0ken", "HOME": "/home/sam", "EMPTY": ""}

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nbtools.sources.mcp.offers.naming import LONGEST
+from nbtools.core.server_names import LONGEST
 from tests.sources.mcp.watching import Shown, bad, runs, serving, under_way, until
 
 

@@ -48,9 +48,10 @@ def prefix_of(server: str) -> str:
     return f"{PREFIX}{part_of(server)}__"
 
 
-def rule_of(server: str) -> str:
-    """The rule that speaks of all of a server's tools."""
-    return f"{prefix_of(server)}*"
+def rule_of(server: str, tool: str = "*") -> str:
+    """The rule that speaks of a server's tools, all or those of that name or pattern.  Of a pattern nothing is made fit."""
+    prefix = f"{PREFIX}{server}__" if "*" in server else prefix_of(server)
+    return f"{prefix}{tool}" if "*" in tool or "*" in server else name_of(server, tool)
 
 
 def belongs(tool: str, server: str) -> bool:
