@@ -28,8 +28,10 @@ _MOST_LOGINS = 3
 @asynccontextmanager
 async def client(folder: Path) -> AsyncIterator[str]:
     """The command that starts it, for as long as the block lasts; its workspace is ``folder``."""
+    serving: set[asyncio.Task[None] | None] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving.add(asyncio.current_task())
         told = json.loads(await reader.readline())
         code, said = await played(folder, told["url"], told["scenario"], json.loads(told["context"]))
         writer.write(json.dumps({"code": code, "said": "\n".join(said)}).encode() + b"\n")
@@ -39,6 +41,7 @@ async def client(folder: Path) -> AsyncIterator[str]:
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         yield f"{sys.executable} -I -S {Path(__file__).with_name('passing.py')} {port}"
+        await asyncio.gather(*filter(None, serving), return_exceptions=True)
 
 
 async def played(folder: Path, url: str, scenario: str, context: Mapping[str, Any]) -> tuple[int, list[str]]:

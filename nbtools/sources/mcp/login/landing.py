@@ -6,7 +6,7 @@ import asyncio
 import html
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
@@ -93,8 +93,10 @@ async def landing(server: str, redirect: str = "") -> AsyncIterator[Landing]:
         try:
             await _answer(place, reader, writer)
         finally:
-            open_now.discard(writer)
             writer.close()
+            with suppress(OSError):  # the browser has gone
+                await writer.wait_closed()
+            open_now.discard(writer)
 
     listening = await asyncio.start_server(answer, "127.0.0.1", wanted.port or 0, limit=_LONGEST)
     try:
@@ -104,6 +106,7 @@ async def landing(server: str, redirect: str = "") -> AsyncIterator[Landing]:
         listening.close()
         for writer in open_now:
             writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in open_now), return_exceptions=True)
         await listening.wait_closed()
 
 
