@@ -215,6 +215,9 @@ class Lab:
         output = dict(content)
         if "traceback" in output:
             output["text"] = "\n".join(output["traceback"])
+        if cell.outputs and "name" in output and cell.outputs[-1].get("name") == output["name"]:
+            cell.outputs[-1]["text"] += output["text"]  # one print may come in pieces; notebooks join them
+            return
         cell.outputs.append(output)
         display_id = content.get("transient", {}).get("display_id")
         if display_id is not None:
