@@ -24,7 +24,7 @@ def instructions_for(session: Session, own: str) -> str:
 
 def _of_servers(session: Session) -> Iterator[str]:
     for name, connection in session.mcp.connections.items():
-        said = connection.instructions.strip()
+        said = connection.greeting.instructions.strip()
         if connection.state == "connected" and said:
             cut = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
             yield f"The MCP server {name} says of its tools ({prefix_of(name)}…):\n{cut}"

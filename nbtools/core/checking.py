@@ -16,8 +16,8 @@ from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_sc
 from nbtools.core.json_schema import jsonschema
 from nbtools.core.plain_schema import PlainSchema
 
-_MOST_STEPS = 500_000
-"""Keywords held against values; a second or two.  What is left then is not checked."""
+_MOST_STEPS = 50_000
+"""Keywords held against values; about two seconds.  What is left then is not checked."""
 _MOST_FOUND = 100
 Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 

@@ -47,9 +47,9 @@ def steady() -> None:
 
     def call(request: Message) -> None:
         token = request["params"]["_meta"]["progressToken"]
-        for step in range(1, 9):
-            time.sleep(0.6)
-            notify("progress", {"progressToken": token, "progress": step, "total": 8})
+        for step in range(1, 13):
+            time.sleep(0.8)
+            notify("progress", {"progressToken": token, "progress": step, "total": 12})
         said(request, "done")
 
     serve(call)

@@ -22,11 +22,8 @@ async def tools_sheet(session: Session, name: str) -> Sheet:
     if not registered:
         return Sheet(f"{name} has no tools.")
     rows = tuple((tool.name, _short(tool.description), _claim(name, tool)) for tool in registered)
-    skipped = [one.name for one in connection.tools if not connection.server.takes(one.name)]
-    lines = (*([f"Not taken: {', '.join(skipped)}."] if skipped else []), "What tools say of themselves nobody has checked.")
-    return Sheet(
-        connection.instructions and _short(connection.instructions), rows, lines, ("tool", "what it does", "what it says of itself")
-    )
+    columns = ("tool", "what it does", "what it says of itself")
+    return Sheet(_short(connection.greeting.instructions), rows, ("What tools say of themselves nobody has checked.",), columns)
 
 
 async def resources_sheet(session: Session, name: str) -> Sheet:

@@ -13,15 +13,14 @@ from nbtools.notebook.attending import attended
 from nbtools.notebook.mcp.states import starts_unasked
 from nbtools.notebook.sheets import Sheet, Text
 from nbtools.notebook.sub_commands import SubCommand, inside, refused
+from nbtools.sources.mcp.offers.prompts import ServerPrompt, filled, named, prompts_of
 
 if TYPE_CHECKING:
-    from mcp.types import GetPromptResult, Prompt
-
     from nbtools.notebook.workbench import Workbench
     from nbtools.session import Session
     from nbtools.sources.mcp.wire.connection import Connection
 
-_seen: WeakKeyDictionary[Connection, tuple[Prompt, ...]] = WeakKeyDictionary()
+_seen: WeakKeyDictionary[Connection, tuple[ServerPrompt, ...]] = WeakKeyDictionary()
 """For completion, which asks no server."""
 
 
@@ -46,40 +45,37 @@ class PromptCommands:
 async def _all(session: Session) -> Sheet:
     """Of all servers that may start; what fails is told below."""
     connections = [one for one in session.mcp.connections.values() if one.state == "connected" or starts_unasked(session, one)]
-    found = await asyncio.gather(*(prompts_of(one) for one in connections), return_exceptions=True)
-    rows, lines = [], []
-    for connection, prompts in zip(connections, found, strict=True):
+    found = await asyncio.gather(*(_listed(one) for one in connections), return_exceptions=True)
+    rows: list[tuple[str, str, str]] = []
+    lines: list[str] = []
+    for prompts in found:
         if isinstance(prompts, ToolFailure):
             lines.append(f"✕ {prompts.message}")
         elif isinstance(prompts, BaseException):
             raise prompts
         else:
-            rows += [_row(connection.server.name, prompt) for prompt in prompts]
+            rows += map(_row, prompts)
     if not rows:
         return Sheet(lines=("No MCP server offers a prompt.", *lines))
     lines.append("%tools prompt SERVER:NAME key=value … shows its text, and returns it.")
     return Sheet("", tuple(rows), tuple(lines), ("prompt", "takes", "what it is for"), frozenset({0, 1}))
 
 
-async def prompts_of(connection: Connection) -> tuple[Prompt, ...]:
+async def _listed(connection: Connection) -> tuple[ServerPrompt, ...]:
     """Raises ``ToolFailure``."""
-    found = await connection.prompts()
-    _seen[connection] = found
-    return found
+    _seen[connection] = await prompts_of(connection)
+    return _seen[connection]
 
 
 async def _filled(connection: Connection, name: str, words: list[str]) -> Sheet:
-    prompts = {prompt.name: prompt for prompt in await prompts_of(connection)}
-    if name not in prompts:
-        raise refused(f"{connection.server.name} has no prompt {name!r}.{did_you_mean(name, prompts)}")
-    answer = await connection.get_prompt(name, _arguments(f"{connection.server.name}:{name}", prompts[name], words))
-    text = text_of(answer)
-    return Text(answer.description or prompts[name].description or "", lines=(text,), value=text)
+    prompt = named(name, connection.server.name, await _listed(connection))
+    answer = await filled(connection, prompt, _arguments(prompt, words))
+    return Text(answer.description, lines=(answer.text,), value=answer.text)
 
 
-def _arguments(spoken: str, prompt: Prompt, words: list[str]) -> Mapping[str, str]:
+def _arguments(prompt: ServerPrompt, words: list[str]) -> Mapping[str, str]:
     """By name, or by their order where a word has no name.  Raises ``ToolFailure`` that lists what it takes."""
-    names = [argument.name for argument in prompt.arguments or ()]
+    spoken, names = _spoken(prompt), [argument.name for argument in prompt.arguments]
     given: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -90,37 +86,26 @@ def _arguments(spoken: str, prompt: Prompt, words: list[str]) -> Mapping[str, st
         if free is None or (equals and name.isidentifier()):
             raise refused(f"{spoken} takes {', '.join(names) or 'nothing'}, not {word!r}.{did_you_mean(name, names)}")
         given[free] = word
-    missing = [argument.name for argument in prompt.arguments or () if argument.required and argument.name not in given]
+    missing = [argument.name for argument in prompt.arguments if argument.required and argument.name not in given]
     if missing:
         raise refused(f"{spoken} needs {' and '.join(missing)}: %tools prompt {spoken} {' '.join(f'{name}=…' for name in missing)}")
     return given
 
 
-def text_of(answer: GetPromptResult) -> str:
-    """Its messages; who says each where it is not the person alone."""
-    alone = all(message.role == "user" for message in answer.messages)
-    return "\n\n".join(_said(message.content) if alone else f"{message.role}: {_said(message.content)}" for message in answer.messages)
+def _row(prompt: ServerPrompt) -> tuple[str, str, str]:
+    takes = " ".join(f"{one.name}=…" if one.required else f"[{one.name}=…]" for one in prompt.arguments)
+    return (_spoken(prompt), takes, (prompt.description or prompt.title).strip().split("\n", 1)[0])
 
 
-def _said(content: object) -> str:
-    text = getattr(content, "text", None) or getattr(getattr(content, "resource", None), "text", None)
-    return (
-        str(text)
-        if text is not None
-        else f"[{getattr(content, 'type', 'something')} {getattr(content, 'mime_type', '') or ''}]".replace(" ]", "]")
-    )
-
-
-def _row(server: str, prompt: Prompt) -> tuple[str, str, str]:
-    takes = " ".join(f"{one.name}=…" if one.required else f"[{one.name}=…]" for one in prompt.arguments or ())
-    return (f"{server}:{prompt.name}", takes, (prompt.description or prompt.title or "").strip().split("\n", 1)[0])
+def _spoken(prompt: ServerPrompt) -> str:
+    return f"{prompt.server}:{prompt.name}"
 
 
 def offered(session: Session, given: list[str]) -> list[str]:
     """Prompts that have been listed before, then the names of their arguments."""
-    known = {f"{one.server.name}:{prompt.name}": prompt for one in session.mcp.connections.values() for prompt in _seen.get(one, ())}
+    known = {_spoken(prompt): prompt for one in session.mcp.connections.values() for prompt in _seen.get(one, ())}
     if not given:
         return [*known, *(f"{name}:" for name, one in session.mcp.connections.items() if one not in _seen)]
     prompt = known.get(given[0])
     used = {word.partition("=")[0] for word in given[1:]}
-    return [f"{one.name}=" for one in (prompt.arguments or () if prompt else ()) if one.name not in used]
+    return [f"{one.name}=" for one in (prompt.arguments if prompt else ()) if one.name not in used]

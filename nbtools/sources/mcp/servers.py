@@ -14,7 +14,7 @@ from nbtools.sources.mcp.asks.callbacks import Ask, Callbacks
 from nbtools.sources.mcp.asks.sampling import Sampling
 from nbtools.sources.mcp.catalogue import Catalogue
 from nbtools.sources.mcp.logins import SECONDS, Logins, forget
-from nbtools.sources.mcp.offers.prompts import FilledPrompt, ServerPrompt, filled, prompts_of
+from nbtools.sources.mcp.offers.prompts import FilledPrompt, ServerPrompt, checked, prompts_of_all
 from nbtools.sources.mcp.offers.registry import Offered
 from nbtools.sources.mcp.offers.resources import have_resources, keep_tools
 from nbtools.sources.mcp.settings.entries import ServerSettings
@@ -176,11 +176,11 @@ class McpServers:
 
     async def prompts(self) -> tuple[ServerPrompt, ...]:
         """What the connected servers offer, with the arguments that each takes."""
-        return await prompts_of(self._connections.values())
+        return await prompts_of_all(self._connections.values())
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
         """One filled in by its server, which is connected for it.  Raises ``ToolFailure``."""
-        return await filled(self.named(server), name, arguments or {})
+        return await checked(self.named(server), name, arguments or {})
 
     def _noticed(self, connection: Connection) -> None:
         self._offered.keep(connection)

@@ -56,8 +56,8 @@ def _port(pid: int) -> int:
 async def test_everything(tmp_path: Path, everything: dict[str, Any]) -> None:
     async with serving(tmp_path, "all", everything) as session:
         one = session.mcp.named("all")
-        assert (one.state, one.problem, one.protocol) == ("connected", "", "2025-11-25")
-        assert "Everything Server" in one.instructions
+        assert (one.state, one.problem, one.greeting.protocol) == ("connected", "", "2025-11-25")
+        assert "Everything Server" in one.greeting.instructions
         await _calls(session)
         await _lists(session)
         await _progress_and_cancel(session)
@@ -136,7 +136,7 @@ async def test_the_servers_of_pypi_speak_the_newest_protocol(tmp_path: Path) -> 
             [settings_of(name, {"command": sys.executable, "args": ["-m", f"mcp_server_{name}"]}, {}) for name in ("git", "fetch")]
         )
         await session.mcp.connect()
-        assert [one.protocol for one in session.mcp.connections.values()] == ["2026-07-28"] * 3
+        assert [one.greeting.protocol for one in session.mcp.connections.values()] == ["2026-07-28"] * 3
         noon = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
         assert "+9.0h" in str((await session.call("mcp__time__convert_time", noon)).llm_content)
         assert "trunk" in str((await session.call("mcp__git__git_status", {"repo_path": str(tmp_path)})).llm_content)
@@ -147,7 +147,7 @@ async def test_the_servers_of_pypi_speak_the_newest_protocol(tmp_path: Path) -> 
 
 async def test_changes_are_told_to_those_who_listen_in_the_newest_protocol(tmp_path: Path) -> None:
     async with serving(tmp_path, "new", {"command": sys.executable, "args": [str(SERVERS / "growing.py")]}) as session:
-        assert session.mcp.named("new").protocol == "2026-07-28"
+        assert session.mcp.named("new").greeting.protocol == "2026-07-28"
         for number in range(1_000):  # from when it listens, which is soon after it is connected
             assert (await session.call("mcp__new__grow", {"name": f"fruit{number}"})).ok
             if "mcp__new__fruit0" in session.tools.names():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.model import Turn
 from nbtools.core.parameters import did_you_mean
-from nbtools.core.result import LlmContent
+from nbtools.core.result import LlmContent, Part
 from nbtools.sources.mcp.offers.content import content_of, parts_of
 from nbtools.sources.mcp.wire.connection import Connection
 
@@ -42,30 +42,45 @@ class FilledPrompt:
 
     prompt: ServerPrompt
     turns: tuple[Turn, ...]
+    description: str = ""
 
     @property
     def content(self) -> LlmContent:
         """All of it as one message; where both sides speak, each says who it is."""
-        several = len({turn.role for turn in self.turns}) > 1
-        parts = [part for turn in self.turns for part in ([{"text": f"{turn.role}:"}] if several else []) + _parts(turn.content)]
-        return content_of(parts)
+        headed = ([{"text": f"{turn.role}:"}, *_parts(turn.content)] if self._both else _parts(turn.content) for turn in self.turns)
+        return content_of([part for parts in headed for part in parts])
+
+    @property
+    def text(self) -> str:
+        """The same to be read; where a picture or a sound stands, its type."""
+        return "\n\n".join((f"{turn.role}: " if self._both else "") + _said(turn.content) for turn in self.turns)
+
+    @property
+    def _both(self) -> bool:
+        return len({turn.role for turn in self.turns}) > 1
 
 
-async def prompts_of(connections: Iterable[Connection]) -> tuple[ServerPrompt, ...]:
+async def prompts_of(connection: Connection) -> tuple[ServerPrompt, ...]:
+    """Connects where it is not.  Raises ``ToolFailure``, as all of these do."""
+    return tuple(_prompt(connection.server.name, prompt) for prompt in await connection.prompts())
+
+
+async def prompts_of_all(connections: Iterable[Connection]) -> tuple[ServerPrompt, ...]:
     """Of those that are connected, asked side by side; one that does not answer has none."""
-    asked = [one for one in connections if one.state == "connected"]
-    found = await asyncio.gather(*(one.prompts() for one in asked), return_exceptions=True)
-    return tuple(
-        _prompt(one.server.name, prompt) for one, listed in zip(asked, found, strict=True) if isinstance(listed, tuple) for prompt in listed
-    )
+    found = await asyncio.gather(*(prompts_of(one) for one in connections if one.state == "connected"), return_exceptions=True)
+    return tuple(prompt for listed in found if isinstance(listed, tuple) for prompt in listed)
 
 
-async def filled(connection: Connection, name: str, arguments: Mapping[str, str]) -> FilledPrompt:
-    """Connects where it is not.  Raises ``ToolFailure``: no such prompt or argument, one is missing, what the server says."""
-    listed = {prompt.name: _prompt(connection.server.name, prompt) for prompt in await connection.prompts()}
-    if name not in listed:
-        raise _wrong(f"{connection.server.name} has no prompt {name!r}.{did_you_mean(name, listed)}")
-    prompt = listed[name]
+def named(name: str, server: str, listed: Iterable[ServerPrompt]) -> ServerPrompt:
+    prompts = {prompt.name: prompt for prompt in listed}
+    if name not in prompts:
+        raise _wrong(f"{server} has no prompt {name!r}.{did_you_mean(name, prompts)}")
+    return prompts[name]
+
+
+async def checked(connection: Connection, name: str, arguments: Mapping[str, str]) -> FilledPrompt:
+    """Filled in once the server has a prompt of that name that takes these arguments, and all that it needs is there."""
+    prompt = named(name, connection.server.name, await prompts_of(connection))
     known = [argument.name for argument in prompt.arguments]
     for given in arguments:
         if given not in known:
@@ -73,8 +88,13 @@ async def filled(connection: Connection, name: str, arguments: Mapping[str, str]
     missing = [argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments]
     if missing:
         raise _wrong(f"The prompt {name} needs {' and '.join(missing)}.")
-    answer = await connection.get_prompt(name, arguments)
-    return FilledPrompt(prompt, tuple(Turn(one.role, content_of(parts_of([one.content]))) for one in answer.messages))
+    return await filled(connection, prompt, arguments)
+
+
+async def filled(connection: Connection, prompt: ServerPrompt, arguments: Mapping[str, str]) -> FilledPrompt:
+    answer = await connection.get_prompt(prompt.name, arguments)
+    turns = tuple(Turn(one.role, content_of(parts_of([one.content]))) for one in answer.messages)
+    return FilledPrompt(prompt, turns, answer.description or prompt.description)
 
 
 def _prompt(server: str, prompt: types.Prompt) -> ServerPrompt:
@@ -82,8 +102,16 @@ def _prompt(server: str, prompt: types.Prompt) -> ServerPrompt:
     return ServerPrompt(server, prompt.name, prompt.title or prompt.name, prompt.description or "", arguments)
 
 
-def _parts(content: LlmContent) -> list[dict[str, object]]:
-    return [{"text": content}] if isinstance(content, str) else list(content)
+def _parts(content: LlmContent) -> Sequence[Part]:
+    return [{"text": content}] if isinstance(content, str) else content
+
+
+def _said(content: LlmContent) -> str:
+    return "\n".join(str(part["text"]) if "text" in part else f"[{_type_of(part)}]" for part in _parts(content))
+
+
+def _type_of(part: Part) -> str:
+    return str(part["inline_data"]["mime_type"])
 
 
 def _wrong(why: str) -> ToolFailure:

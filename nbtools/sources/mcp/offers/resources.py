@@ -144,7 +144,7 @@ def keep_tools(registry: ToolRegistry, connections: Connections) -> None:
 
 
 def have_resources(connections: Mapping[str, Connection]) -> Iterator[Connection]:
-    return (one for one in connections.values() if one.state == "connected" and one.capabilities is not None and one.capabilities.resources)
+    return (one for one in connections.values() if one.state == "connected" and one.greeting.has_resources)
 
 
 def _named(connections: Iterable[Connection], server: str) -> Connection:

@@ -16,6 +16,7 @@ from nbtools.core.json_schema import jsonschema
 from nbtools.sources.mcp.settings.entries import Program, ServerSettings
 from nbtools.sources.mcp.wire.failures import in_words, is_vague
 from nbtools.sources.mcp.wire.following import Changes
+from nbtools.sources.mcp.wire.greeting import NOTHING_SAID, greeting_of
 from nbtools.sources.mcp.wire.pages import listed
 from nbtools.sources.mcp.wire.patience import Backoff, Progress, Requests, Told
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         Resource,
         ResourceTemplate,
         ResourceTemplateReference,
-        ServerCapabilities,
         Tool,
     )
 
@@ -53,8 +53,8 @@ async def freely() -> None:
 class Connection:
     """``state`` is told to ``changed`` each time it is another, and when what the server has (tools, prompts, resources) is another.
 
-    ``problem`` says why it failed.  What the server says of itself is there once it has been connected.  ``callbacks`` are those of
-    ``mcp.Client``: what the server may ask of us.
+    ``problem`` says why it failed.  ``greeting`` is there once it has been connected.  ``callbacks`` are those of ``mcp.Client``: what
+    the server may ask of us.
     """
 
     def __init__(
@@ -64,10 +64,7 @@ class Connection:
         self.state: State = "disconnected"
         self.problem = ""
         self.tools: tuple[Tool, ...] = ()
-        self.instructions = ""
-        self.protocol = ""
-        self.server_version = ""
-        self.capabilities: ServerCapabilities | None = None
+        self.greeting = NOTHING_SAID
         self.may_start: MayStart = freely
         self._folder = folder
         self._changed = changed
@@ -189,7 +186,7 @@ class Connection:
         async with AsyncExitStack() as stack:
             limit = await stack.enter_async_context(asyncio.timeout(self.server.connect_seconds))
             client = await self._entered(stack)
-            self._greeted(client)
+            self.greeting = greeting_of(client)
             await self._list_tools(client)
             limit.reschedule(None)
             yield client
@@ -207,11 +204,6 @@ class Connection:
             self.problem = ""
             client = await stack.enter_async_context(sdk.opened(self.server, self._folder, self, {**callbacks, "mode": "legacy"}))
         return client
-
-    def _greeted(self, client: Client) -> None:
-        self.instructions, self.protocol = client.instructions or "", client.protocol_version
-        self.server_version = client.server_info.version if client.server_info else ""
-        self.capabilities = client.server_capabilities
 
     async def _list_tools(self, client: Client) -> None:
         """The first of a name is the tool: the server could not tell which of two is meant."""

@@ -53,7 +53,7 @@ def opened(tmp_path: Path) -> Open:
             await session.mcp.connect()
             connection = session.mcp.named("asking")
             assert connection.state == "connected", connection.problem
-            assert (connection.protocol >= "2026") is (era == "modern")
+            assert (connection.greeting.protocol >= "2026") is (era == "modern")
             yield session
 
     return opened

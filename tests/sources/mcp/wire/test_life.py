@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,8 +31,8 @@ async def test_one_that_has_died_is_started_again_by_the_next_call(tmp_path: Pat
 async def test_what_a_server_says_of_itself_is_known_once_it_is_connected(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("chatty")) as session:
         one = session.mcp.named("bad")
-        assert (one.instructions, one.protocol, one.server_version) == ("Beware.", "2025-11-25", "7")
-        assert one.capabilities is not None
+        assert (one.greeting.instructions, one.greeting.protocol, one.greeting.version) == ("Beware.", "2025-11-25", "7")
+        assert not one.greeting.has_resources
         assert await one.prompts() == await one.resources() == await one.resource_templates() == ()
         with pytest.raises(ToolFailure, match="no method resources/read"):
             await one.read_resource("file:///none")
@@ -81,3 +82,23 @@ def test_one_that_ends_soon_again_and_again_waits_longer_each_time() -> None:
     assert waits == [0, 2, 4, 8, 16, 32, 60, 60]
     backoff.ended(10_000, lived=100)
     assert backoff.left(10_000) == 0
+
+
+FIRST_CALL = """
+import asyncio, sys
+from tests.sources.mcp.watching import bad, serving
+from pathlib import Path
+
+async def main():
+    async with serving(Path(sys.argv[1]), "bad", bad("chatty")) as session:
+        assert (await session.call("mcp__bad__do")).llm_content == "done"
+    print(sorted({"jsonschema", "rfc3987_syntax"} & set(sys.modules)))
+
+asyncio.run(main())
+"""
+
+
+def test_a_first_call_compiles_no_grammar(tmp_path: Path) -> None:
+    """``jsonschema`` alone, which the SDK needs: the grammar that it takes along in Jupyter costs seconds."""
+    ran = subprocess.run([sys.executable, "-c", FIRST_CALL, tmp_path], capture_output=True, text=True, check=True, timeout=120)
+    assert ran.stdout.strip() == "['jsonschema']"

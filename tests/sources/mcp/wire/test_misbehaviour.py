@@ -25,9 +25,9 @@ from tests.sources.mcp.watching import Shown, bad, runs, serving, under_way, unt
         ("misshapen", 60, 'bad: it sent a message that is broken: {"jsonrpc": "2.0", "id": '),
         ("nothing", 60, "bad: its answer is not as MCP has it: content.0.TextContent.text: field required."),
         ("mute", 60, "bad: it closed its output."),
-        ("unknown", 5, "bad did not answer in 5 seconds. Give the server a longer timeout if it needs more."),
-        ("deaf", 5, "bad did not answer in 5 seconds. Give"),
-        ("wrong_ids", 5, "bad did not answer in 5 seconds (it answered 100"),
+        ("unknown", 10, "bad did not answer in 10 seconds. Give the server a longer timeout if it needs more."),
+        ("deaf", 10, "bad did not answer in 10 seconds. Give"),
+        ("wrong_ids", 10, "bad did not answer in 10 seconds (it answered 100"),
     ],
 )
 async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, timeout: int, said: str) -> None:
@@ -88,11 +88,11 @@ async def test_a_cancelled_call_does_not_wait_for_one_that_does_not_listen(tmp_p
 
 
 async def test_progress_gives_a_call_more_time(tmp_path: Path) -> None:
-    async with serving(tmp_path, "bad", bad("steady", timeout=4_000)) as session:
+    async with serving(tmp_path, "bad", bad("steady", timeout=8_000)) as session:
         shown = Shown()
         session.observe(shown)
         assert (await session.call("mcp__bad__do")).llm_content == "done"
-        assert shown.seen[-1].endswith("8 of 8")
+        assert shown.seen[-1].endswith("12 of 12")
 
 
 async def test_schemas_with_cycles(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ async def test_tools_that_change_in_the_middle_of_a_call(tmp_path: Path) -> None
 
 
 async def test_a_call_of_a_tool_that_has_gone_ends_with_its_time(tmp_path: Path) -> None:
-    async with serving(tmp_path, "bad", bad("changing", timeout=3_000)) as session:
+    async with serving(tmp_path, "bad", bad("changing", timeout=10_000)) as session:
         result = await session.call("mcp__bad__do", {"hang": True})
         assert result.error is not None
-        assert "bad did not answer in 3 seconds (it no longer has do)" in result.error.message
+        assert "bad did not answer in 10 seconds (it no longer has do)" in result.error.message
