@@ -235,6 +235,11 @@ def names_only(tool: ToolBuilder[P]) -> bool:
     return bool(getattr(tool, "names_only", False))
 
 
+def acts_on_nothing(invocations: type) -> bool:
+    """Whether calls of this class name nothing that they act on, whatever their arguments are."""
+    return all(getattr(invocations, name, None) is getattr(BaseToolInvocation, name) for name in ("target", "tool_locations"))
+
+
 def is_of_server(tool: ToolBuilder[P]) -> bool:
     """Whether an MCP server has it.  Such a tool has the attribute ``of_server``: the server's name, and the tool's there."""
     return getattr(tool, "of_server", None) is not None

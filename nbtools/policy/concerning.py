@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nbtools.core.decision import Action, Decision
-from nbtools.core.tool import Asks, Kind
+from nbtools.core.tool import AnyToolBuilder, Asks, Kind
 from nbtools.policy.commands import CommandRules
 from nbtools.policy.layers import Sourced
 from nbtools.policy.paths import Grounds, PathRules
@@ -50,20 +50,27 @@ class Rules:
 @dataclass(frozen=True, slots=True)
 class Concerning:
     """The rules on the calls of one tool that are of one kind; ``further``: they do more than the tool is there for, so no rule
-    that allows the tool allows them; ``names_only``: they look into no file; ``of_server``: an MCP server has the tool; ``claims``:
-    what the tool said of itself then; ``settled``: the decision, where all are decided alike.
+    that allows the tool allows them; ``names_only``: they look into no file; ``of_server``: an MCP server has the tool;
+    ``acts_on_nothing``: none names what it acts on; ``claims``: what the tool said of itself then; ``settled``: the decision, where all
+    are decided alike.
     """
 
     deny: Rules
     ask: Rules
     allow: Rules
+    tool: AnyToolBuilder
     kind: Kind
     asks: Asks
     further: bool
     names_only: bool
     of_server: bool
+    acts_on_nothing: bool
     claims: Mapping[str, bool] | None
     settled: Decision | None = None
+
+    def are_of(self, tool: AnyToolBuilder) -> bool:
+        """Another tool may have come by the same name, and a server may claim otherwise than before."""
+        return self.tool is tool and self.claims is getattr(tool, "annotations", None)
 
     @property
     def always(self) -> bool:
@@ -74,8 +81,11 @@ class Concerning:
         """Whether nothing depends on what a call acts on.  What changes something may change what is protected."""
         if self.deny.whole is not None:
             return True
-        looks = any(rules.looks_closer for rules in (self.deny, self.ask, self.allow))
-        if looks or not self.kind.changes_nothing:
+        if any(rules.looks_closer for rules in (self.deny, self.ask, self.allow)):
+            return False
+        if self.acts_on_nothing:
+            return True
+        if not self.kind.changes_nothing:
             return False
         reads = self.kind in (Kind.READ, Kind.SEARCH, Kind.THINK)
         return not (reads and any(rules.reads for rules in (self.deny, self.ask, self.allow)))

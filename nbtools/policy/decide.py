@@ -15,6 +15,7 @@ from nbtools.core.tool import (
     Kind,
     PathTarget,
     Target,
+    acts_on_nothing,
     asks_of,
     is_of_server,
     names_only,
@@ -54,7 +55,7 @@ class Judge:
         self._asks = Mode.DONT_ASK not in (self.mode, mode_of(layer for layer in listed if layer.trusted))
         self.grounds = grounds or Grounds()
         self._books = {action: Book(action, tuple(sourced(given, action, self.mode, tool_named)), self.grounds) for action in Action}
-        self._concerning: dict[tuple[str, Kind, Asks], Concerning] = {}
+        self._concerning: dict[tuple[str, Kind, Asks, type], Concerning] = {}
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -64,8 +65,8 @@ class Judge:
     def decide(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> Decision:
         """The decision on one call, with the rule and the reason.  ``arguments`` are the canonical ones."""
         kind = invocation.kind or tool.kind
-        rules = self._concerning.get((tool.name, kind, invocation.asks))
-        if rules is None or rules.claims is not getattr(tool, "annotations", None):  # a server may claim otherwise than before
+        rules = self._concerning.get((tool.name, kind, invocation.asks, type(invocation)))
+        if rules is None or not rules.are_of(tool):
             rules = self._rules_on(tool, invocation, kind)
         return rules.settled or self._weighed(rules, self._case(rules, invocation.target(), arguments))
 
@@ -117,7 +118,7 @@ class Judge:
                 return PathCase(rules, self.grounds, arguments, paths)
 
     def _rules_on(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, kind: Kind) -> Concerning:
-        claims, asks = getattr(tool, "annotations", None), asks_of(tool, invocation)
+        claims = getattr(tool, "annotations", None)
         annotations = claims or {}
         believed = annotations if getattr(tool, "believed", True) else None
         runs_commands = isinstance(invocation.target(), CommandTarget)
@@ -125,9 +126,21 @@ class Judge:
             self._books[action].on(tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands)
             for action in (Action.DENY, Action.ASK, Action.ALLOW)
         )
-        concerning = Concerning(deny, ask, allow, kind, asks, goes_further(tool, kind), names_only(tool), is_of_server(tool), claims)
+        concerning = Concerning(
+            deny,
+            ask,
+            allow,
+            tool,
+            kind,
+            asks_of(tool, invocation),
+            further=goes_further(tool, kind),
+            names_only=names_only(tool),
+            of_server=is_of_server(tool),
+            acts_on_nothing=acts_on_nothing(type(invocation)),
+            claims=claims,
+        )
         if concerning.decides_alike:
             case = self._case(concerning, _NOWHERE, _NO_ARGUMENTS)
             concerning = replace(concerning, settled=self._weighed(concerning, case))
-        self._concerning[tool.name, kind, invocation.asks] = concerning
+        self._concerning[tool.name, kind, invocation.asks, type(invocation)] = concerning
         return concerning

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from nbtools.core.decision import Decision
 from nbtools.core.errors import PolicyError
+from nbtools.core.tool import BaseToolInvocation, Kind
 from nbtools.policy.decide import Judge, Policy
 from nbtools.policy.layers import Layer
 from nbtools.policy.rules import Rule
@@ -98,6 +102,30 @@ def test_a_rule_may_want_what_a_tool_says_of_itself() -> None:
     assert Judge(policy).decide(tool, tool.build({})).action == "ask"
     tool.annotations = {"readOnlyHint": True}  # type: ignore[attr-defined]
     assert Judge(policy).decide(tool, tool.build({})).action == "allow"
+
+
+def test_another_tool_of_the_same_name_is_judged_by_itself() -> None:
+    judge = Judge(Policy())
+    tame, wild = AnyTool("deploy", Kind.OTHER, asks=False), AnyTool("deploy", Kind.OTHER, asks=True)
+    assert [judge.decide(tool, tool.build({})).action for tool in (tame, wild, tame)] == ["allow", "ask", "allow"]
+
+
+class Bare(AnyTool):
+    """Its calls name nothing that they act on."""
+
+    def create_invocation(self, params: Mapping[str, Any]) -> BaseToolInvocation[Mapping[str, Any]]:
+        return BaseToolInvocation(params)
+
+
+@pytest.mark.parametrize("mode", ["default", "yolo", "plan"])
+def test_calls_that_act_on_nothing_are_judged_like_one_that_happens_to(mode: str) -> None:
+    rules = Rule("do", arguments="prod"), Rule("do*", arguments="test")
+    bare, aimed = Bare("do", Kind.OTHER), AnyTool("do", Kind.OTHER)
+    for policy in (Policy(mode), Policy(mode, allow=("do",)), Policy(mode, deny=("do",)), Policy(mode, deny=rules[:1], allow=rules[1:])):
+        judge = Judge(policy)
+        for arguments in ({}, {"to": "prod"}, {"to": "test"}, {}):
+            assert judge.decide(bare, bare.build(arguments), arguments) == judge.decide(aimed, aimed.build(arguments), arguments)
+    assert judge.decide(bare, bare.build({"to": "prod"}), {"to": "prod"}).action == "deny"
 
 
 def test_voids_switches_are_rules() -> None:
