@@ -19,7 +19,7 @@ GROUND = "rgba(128,128,128,.07)"
 _MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
 _UI = "system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif"
 MONO = f"font-family:{_MONO};font-family:var(--jp-code-font-family,{_MONO})"
-_PRE = f"margin:0;border:0;background:none;font-size:12.5px;line-height:1.5;{MONO}"
+_PRE = f"word-break:normal;margin:0;border:0;background:none;font-size:12.5px;line-height:1.5;{MONO}"
 
 
 def tint(colour: str, share: int = 72) -> str:
