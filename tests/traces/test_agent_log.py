@@ -77,7 +77,7 @@ async def test_models_costs_and_how_it_ended(root: Path) -> None:
     assert (one.tokens.input, one.tokens.cache_read, one.tokens.output) == (400, 600, 100)
     assert one.cost == pytest.approx(agent.usage.cost)
     ends = [event.text for event in trace.events if event.kind == "error"]
-    assert ends[0] == "it reached its limit of 1 steps"
+    assert ends[0] == "it reached its limit of 1 step"
     assert "does not take the key" in ends[1]
     assert TOKEN not in agent.log.read_text()
 

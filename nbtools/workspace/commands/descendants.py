@@ -25,7 +25,9 @@ LINUX = sys.platform.startswith("linux")
 
 _RECENT = 2.0
 """Seconds in which no machine uses up all its pids: until then only pids above the leader's need a look."""
-_LOOKS = 5
+_LOOKS = 8
+_MOMENT = 0.001
+"""Seconds before a second look, more before each further one."""
 
 
 def new_mark() -> str:
@@ -53,7 +55,8 @@ class Descendants:
         if not LINUX:
             return [self.leader] if _group_lives(self.leader) else []
         found: list[int] = []
-        for _ in range(_LOOKS):
+        for looks in range(_LOOKS):
+            time.sleep(looks * _MOMENT)
             first = self.leader if time.monotonic() - self.started < _RECENT and _newest() >= self.leader else 0
             seen = [(pid, self._is_one(pid)) for pid in _pids() if pid >= first]
             found = [pid for pid, belongs in seen if belongs]
@@ -79,24 +82,25 @@ class Descendants:
         return found
 
     def _is_one(self, pid: int) -> bool | None:
-        """None: it has gone since it was listed, and may have left a child that was not listed yet."""
+        """None: it has gone since it was listed, and may have left a child that was not listed yet, or another program begins in it."""
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 state, _, group, session = file.read().rpartition(b")")[2].split()[:4]
             if state in (b"Z", b"X") or pid == os.getpid():
                 return False
-            return self.leader in (int(group), int(session)) or self._is_marked(pid) or self._holds_output(pid)
+            return self.leader in (int(group), int(session)) or self._holds_output(pid) or self._is_marked(pid)
         except (FileNotFoundError, ProcessLookupError):
             return None
         except (OSError, ValueError):
             return False
 
-    def _is_marked(self, pid: int) -> bool:
+    def _is_marked(self, pid: int) -> bool | None:
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
-                return f"{self.mark}=".encode() in file.read()
+                environment = file.read()
         except OSError:
             return False
+        return f"{self.mark}=".encode() in environment if environment or _has_none(pid) else None
 
     def _holds_output(self, pid: int) -> bool:
         try:
@@ -144,6 +148,14 @@ def _end_all(owner: int, running: Collection[Descendants]) -> None:
 
 def _pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _has_none(pid: int) -> bool:
+    """Whether it is certain that its environment is empty: while a program begins there is a moment without any."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    memory, start, end = (int(fields[number - 3]) for number in (23, 50, 51))
+    return memory == 0 or start == end != 0
 
 
 def _newest() -> int:

@@ -131,6 +131,14 @@ async def test_no_daemon_survives(command: str) -> None:
 
 
 @linux
+async def test_none_survives_in_the_moment_when_its_program_begins() -> None:
+    """It has no environment just then; each command is a chance to meet that."""
+    for _ in range(40):
+        await Ran().command("nohup setsid sleep 76.5 >/dev/null 2>&1 &")
+    assert not sleeping("76.5")
+
+
+@linux
 async def test_cancelling_ends_everything_before_it_is_told() -> None:
     task = asyncio.create_task(Ran().command("setsid sleep 76.5 & sleep 76.5"))
     await until(lambda: len(sleeping("76.5")) == 2)

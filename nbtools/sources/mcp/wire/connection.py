@@ -6,6 +6,7 @@ What the SDK enters it must leave in the same task, and every cell is another on
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -277,7 +278,11 @@ class Connection:
 
 def _sdk() -> Any:
     """Loaded in a thread with the first connection, and what it would load with the first answer: that takes more than half a second."""
-    jsonschema()
-    from nbtools.sources.mcp.wire import client  # noqa: PLC0415 - as said above
+    with _LOADING:  # of two threads that load what is not there, one would hear of another error
+        jsonschema()
+        from nbtools.sources.mcp.wire import client  # noqa: PLC0415 - as said above
 
     return client
+
+
+_LOADING = threading.Lock()
