@@ -22,7 +22,7 @@ from nbtools import Policy, Session
 from nbtools.sources.mcp.settings.entries import settings_of
 from nbtools.sources.mcp.wire import client as mcp_client
 
-CALLS, ROUNDS, SERVERS, CONNECTS = 200, 9, 20, 3
+CALLS, ROUNDS, SERVERS = 200, 9, 20
 ARGUMENTS = {"text": "hello"}
 T = TypeVar("T")
 
@@ -164,9 +164,9 @@ def interpreters(argv: list[str]) -> float:
     return time.perf_counter() - start
 
 
-def connect_table(name: str, argv: list[str]) -> None:
+def connect_table(name: str, argv: list[str], rounds: int) -> None:
     taken = alternate(
-        CONNECTS,
+        rounds,
         one=connecting(1, argv),
         processes=lambda: interpreters(argv),
         sdk=lambda: bare_clients(argv),
@@ -178,21 +178,21 @@ def connect_table(name: str, argv: list[str]) -> None:
         Figure(f"{SERVERS} of the SDK's clients", taken["sdk"], "s"),
         Figure(f"session.mcp.connect() with {SERVERS}", taken["ours"], "s", "≤ 1.2 x"),
     ]
-    table(f"connect, {name}: {CONNECTS} rounds", figures)
+    table(f"connect, {name}: {rounds} rounds", figures)
 
 
 def main() -> None:
     """With ``call`` or ``connect`` only that."""
     wanted = sys.argv[1:] or ["call", "connect"]
     program = [sys.executable, __file__, "serve"]
-    light = [sys.executable, "-S", str(Path(__file__).parents[1] / "tests" / "mcp_servers" / "bad.py"), "chatty"]
+    light = [sys.executable, "-S", str(Path(__file__).parents[1] / "tests" / "mcp_servers" / "bad.py"), "steady"]
     if "call" in wanted:
         with in_memory():
             call_table("in memory", echo(), program)
         call_table("over stdio", StdioServerParameters(command=program[0], args=program[1:]), program)
     if "connect" in wanted:
-        connect_table("servers that start at once", light)
-        connect_table("servers that take long to start (Python, SDK)", program)
+        connect_table("servers that start at once", light, rounds=5)
+        connect_table("servers that take long to start (Python, SDK)", program, rounds=1)
 
 
 if __name__ == "__main__":

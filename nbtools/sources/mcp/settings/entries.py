@@ -12,7 +12,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.sources.mcp.settings.expansion import expanded
 from nbtools.sources.mcp.settings.login import DeclaredLogin, Login
 
-CONNECT_SECONDS = 30.0
+CONNECT_SECONDS = 60.0
 CALL_SECONDS = 600.0
 
 
