@@ -51,8 +51,7 @@ class Rules:
 class Concerning:
     """The rules on the calls of one tool that are of one kind; ``further``: they do more than the tool is there for, so no rule
     that allows the tool allows them; ``names_only``: they look into no file; ``of_server``: an MCP server has the tool;
-    ``acts_on_nothing``: none names what it acts on; ``claims``: what the tool said of itself then; ``settled``: the decision, where all
-    are decided alike.
+    ``acts_on_nothing``: none names what it acts on; ``settled``: the decision, where all are decided alike.
     """
 
     deny: Rules
@@ -65,12 +64,7 @@ class Concerning:
     names_only: bool
     of_server: bool
     acts_on_nothing: bool
-    claims: Mapping[str, bool] | None
     settled: Decision | None = None
-
-    def are_of(self, tool: AnyToolBuilder) -> bool:
-        """Another tool may have come by the same name, and a server may claim otherwise than before."""
-        return self.tool is tool and self.claims is getattr(tool, "annotations", None)
 
     @property
     def always(self) -> bool:

@@ -66,7 +66,7 @@ class Judge:
         """The decision on one call, with the rule and the reason.  ``arguments`` are the canonical ones."""
         kind = invocation.kind or tool.kind
         rules = self._concerning.get((tool.name, kind, invocation.asks, type(invocation)))
-        if rules is None or not rules.are_of(tool):
+        if rules is None or rules.tool is not tool:  # another one may have come by the same name
             rules = self._rules_on(tool, invocation, kind)
         return rules.settled or self._weighed(rules, self._case(rules, invocation.target(), arguments))
 
@@ -118,8 +118,7 @@ class Judge:
                 return PathCase(rules, self.grounds, arguments, paths)
 
     def _rules_on(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, kind: Kind) -> Concerning:
-        claims = getattr(tool, "annotations", None)
-        annotations = claims or {}
+        annotations = getattr(tool, "annotations", None) or {}
         believed = annotations if getattr(tool, "believed", True) else None
         runs_commands = isinstance(invocation.target(), CommandTarget)
         deny, ask, allow = (
@@ -137,7 +136,6 @@ class Judge:
             names_only=names_only(tool),
             of_server=is_of_server(tool),
             acts_on_nothing=acts_on_nothing(type(invocation)),
-            claims=claims,
         )
         if concerning.decides_alike:
             case = self._case(concerning, _NOWHERE, _NO_ARGUMENTS)
