@@ -170,10 +170,16 @@ def test_what_is_recorded_opens_in_the_explorer(desk):
     assert "Said and recorded" in json.dumps(shown(cell)[0])
 
 
-def test_unloading_ends_a_run_in_the_background(desk):
-    desk.run("agent.model = playing(['Well, ', ('until', 'never')])")
+def at_work(desk):
+    """The cell of a run in the background that has begun to speak."""
     cell = desk.run("task = asyncio.create_task(agent.start('wait'))")
     desk.until(lambda: any(isinstance(part, dict) and part["type"] == "said" for part in parts(cell)))
+    return cell
+
+
+def test_unloading_ends_a_run_in_the_background(desk):
+    desk.run("agent.model = playing(['Well, ', ('until', 'never')])")
+    cell = at_work(desk)
     assert desk.run("%unload_ext nbtools").error == ""
     assert desk.run("(await task).stopped").error == ""
     assert desk.value("_") == "you stopped it"
@@ -183,8 +189,7 @@ def test_unloading_ends_a_run_in_the_background(desk):
 def test_another_workspace_ends_a_run_on_the_one_that_is_left(desk, project):
     (project / "elsewhere").mkdir()
     desk.run("agent.model = playing(['Well, ', ('until', 'never')], ['I go on here.'])")
-    cell = desk.run("task = asyncio.create_task(agent.start('wait'))")
-    desk.until(lambda: any(isinstance(part, dict) and part["type"] == "said" for part in parts(cell)))
+    at_work(desk)
     assert desk.run("%tools workspace elsewhere").error == ""
     assert desk.run("(await task).stopped").error == ""
     assert desk.value("_") == "you stopped it"
