@@ -64,7 +64,8 @@ class Tab:
     async def ready(self) -> None:
         """Waits until the kernel waits for work."""
         await expect(self.panel.locator(".jp-Cell").first).to_be_visible()
-        await self.page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'")
+        idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+        await self.page.wait_for_function(idle, timeout=75_000)  # a kernel takes its time on a machine that has little
 
     async def start(self, index: int) -> None:
         """Runs a cell as a person does, and does not wait for it."""
