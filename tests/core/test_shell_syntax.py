@@ -206,7 +206,7 @@ _N = 20_000
 def test_depth_costs_little(command: str) -> None:
     started = time.process_time()
     parse_shell(command)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12), min_size=1, max_size=6))

@@ -7,9 +7,9 @@ import pytest
 
 def offered(lab, code):
     message_id = lab.client.complete(code, len(code))
-    reply = lab.client.get_shell_msg(timeout=20)
+    reply = lab.client.get_shell_msg(timeout=60)
     while reply["parent_header"]["msg_id"] != message_id:
-        reply = lab.client.get_shell_msg(timeout=20)
+        reply = lab.client.get_shell_msg(timeout=60)
     content = reply["content"]
     return [code[: content["cursor_start"]] + match for match in content["matches"]]
 

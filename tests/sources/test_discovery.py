@@ -177,7 +177,7 @@ async def test_a_cancelled_call_leaves_nothing_running(tmp_path: Path) -> None:
     task = asyncio.create_task(
         tool(tmp_path, "sleep").build({}).execute(lambda text: None if seen.done() or "\n" not in text else seen.set_result(text))
     )
-    pid = int((await asyncio.wait_for(seen, 20)).split()[1])
+    pid = int((await asyncio.wait_for(seen, 60)).split()[1])
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

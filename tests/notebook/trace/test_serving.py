@@ -33,7 +33,7 @@ class Page:
         message = client.session.msg("comm_msg", {"comm_id": self._comm, "data": data})
         client.shell_channel.send(message)
         while True:
-            told = client.get_iopub_msg(timeout=20)
+            told = client.get_iopub_msg(timeout=60)
             if told["header"]["msg_type"] == "comm_msg" and told["content"]["comm_id"] == self._comm:
                 answer: dict[str, Any] = told["content"]["data"]["answer"]
                 return answer

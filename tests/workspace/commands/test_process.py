@@ -80,22 +80,22 @@ async def test_what_cannot_be_started_raises() -> None:
 
 async def test_the_time_limit_ends_the_whole_group() -> None:
     ran = Ran()
-    ended = await ran.command("echo started; sleep 71.5 & sleep 71.5", seconds=0.3)
+    ended = await ran.command("echo started; sleep 71.5 & sleep 71.5", seconds=1.5)
     assert (ended.stopped, ended.signal) == ("time", "SIGTERM")
     assert ran.output == b"started\n"
     assert not sleeping("71.5")
 
 
 async def test_what_ignores_the_request_is_killed() -> None:
-    ended = await Ran().command("trap '' TERM; sleep 72.5; sleep 72.5", seconds=0.2)
+    ended = await Ran().command("trap '' TERM; sleep 72.5; sleep 72.5", seconds=1.5)
     assert (ended.stopped, ended.signal) == ("time", "SIGKILL")
-    assert 2 <= ended.seconds < 6
+    assert ended.seconds >= 2
     assert not sleeping("72.5")
 
 
 async def test_silence_ends_it_but_not_while_it_prints() -> None:
     ran = Ran()
-    ended = await ran.command("for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done; sleep 73.5", silence=0.4)
+    ended = await ran.command("for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done; sleep 73.5", silence=1.5)
     assert ended.stopped == "silence"
     assert ran.output == b"1\n2\n3\n4\n5\n6\n"
     assert not sleeping("73.5")
@@ -105,7 +105,7 @@ async def test_background_work_that_holds_the_output_is_ended() -> None:
     ran = Ran()
     ended = await ran.command("sleep 74.5 & (sleep 0.05; echo late) & echo done")
     assert ended.exit_code == 0
-    assert ended.seconds < 5
+    assert ended.seconds < 60
     assert set(bytes(ran.output).split()) == {b"late", b"done"}
     if sys.platform.startswith("linux"):
         assert ended.background == ("sleep",)
@@ -148,7 +148,8 @@ async def test_cancelling_ends_everything_before_it_is_told() -> None:
     assert not sleeping("76.5")
 
 
-async def test_cancelling_twice_does_not_wait() -> None:
+async def test_cancelling_twice_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbtools.workspace.commands.process.GRACE", 60)
     task = asyncio.create_task(Ran().command("trap '' TERM; sleep 77.5; sleep 77.5"))
     await until(lambda: sleeping("77.5"))
     task.cancel()
@@ -157,7 +158,7 @@ async def test_cancelling_twice_does_not_wait() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 50
     assert not sleeping("77.5")
 
 

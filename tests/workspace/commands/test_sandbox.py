@@ -267,7 +267,7 @@ def sleepers(seconds: int) -> list[psutil.Process]:
     "command", ["sleep {0}", "trap '' TERM; sleep {0} & wait", "env -i setsid sleep {0} </dev/null >/dev/null 2>&1 & sleep {0}"]
 )
 async def test_limits_end_everything_in_it(box: Workspace, command: str) -> None:
-    result = await data(box, command.format(4711011), timeout=0.5)
+    result = await data(box, command.format(4711011), timeout=1.5)
     assert result.stopped == "time"
     assert sleepers(4711011) == []
 

@@ -174,7 +174,7 @@ def test_a_child_that_the_kernel_forked_and_that_lives_on_keeps_nothing_running(
 
 def test_a_kernel_that_ends_by_itself_leaves_neither_commands_nor_a_supervisor(tmp_path: Path, seconds: int) -> None:
     program = f"{START}\nasync def main():\n    begin('sleep {seconds}')\n    print(supervisor().pid)\nasyncio.run(main())"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=30, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
     assert not alive(seconds)
     assert not psutil.pid_exists(int(done.stdout))
     assert done.stderr == ""

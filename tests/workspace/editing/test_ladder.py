@@ -154,4 +154,4 @@ def test_a_large_file_is_searched_in_time():
     started = time.process_time()
     assert changed(text, "value_40000 = compute(valeu, 40000)\nvalue_40001 = compute(valeu, 40001)", "x")[1] == "close match"
     assert "nothing in it is much like it" in failure(text, "something else entirely, not here").message
-    assert time.process_time() - started < 4
+    assert time.process_time() - started < 30

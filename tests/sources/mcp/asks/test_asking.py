@@ -80,13 +80,13 @@ class Slow:
     """Takes longer to answer than the server's calls may."""
 
     async def ask(self, confirmation: Confirmation) -> Answer:
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3.5)
         return answers("blue") if confirmation.details.type == "ask" else ONCE
 
 
 @ERAS
 async def test_who_thinks_about_an_answer_takes_none_of_the_servers_time(opened: Open, era: str) -> None:
-    async with opened(era, Slow(), seconds=1) as session:
+    async with opened(era, Slow(), seconds=3) as session:
         assert (await session.call("mcp__asking__paint")).llm_content == "painted blue"
         session.model = Poet()
         assert "roses are red" in str((await session.call("mcp__asking__rhyme")).llm_content)
