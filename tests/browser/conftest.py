@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -89,12 +88,11 @@ async def notebook(context: BrowserContext) -> Page:
 
 
 @pytest.fixture
-def project(server: Server, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A project of the story's own, in the folder that the server serves."""
+def project(server: Server, request: pytest.FixtureRequest) -> Path:
+    """A project of the story's own, in the folder that the server serves.  It stays: a page may still look at it, a kernel write."""
     folder = server.root / re.sub(r"\W+", "-", request.node.name).strip("-")
     folder.mkdir()
-    yield make_project(folder)
-    shutil.rmtree(folder, ignore_errors=True)  # a kernel that ends may still write
+    return make_project(folder)
 
 
 @pytest.fixture(params=["lab", "notebook"])

@@ -194,10 +194,17 @@ async def test_an_editor_edits(desk: Desk) -> None:
 
 @pytest.mark.parametrize("key", ["^C", "\x03"])
 async def test_a_key_ends_what_runs(desk: Desk, key: str) -> None:
-    running = await desk.run("sleep 300", wait=0.3)
+    running = await desk.run("sleep 300", wait=1)
     assert (running.finished, running.running) == (False, True)
     ended = await desk.run(key, enter=False)
     assert (ended.finished, ended.exit_code) == (True, 130)
+
+
+async def test_what_takes_a_moment_to_end_at_a_key_is_waited_for(desk: Desk) -> None:
+    running = await desk.run("bash -c 'trap \"sleep 1; exit 3\" INT; while :; do sleep 0.1; done'", wait=1)
+    assert not running.finished
+    ended = await desk.run("^C", enter=False)
+    assert (ended.finished, ended.exit_code) == (True, 3)
 
 
 async def test_an_unfinished_command_line_waits_for_more(desk: Desk) -> None:

@@ -33,9 +33,12 @@ _TO_BEGIN = 3.0
 """Seconds in which bash begins with what was typed at its prompt, unless that was no whole command yet."""
 _TURN = 0.05
 """Seconds in which bash begins with what was typed ahead."""
+_TO_END = 3.0
+"""Seconds in which a program that does not read single keys ends at a key that interrupts."""
 _PATIENCE = 5.0
 """Seconds in which a program must read what is typed."""
 _KEY = re.compile(r"\^[@-_]")
+_INTERRUPTING = ("\x03", "\x1a", "\x1c")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -72,6 +75,7 @@ class Terminal:
         self.unseen = False
         """Whether something came since the last look."""
         self._began = True
+        self._interrupted = False
         self._told = f"7711;{(key := secrets.token_hex(8))};"
         self._emulator = Emulator(self.screen, self._tell, self._answer)
         self._heard = self.loop.time()
@@ -143,6 +147,7 @@ class Terminal:
         else:
             keys = text.removesuffix("\n").replace("\n", "\r") + ("\r" if enter else "")
         self._began = not self.at_prompt
+        self._interrupted = keys in _INTERRUPTING
         if self.at_prompt and keys.endswith("\r"):
             self.at_prompt = False
         try:
@@ -220,7 +225,11 @@ class Terminal:
         """How long without output means that a program waits for the keyboard."""
         if not self._began:
             return _TO_BEGIN
-        if self._reads_keys() or self.screen.cursor.column:
+        if self._reads_keys():
+            return _REST
+        if self._interrupted:
+            return _TO_END
+        if self.screen.cursor.column:
             return _REST
         return _LONG_REST if ahead else inf
 
