@@ -52,5 +52,5 @@ async def test_a_run_is_steered(open_notebook):
         await tab.cell(4).get_by_role("button", name="Stop").click()
         await tab.done(4)
         await expect(tab.cell(4)).to_contain_text("You stopped it")
-        assert server.left.wait(20)
+        assert server.left.wait(60)
     assert tab.read("notes.txt") == "one\nfive\nthree\n"

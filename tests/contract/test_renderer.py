@@ -50,8 +50,16 @@ def address(folder):
             wait_for(f"http://127.0.0.1:{port}/api")
             yield f"http://127.0.0.1:{port}/lab/tree/notebooks/cards.ipynb?reset"
         finally:
-            server.terminate()
-            server.wait(30)
+            end(server)
+
+
+def end(server):
+    """A server that was asked to end may wait for a thread of its own for ever."""
+    server.terminate()
+    try:
+        server.wait(20)
+    except subprocess.TimeoutExpired:
+        server.kill()
 
 
 def wait_for(url):
