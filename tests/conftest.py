@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 
 from hypothesis import settings
@@ -11,6 +12,10 @@ from hypothesis import settings
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["NBTOOLS_CONFIG"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["CLAUDE_CONFIG_DIR"] = tempfile.mkdtemp(prefix="nbtools-tests-")  # where Claude Code keeps the person's MCP servers
+
+# A shell's background job ignores interrupts, and so would all that is started here.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples each time, however slow the machine: a check that fails is the change's own fault.  `make fuzz` looks for others.
 settings.register_profile("same", derandomize=True, deadline=None)

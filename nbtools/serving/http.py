@@ -41,11 +41,12 @@ class Guard:
 
 
 def bound(port: int) -> socket.socket:
-    """A socket on this machine's own address; with port 0 on any that is free.  Raises ``OSError``."""
+    """A socket on this machine's own address, any free port for 0; who comes before it is served waits.  Raises ``OSError``."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOST, port))
+        listening.listen()
     except OSError:
         listening.close()
         raise

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
-from tests.browser.tab import Tab
+from tests.browser.tab import Tab, restored
 
 HERE = Path(__file__).parent
 SHOTS = HERE / "screenshots"
@@ -76,7 +76,7 @@ async def lab(context: BrowserContext, server: Server) -> Page:
     """JupyterLab, loaded once: its stories open and close their notebooks in it."""
     page = await context.new_page()
     await page.goto(server.address("lab"))
-    await page.wait_for_function("window.jupyterapp?.restored.then(() => true)")
+    await restored(page)
     await page.evaluate("window.jupyterapp.shell.collapseLeft()")
     return page
 

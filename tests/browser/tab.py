@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -11,10 +12,16 @@ from typing import Any
 
 from playwright.async_api import Locator, Page, expect
 
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 expect.set_options(timeout=PATIENCE)
+
+
+async def restored(page: Page) -> None:
+    """Waits until the application stands as it will.  ``wait_for_function`` would take the promise itself for a yes."""
+    await page.wait_for_function("window.jupyterapp?.restored !== undefined")
+    await page.evaluate("window.jupyterapp.restored.then(() => null)")
 
 
 class Tab:
@@ -54,18 +61,17 @@ class Tab:
         return (self.folder / name).read_text(encoding="utf-8")
 
     async def exists(self, *names: str) -> None:
-        """Waits until these files of the project have text; the server reads them."""
-        for name in names:
-            await self.page.wait_for_function(
-                "path => window.jupyterapp.serviceManager.contents.get(path).then(file => file.content.trim() !== '').catch(() => false)",
-                arg=f"{self.folder.name}/{name}",
-            )
+        """Waits until these files of the project have text."""
+        async with asyncio.timeout(PATIENCE / 1000):
+            while not all((self.folder / name).is_file() and self.read(name).strip() for name in names):
+                await asyncio.sleep(0.05)
 
     async def ready(self) -> None:
         """Waits until the kernel waits for work."""
+        await restored(self.page)
         await expect(self.panel.locator(".jp-Cell").first).to_be_visible()
         idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-        await self.page.wait_for_function(idle, timeout=75_000)  # a kernel takes its time on a machine that has little
+        await self.page.wait_for_function(idle, timeout=2 * PATIENCE)  # a kernel takes its time on a machine that has little
 
     async def start(self, index: int) -> None:
         """Runs a cell as a person does, and does not wait for it."""
@@ -146,7 +152,7 @@ class Tab:
         await self.close()
         if await self.page.locator(".jp-Dialog").count():
             await self.page.reload()
-            await self.page.wait_for_function("window.jupyterapp?.restored.then(() => true)")
+            await restored(self.page)
 
     async def theme(self, name: str) -> None:
         await self.command("apputils:change-theme", theme=THEMES[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -168,8 +169,10 @@ async def test_a_full_screen_program_is_seen_as_it_stands(desk: Desk) -> None:
     assert rows[2] == f"│{' ' * 3}24 x 80{' ' * 68}│"
     assert (rows[0], rows[23]) == (f"┌{'─' * 78}┐", f"└{'─' * 78}┘")
     assert "The screen:\n┌─" in str(result.llm_content)
-    resized = await desk.run("", enter=False, rows=10, columns=40)
-    assert resized.screen.split("\n")[2] == f"│{' ' * 3}10 x 40{' ' * 28}│"
+    screen = (await desk.run("", enter=False, rows=10, columns=40)).screen
+    async with asyncio.timeout(60):
+        while screen.split("\n")[2] != f"│{' ' * 3}10 x 40{' ' * 28}│":
+            screen = (await desk.look(wait=1)).screen
     ended = await desk.run("q", enter=False)
     assert ended.finished
     assert ended.screen.startswith(before.split("\n")[0])
@@ -197,6 +200,18 @@ async def test_a_key_ends_what_runs(desk: Desk, key: str) -> None:
     running = await desk.run("sleep 300", wait=1)
     assert (running.finished, running.running) == (False, True)
     ended = await desk.run(key, enter=False)
+    assert (ended.finished, ended.exit_code) == (True, 130)
+
+
+async def test_a_key_ends_what_runs_though_the_kernel_ignores_interrupts(desk: Desk) -> None:
+    """As it does between its cells."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        await desk.open(name="other")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not (await desk.run("sleep 300", "other", wait=1)).finished
+    ended = await desk.run("^C", "other", enter=False)
     assert (ended.finished, ended.exit_code) == (True, 130)
 
 

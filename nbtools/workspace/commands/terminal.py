@@ -9,6 +9,7 @@ import re
 import secrets
 import signal
 import subprocess
+import sys
 import termios
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -52,6 +53,21 @@ class Look:
     lost: int
 
 
+_HEEDING = """
+import os, signal, sys
+for key in (signal.SIGINT, signal.SIGQUIT):
+    signal.signal(key, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def heeding(argv: list[str]) -> list[str]:
+    """Starts ``argv`` so that keys end what runs in it: who ignores interrupts, as a kernel between its cells does, hands that on."""
+    if any(signal.getsignal(key) == signal.SIG_IGN for key in (signal.SIGINT, signal.SIGQUIT)):
+        return [sys.executable, "-I", "-S", "-c", _HEEDING, *argv]
+    return argv
+
+
 def terminal_argv(bash: str) -> list[str]:
     """What is started in a terminal, confined or not."""
     return [bash, "--rcfile", str(_STARTUP), "-i"]
@@ -89,7 +105,7 @@ class Terminal:
             os.set_blocking(self._master, False)
             supervisor().expect(mark, "")  # not by the terminal's name, which somebody else may have a moment later
             self._process = subprocess.Popen(
-                confined.argv,
+                heeding(confined.argv),
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,
