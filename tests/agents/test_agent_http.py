@@ -102,7 +102,7 @@ async def test_stop_leaves_the_server(root: Path) -> None:
             agent.stop()
             answer = await running
             assert answer.stopped == "you stopped it"
-            assert await asyncio.to_thread(server.left.wait, 20)
+            assert await asyncio.to_thread(server.left.wait, 60)
             assert (await agent.run("and now")).text == "Fine."
 
 

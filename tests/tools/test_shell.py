@@ -165,7 +165,14 @@ async def test_confirmation_names_every_program(tool: ShellTool) -> None:
 
 
 def test_a_kernels_own_variables_stay_with_it() -> None:
-    outer = {"A": "1", "FORCE_COLOR": "1", "MPLBACKEND": "module://matplotlib_inline.backend_inline", "TERM": "dumb"}
+    outer = {
+        "A": "1",
+        "COLUMNS": "80",
+        "LINES": "24",
+        "FORCE_COLOR": "1",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "TERM": "dumb",
+    }
     assert environment(outer) == {"A": "1", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
     assert environment({"MPLBACKEND": "agg"})["MPLBACKEND"] == "agg"
     assert "PATH" in environment(os.environ)

@@ -57,10 +57,12 @@ class Desk:
 
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    """Whoever runs the tests may have any ``~/.bashrc``."""
+    """Whoever runs the tests may have any ``~/.bashrc``, and a window of any size."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("LINES", "24")
+    monkeypatch.setenv("COLUMNS", "80")
     (home / ".bashrc").write_text("PS1='$ '\nalias greet='echo hello'\n")
     (tmp_path / "work" / "sub").mkdir(parents=True)
     workspace = Workspace(tmp_path / "work")

@@ -16,9 +16,10 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
     """The environment of commands: the kernel's, without what a kernel sets for itself, and with ``secrets`` only if wanted.
 
     Pagers print at once.  ``TERM`` is that of a capable terminal, but colours are the program's choice: ipykernel's ``FORCE_COLOR`` and
-    ``CLICOLOR_FORCE`` would put them into redirected files too.  Its matplotlib backend works in a kernel only.
+    ``CLICOLOR_FORCE`` would put them into redirected files too.  Its matplotlib backend works in a kernel only.  The window in which it
+    was started is not the terminal's.
     """
-    dropped = {"FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PID", "JPY_INTERRUPT_EVENT", "JPY_SESSION_NAME"}
+    dropped = {"COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PID", "JPY_INTERRUPT_EVENT", "JPY_SESSION_NAME"}
     kept = {name: value for name, value in outer.items() if name not in dropped and (secrets or not is_secret(name, value))}
     if "inline" in kept.get("MPLBACKEND", ""):
         del kept["MPLBACKEND"]

@@ -123,7 +123,11 @@ def has_left(seconds: int) -> bool:
             process = psutil.Process(pid)
             words = process.cmdline()
             stopped = process.status() == psutil.STATUS_STOPPED
-            if stopped or words == ["sleep", str(seconds)] or ("python" in words[0] and os.getsid(pid) not in (pid, process.ppid())):
+            if (
+                stopped
+                or words == ["sleep", str(seconds)]
+                or ("python" in "".join(words[:1]) and os.getsid(pid) not in (pid, process.ppid()))
+            ):
                 return True
     return False
 
