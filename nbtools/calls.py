@@ -35,7 +35,7 @@ class Calls:
         self, registry: ToolRegistry, scheduler: ToolScheduler, workspace: Workspace, have: Callable[[str], Awaitable[None]]
     ) -> None:
         self.prefix = secrets.token_hex(3)
-        self._ids = (f"{self.prefix}-{n}" for n in itertools.count(1))
+        self._numbers = itertools.count(1)
         self._registry = registry
         self._scheduler = scheduler
         self._workspace = workspace
@@ -43,7 +43,8 @@ class Calls:
         self._closed = False
 
     def new_id(self) -> str:
-        return next(self._ids)
+        """Safe from any thread."""
+        return f"{self.prefix}-{next(self._numbers)}"
 
     def close(self) -> None:
         self._closed = True
@@ -65,7 +66,7 @@ class Calls:
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
         tool = said.tool if said.tool in self._registry else SpokenTools(self._registry, dialect).canonical(said.tool)
-        request = ToolCallRequest(call_id or next(self._ids), tool, said.arguments, name)
+        request = ToolCallRequest(call_id or self.new_id(), tool, said.arguments, name)
         planned = partial(self._approved_plan, said.arguments) if approved else None
         result = (await self._scheduler.run(request, planned)).result
         if result.error is not None and result.error.code is ErrorCode.TOOL_NOT_REGISTERED:
@@ -93,7 +94,7 @@ class Calls:
     async def undo(self, of: str | None, call_id: str | None, *, merge: bool) -> ToolResult:
         """See ``Session.undo``."""
         self.must_be_open()
-        request = ToolCallRequest(call_id or next(self._ids), "undo", {"call": of or "", "merge": merge}, "undo")
+        request = ToolCallRequest(call_id or self.new_id(), "undo", {"call": of or "", "merge": merge}, "undo")
         return (await self._scheduler.run(request, self._undo_plan)).result
 
     def _undo_plan(self, request: ToolCallRequest) -> Plan:
@@ -109,7 +110,7 @@ class Calls:
             invocation = tool.build(request.arguments)
             return Plan(tool, invocation, self._scheduler.judge.decide(tool, invocation, request.arguments), request.arguments)
 
-        return (await self._scheduler.run(ToolCallRequest(next(self._ids), tool.name, arguments, tool.name), planned)).result
+        return (await self._scheduler.run(ToolCallRequest(self.new_id(), tool.name, arguments, tool.name), planned)).result
 
     def in_words(self, call_id: str) -> str:
         """A call under way as the person knows it, without secrets: a grant that answers it may be kept."""

@@ -106,11 +106,13 @@ class Extension:
 
     def _register_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):
+            self._shell.events.register("pre_run_cell", self.bench.frontend.begin_cell)
             _comms().register_target(COMM_TARGET, self._on_open)
             serve(_comms())
 
     def _unregister_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):
+            self._shell.events.unregister("pre_run_cell", self.bench.frontend.begin_cell)
             _comms().unregister_target(COMM_TARGET, self._on_open)
             stop_serving(_comms())
 

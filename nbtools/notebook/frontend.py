@@ -77,6 +77,11 @@ class Kernel:
         self.preference: Way | None = None
         self._shell = shell
         self._kernel: Any = shell.kernel  # type: ignore[attr-defined]
+        self._cell: dict[str, Any] = self._kernel.get_parent("shell")
+
+    def begin_cell(self, _: object = None) -> None:
+        """Called when a cell begins."""
+        self._cell = self._kernel.get_parent("shell")
 
     @property
     def loop(self) -> Loop:
@@ -128,8 +133,10 @@ class Kernel:
         return self._request().get("metadata", {}).get("cellId") is not None
 
     def _request(self) -> dict[str, Any]:
+        """The request that runs.  A thread that a cell has started would be given what came last, a click too: it stands in the cell."""
         request: dict[str, Any] = self._kernel.get_parent("shell")
-        return request
+        is_cell = request.get("header", {}).get("msg_type") == "execute_request"
+        return request if is_cell or threading.current_thread() is threading.main_thread() else self._cell
 
     def _publisher(self) -> Any:
         return self._shell.display_pub

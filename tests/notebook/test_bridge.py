@@ -142,6 +142,24 @@ print(results)
     assert (project / "1.txt").exists()
 
 
+def test_a_thread_asks_in_its_cell_whatever_has_come_since(lab, project):
+    code = """
+import pathlib, threading, time
+def later():
+    while not pathlib.Path("go").exists(): time.sleep(0.02)
+    tools.write("later.txt", "x")
+threading.Thread(target=later).start()
+"""
+    cell = lab.run(code)
+    lab.open_comm("nbtools", {})
+    lab.for_a_while(0.5)
+    (project / "go").touch()
+    lab.answer_with("approve")
+    lab.until(lambda: "Done" in cell.text)
+    assert "Approved once by you" in cell.text
+    assert (project / "later.txt").read_text() == "x"
+
+
 def test_input_and_the_debugger_still_work(lab):
     cell = lab.start("name = input('name? ')\nprint('hello', name)")
     assert lab.answer("you") == "name? "
