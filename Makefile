@@ -26,7 +26,7 @@ lab: $(DONE)/front-end
 	@exec $(BIN)/python $(SCRIPTS)/open_lab.py $(NOTEBOOK)
 
 test: $(DONE)/front-end $(DONE)/browser $(DONE)/servers
-	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax tests notebooks
+	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --nbval-lax tests notebooks
 
 check: $(DONE)/python
 	$(BIN)/ruff check
