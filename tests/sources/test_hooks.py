@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -149,10 +150,12 @@ async def test_faults_are_told_and_passed_over(tmp_path: Path, command: str, pro
 
 @pytest.mark.parametrize(("command", "problem"), FAULTS)
 async def test_faults_of_a_closed_hook_stop_the_call(tmp_path: Path, command: str, problem: str) -> None:
+    started = time.monotonic()
     async with session(tmp_path, command_hook("before", command, timeout=patience(command), closed=True)) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.error.code is ErrorCode.POLICY_VIOLATION
     assert problem in result.error.message
+    assert time.monotonic() - started < 50
 
 
 async def test_a_flood_is_a_fault(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ async def test_a_missing_program_is_exit_code_127(tmp_path: Path, argv: list[str
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 async def test_a_flood_on_either_stream_is_stopped(tmp_path: Path, stream: str) -> None:
     code = f"import sys\nwhile True: sys.{stream}.write('x' * 100_000)"
-    got = await asyncio.wait_for(capture(python(code), cwd=tmp_path, seconds=60, most=1_000_000), 60)
+    got = await asyncio.wait_for(capture(python(code), cwd=tmp_path, seconds=60, most=1_000_000), 30)
     assert got.too_long == stream
     assert len(getattr(got, stream)) == 1_000_000
     assert not got.ok

@@ -183,7 +183,7 @@ async def test_cancelled_it_hangs_up(server):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.wait_for(ended.wait(), 60)
+    await asyncio.wait_for(ended.wait(), 30)
 
 
 @pytest.mark.parametrize("told", [True, False])

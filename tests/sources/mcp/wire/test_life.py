@@ -43,7 +43,7 @@ async def test_closing_waits_for_no_server_that_is_being_connected(tmp_path: Pat
         session.mcp.add([settings_of("bad", bad("silent"), {})])
         connecting = asyncio.create_task(session.mcp.connect("bad"))
         await until(lambda: session.mcp.named("bad").state == "connecting")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(50):
             await session.mcp.named("bad").close()
             await connecting
         assert session.mcp.named("bad").state == "disconnected"

@@ -69,7 +69,7 @@ async def test_a_cancelled_call_is_over_at_once_and_the_server_is_told(tmp_path:
         call = asyncio.create_task(session.call("mcp__bad__do"))
         await until(lambda: shown.seen)
         call.cancel()
-        done, _ = await asyncio.wait([call], timeout=60)
+        done, _ = await asyncio.wait([call], timeout=30)
         assert done
         heard = str((await session.call("mcp__bad__heard")).llm_content)
         assert heard.startswith("notifications/initialized")
@@ -83,7 +83,7 @@ async def test_a_cancelled_call_does_not_wait_for_one_that_does_not_listen(tmp_p
         calls += [asyncio.create_task(session.call("mcp__bad__do", long)) for _ in range(3)]
         for call in calls:
             call.cancel()
-        done, _ = await asyncio.wait(calls, timeout=60)
+        done, _ = await asyncio.wait(calls, timeout=30)
         assert len(done) == 4
 
 
