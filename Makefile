@@ -39,6 +39,7 @@ FUZZ ?= 300
 fuzz: $(DONE)/python
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=search tests
 	@for target in tests/fuzz/*_target.py; do $(BIN)/python $$target -max_len=400 -max_total_time=$(FUZZ) -artifact_prefix=$(DONE)/ || exit; done
+	$(BIN)/python tests/fuzz/run_allowed.py --seconds $(FUZZ)
 
 bench: $(DONE)/python
 	@for script in bench/[a-z]*.py; do $(BIN)/python $$script || exit; done

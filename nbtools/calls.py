@@ -15,7 +15,7 @@ from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.redact import Redactor
-from nbtools.core.result import ToolResult, failed, with_notes
+from nbtools.core.result import CancelledOutput, ToolResult, failed, with_notes, with_output
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import Dialect, SpokenTools
@@ -79,6 +79,8 @@ class Calls:
 
     def _worded(self, result: ToolResult, worded: ToolResult) -> ToolResult:
         """With the notes, and without secrets that are only seen in other words."""
+        if isinstance(result.data, CancelledOutput) and worded is not result:
+            worded = with_output(worded, result.data, result.return_display)
         if result.notes:
             worded = with_notes(worded, result.notes)
         redactor = self._scheduler.redactor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
 import shutil
 import sys
@@ -94,14 +93,14 @@ def _trace(options: argparse.Namespace) -> int:
 
     try:
         if options.json:
-            print(json.dumps(terminal.counted(options.log), indent=2, ensure_ascii=False))
+            print(terminal.counted(options.log))
         elif options.notebook:
             print(terminal.written(options.log, options.notebook))
         else:
             lines = terminal.found(options.log, options.search) if options.search else terminal.told(options.log)
             print("\n".join(lines), flush=True)
     except TraceError as error:
-        print(error, file=sys.stderr)
+        print(terminal.problem(error), file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read it has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import warnings
 from pathlib import Path
@@ -43,7 +44,49 @@ def grounds(root: Path) -> Grounds:
     homes = dict.fromkeys((home, os.path.realpath(home))) if home.startswith("/") else ()
     own = tuple(os.path.realpath(folder) for folder in (state_path(), config_folder()))
     start = str(root)
-    return Grounds(start, tuple(homes), own, real=lambda path: _real(start, path))
+    return Grounds(
+        start, tuple(homes), own, _programs(start), real=lambda path: _real(start, path), exists=_exists, odd_name=lambda: _odd_name(start)
+    )
+
+
+def _programs(root: str) -> tuple[str, ...]:
+    """The folders of ``PATH`` in the workspace, by both names of a link: whoever writes there gives programs other meanings."""
+    listed = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder.startswith("/")]
+    named = dict.fromkeys(name for folder in listed for name in (os.path.normpath(folder), os.path.realpath(folder)))
+    return tuple(folder for folder in named if folder == root or folder.startswith(f"{root.rstrip('/')}/"))
+
+
+_ODD = re.compile(r"(?:\A|[\s'\"\\])-")
+_MOST_NAMES = 50_000
+
+
+def _odd_name(root: str) -> str:
+    """A file or folder whose name, or a piece of it behind a blank or a quote, a program may take for an option.
+
+    With more files than can be looked at in a moment, that there are so many.
+    """
+    folders, seen = [root], 0
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    seen += 1
+                    if _ODD.search(entry.name):
+                        return f"a file is called {entry.name!r}"
+                    if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:
+            continue
+        if seen > _MOST_NAMES:
+            return "there are too many files to look at their names"
+    return ""
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # NUL, or half of a letter
+        return False
 
 
 def _real(root: str, path: str) -> str:

@@ -52,6 +52,7 @@ from nbtools.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from nbtools.agents.toolset import SessionToolset
+    from nbtools.shell import Table
     from nbtools.sources.mcp.servers import McpServers
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
@@ -247,6 +248,11 @@ class Session:
     def mode(self) -> Mode:
         """The mode in force: the session's own, else that of its layers."""
         return self._rules.judge.mode
+
+    @property
+    def programs(self) -> Table | None:
+        """The table of programs that commands are judged by; None where the rules add none to those that nbtools brings."""
+        return self._rules.judge.table
 
     @property
     def layers(self) -> tuple[Layer, ...]:

@@ -10,6 +10,8 @@ const FIELD = 'input:not([type="checkbox"]), textarea, select, [contenteditable=
 const APPEARS = 'nbtools-appears';
 /** Milliseconds in which a key in flight must not answer a question that just took the focus. */
 const GRACE = 500;
+/** Milliseconds after which a question is brought into view again, as the notebook scrolls to the cell that it has gone on to. */
+const SETTLING = [0, 100, 300, 700];
 /** Milliseconds to wait for an answered question to go away. */
 const PATIENCE = 5000;
 
@@ -19,6 +21,7 @@ export class QuestionKeys {
   /** Whether the person has turned to writing since they last ran something. */
   private writing = false;
   private focused = -GRACE;
+  private scrolled = 0;
 
   constructor(private readonly notebooks: INotebookTracker) {}
 
@@ -26,6 +29,7 @@ export class QuestionKeys {
   listen(): void {
     window.addEventListener('keydown', event => this.onKey(event), true);
     window.addEventListener('pointerdown', event => (this.writing = inField(event.target)), true);
+    ['wheel', 'pointerdown', 'keydown'].forEach(type => window.addEventListener(type, () => (this.scrolled = performance.now()), { capture: true, passive: true }));
     document.addEventListener('animationstart', event => this.onAppear(event));
     document.addEventListener('click', onFormClick, true);
     document.addEventListener('click', event => this.onClick(event));
@@ -122,7 +126,10 @@ export class QuestionKeys {
 
   private focus(wanting: HTMLElement): void {
     this.focused = performance.now();
-    wanting.focus();
+    wanting.focus({ preventScroll: true });
+    const question = wanting.closest<HTMLElement>(QUESTION);
+    const { focused } = this;
+    SETTLING.forEach(time => window.setTimeout(() => question?.isConnected && this.scrolled < focused && reveal(question), time));
   }
 
   /** After an answer the focus goes to the next question, or back to the notebook, instead of being lost with the button. */
@@ -132,9 +139,11 @@ export class QuestionKeys {
     if (!panel) {
       return;
     }
+    const outputs = question.closest('.jp-Cell-outputWrapper');
     const observer = new MutationObserver(() => {
       if (!question.isConnected) {
         observer.disconnect();
+        outputs?.scrollIntoView({ block: 'nearest' });
         this.goOn(panel);
       }
     });
@@ -149,6 +158,12 @@ export class QuestionKeys {
     const next = panel.node.querySelector<HTMLElement>(`${QUESTION} ${FIRST}, ${QUESTION}:not(${FORM}) ${SAFE}`);
     next ? this.focus(next) : panel.content.node.focus();
   }
+}
+
+/** Scrolls as little as shows the question, or its head where there is no room for all of it. */
+function reveal(question: HTMLElement): void {
+  question.scrollIntoView({ block: 'nearest' });
+  question.querySelector('.nbt-head')?.scrollIntoView({ block: 'nearest' });
 }
 
 /** Those who hear it are told what is asked when the focus comes to its buttons. */

@@ -55,7 +55,7 @@ const questions: JupyterFrontEndPlugin<void> = {
 
 const orphans: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:orphans',
-  description: 'Lets go of questions whose kernel has ended.',
+  description: 'Keeps cards true after the page is loaded again, or the kernel has ended.',
   autoStart: true,
   requires: [INotebookTracker],
   optional: [ITranslator],

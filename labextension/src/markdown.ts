@@ -5,6 +5,9 @@ const KEPT: ReadonlySet<string> = new Set(
   'h1 h2 h3 h4 h5 h6 a b blockquote br code del em hr i li ol p pre s strong sub sup table tbody td th thead tr ul'.split(' ')
 );
 const WEB = /^(https?|mailto):/i;
+/** The class names that CodeMirror makes up for its highlight styles, which is all that the parser's `span` elements carry. */
+const HIGHLIGHT = /^\u037c[0-9a-z]+$/;
+const ALIGNED: ReadonlySet<string> = new Set(['left', 'center', 'right']);
 /** A diagram's source stays text: what would draw it takes no care of what it says. */
 const DIAGRAM = /^([ \t>]*(?:`{3,}|~{3,}))[ \t]*mermaid\b/gim;
 
@@ -29,6 +32,12 @@ function redrawnElement(source: Element): (Node | string)[] {
   if (name === 'img') {
     return [source.getAttribute('alt') ?? ''];
   }
+  if (isHighlight(source)) {
+    return [element('span', source.className, ...redrawn(source))];
+  }
+  if (isTaskBox(source)) {
+    return [source.hasAttribute('checked') ? '☑' : '☐'];
+  }
   if (!KEPT.has(name)) {
     return [opening(source), ...redrawn(source), ...(source.outerHTML.endsWith(`</${name}>`) ? [`</${name}>`] : [])];
   }
@@ -36,8 +45,23 @@ function redrawnElement(source: Element): (Node | string)[] {
   fresh.append(...redrawn(source));
   if (fresh instanceof HTMLAnchorElement) {
     aim(fresh, source.getAttribute('href') ?? '');
+  } else if (fresh instanceof HTMLOListElement) {
+    fresh.start = Number.parseInt(source.getAttribute('start') ?? '1', 10) || 0;
+  } else if (fresh instanceof HTMLTableCellElement && ALIGNED.has(source.getAttribute('align') ?? '')) {
+    fresh.style.textAlign = source.getAttribute('align')!;
   }
   return [fresh];
+}
+
+/** Whether the element colours part of a fenced code block; any other `span` was written by the text's author. */
+function isHighlight(source: Element): boolean {
+  return source.localName === 'span' && source.closest('pre > code') !== null && [...source.classList].every(name => HIGHLIGHT.test(name));
+}
+
+/** Whether the element is the box that the parser makes of `- [ ]` or `- [x]`. */
+function isTaskBox(source: Element): boolean {
+  const names = source.getAttributeNames().filter(name => name !== 'checked').sort().join(' ');
+  return source.localName === 'input' && names === 'disabled type' && source.getAttribute('type') === 'checkbox';
 }
 
 /** The tag as it would be written. */

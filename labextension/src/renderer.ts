@@ -10,7 +10,7 @@ import { MIME, parseCard, type Card } from './wire.js';
 /** Before text/html (50), so that a bundle that has both is drawn as a card. */
 const RANK = 40;
 
-/** Draws one bundle and keeps its card through updates. */
+/** Draws one bundle and keeps its card through updates.  In an untrusted notebook a card asks nothing of the kernel. */
 class RenderedCall extends Widget implements IRenderMime.IRenderer {
   private readonly trans: TranslationBundle;
   private view: CardView | null = null;
@@ -33,7 +33,7 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
       return;
     }
     this.folder = await this.notebookFolder();
-    this.draw(card);
+    this.draw(model.trusted ? card : { ...card, cancellable: false, deeds: [] });
   }
 
   override dispose(): void {

@@ -65,7 +65,7 @@ class ToolExecuteConfirmationDetails:
     """A command.  ``root_commands`` are the programs it starts, each once; ``directory`` is where, relative to the workspace.
 
     ``sandbox`` says in a line what confines it, or why nothing does; empty where no sandbox is wanted.  ``note`` says what is
-    worth knowing before the yes: that what it changes cannot be undone.
+    worth knowing before the yes: that what it changes cannot be undone.  ``shell`` is the program that reads the command line, by its name.
     """
 
     title: str
@@ -75,6 +75,7 @@ class ToolExecuteConfirmationDetails:
     directory: str = "."
     sandbox: str = ""
     note: str = ""
+    shell: str = ""
     type: Literal["exec"] = "exec"
 
 
@@ -148,7 +149,8 @@ ToolCallConfirmationDetails: TypeAlias = (
 class Confirmation:
     """One question about one call: what would happen, why it is asked, and the rules that an *always* would add.
 
-    ``narrower`` are others to choose instead: the same for just this folder.
+    ``narrower`` are others to choose instead: the same for just this folder.  ``covered`` says of each offered rule about commands what it
+    covers, and what it does not.
     """
 
     call_id: str
@@ -157,6 +159,7 @@ class Confirmation:
     decision: Decision
     offers: tuple[str, ...] = ()
     narrower: tuple[str, ...] = ()
+    covered: tuple[str, ...] = ()
 
     @property
     def type(self) -> Literal["edit", "exec", "mcp", "info", "ask"]:

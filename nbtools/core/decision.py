@@ -25,3 +25,10 @@ class Decision:
     rule: str = ""
     part: str = ""
     source: str = ""
+    reading: str = ""
+    """How a command line was read, where that decided.
+
+    ``strict``: by the reader that understands all of it; ``grammar``: by bash's grammar; ``text``: as a text.
+    """
+    entry: str = ""
+    """The entries of the table of programs that tell what its programs do: ``git log, head``."""

@@ -193,6 +193,18 @@ def failed(error: ToolError, data: object = None) -> ToolResult:
     return ToolResult(f"Error: {error.message}", error.message, error, error.message.split("\n", 1)[0], data)
 
 
+@dataclass(frozen=True, slots=True)
+class CancelledOutput:
+    """The ``data`` of a call that was cancelled while it ran: the output that it had streamed by then, as a model reads it."""
+
+    text: str
+
+
+def with_output(result: ToolResult, output: CancelledOutput, display: ToolResultDisplay) -> ToolResult:
+    """The result of a cancelled call with the output that it had streamed, for a model and for a person."""
+    return replace(result, llm_content=f"{result.llm_content}\nIts output until then:\n{output.text}", return_display=display)
+
+
 def with_notes(result: ToolResult, notes: tuple[str, ...]) -> ToolResult:
     """The result with ``notes`` at the end of what a model reads."""
     text = "\n".join(notes)

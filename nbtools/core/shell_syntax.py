@@ -1,10 +1,9 @@
 """Which commands a shell command line would start, found with a real grammar.
 
-Rules, confirmation cards and summaries go by the simple commands found here, never by the text.  Every simple command counts, wherever
-it hides: in lists, pipes, groups, subshells, functions, loops, branches, here-documents, substitutions inside words.
+Confirmation cards and summaries show the simple commands found here, and rules that deny or ask are held against them: wherever one
+hides, in lists, pipes, groups, subshells, functions, loops, branches, here-documents, substitutions inside words.
 
-The grammar is not bash.  Where the two are known to part ways, and wherever the grammar itself gives up, ``parse_error`` says so and
-nothing may be concluded from what was found.
+The grammar is not bash, so nothing is allowed by what it finds; that takes the strict reader of ``nbtools.shell``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtools.core import shell_doubts as doubts
 from nbtools.core import shell_nodes as nodes
 from nbtools.core.shell_words import Word, source_of, word_of
 
@@ -45,7 +43,7 @@ class Redirect:
 
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
-_NO_FILE = re.compile(r"/dev/(?:null|stdout|stderr|fd/\d+)\Z")
+_NO_FILE = re.compile(r"/dev/(?:null|stdout|stderr)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +87,44 @@ class ShellCommand:
 
 def parse_shell(command: str) -> ShellCommand:
     """Takes a bash command line apart.  Never raises: what cannot be understood is told by ``parse_error``."""
-    problem = doubts.unreadable(command)
+    problem = _unreadable(command)
     if problem:
         return ShellCommand(command, (), False, False, problem)
     spelling = Spelling(command)
     if spelling.problem:
         return ShellCommand(command, (), False, False, spelling.problem)
     return spelling.undone(_Walk(spelling.text.encode(), command).result())
+
+
+_LONGEST = 131_071
+"""Bytes of a command line that are looked at: Linux passes no longer argument to a shell."""
+_STRANGE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def _unreadable(command: str) -> str:
+    """Why the text is not even given to the grammar, which takes some control characters for blanks."""
+    if len(command.encode("utf-8", "replace")) > _LONGEST:
+        return f"the command is longer than {_LONGEST:,} bytes, more than a shell accepts"
+    strange = _STRANGE.search(command)
+    return f"the command contains the character U+{ord(strange[0]):04X}" if strange else ""
+
+
+def _respelled(source: bytes) -> bytes:
+    """The same length, with the lone ``-`` of ``python - <<EOF`` as another letter, which ``source_of`` undoes: the grammar drops it."""
+    return re.sub(rb"(?<=[ \t])-(?=[ \t]+(?:<|\d*>))", b"\x1a", source)
+
+
+def _first_error(root: Node) -> str:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.is_missing:
+            return f"{node.type!r} is missing"
+        if node.is_error:
+            text = " ".join(source_of(node).split())
+            return f"cannot make sense of {text if len(text) <= 40 else text[:39] + '…'!r}"
+        stack.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
+    return "cannot make sense of it"
 
 
 _CONTROLS = [chr(code) for code in range(0x80, 0xA0) if code != 0x85]
@@ -183,7 +212,7 @@ class _Walk:
         self.problem = ""
 
     def result(self) -> ShellCommand:
-        root = _tree(doubts.respelled(self.source))
+        root = _tree(_respelled(self.source))
         stack = [_Visit(root, "", nested=False)]
         effort = _DEEPEST * len(self.source)
         while stack and effort >= 0:
@@ -191,12 +220,11 @@ class _Walk:
             stack.extend(reversed(list(self._visit(stack.pop()))))
         if stack:
             self.problem = "it is nested too deep"
-        problem = doubts.whole_tree(root, self.source) or self.problem
+        problem = self.problem or (_first_error(root) if root.has_error else "")
         return ShellCommand(self.text, tuple(self.commands), self.substitutes, self.redirects, problem, tuple(self.functions))
 
     def _visit(self, visit: _Visit) -> Iterator[_Visit]:
         kind = visit.node.type
-        self.problem = self.problem or doubts.doubt(visit.node, self.source)
         if nodes.is_simple(visit.node):
             return self._simple(visit)
         if kind == "redirected_statement":
@@ -245,7 +273,6 @@ class _Walk:
     def _inside_redirect(self, redirect: Node, nested: bool) -> Iterator[_Visit]:
         """What follows ``<<EOF`` on its line is a child of the redirect in this grammar, operators included."""
         operator = ""
-        self.problem = self.problem or doubts.doubt(redirect, self.source)
         for child in redirect.children:
             if child.type in nodes.OPERATORS:
                 operator = child.type
@@ -258,8 +285,6 @@ class _Walk:
         node = visit.node
         own = nodes.redirects_of(node)
         words = nodes.words_of(node)
-        if words:
-            self.problem = self.problem or doubts.reserved(words[0])
         self._add(visit, source_of(node), words, own, self.outer.pop(node.id, []))
         for child in node.named_children:
             if child not in own:

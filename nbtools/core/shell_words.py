@@ -42,7 +42,7 @@ _JOINED = frozenset({"concatenation", "command_name", "variable_assignment", "tr
 
 
 def source_of(node: Node) -> str:
-    """The node's own text; see ``shell_doubts.respelled`` for the one letter that is put back."""
+    """The node's own text; see ``shell_syntax`` for the one letter that is put back."""
     return (node.text or b"").decode("utf-8", "replace").replace("\x1a", "-")
 
 
@@ -50,13 +50,13 @@ def word_of(nodes: list[Node], source: bytes) -> Word:
     """The one word that ``nodes``, which touch each other, make together."""
     pieces = list(_pieces(nodes))
     bare = "".join(piece.bare for piece in pieces)
-    if any(piece.meaning is None for piece in pieces) or _expands(bare):
+    if any(piece.meaning is None for piece in pieces) or may_expand(bare):
         splits = any(piece.splits for piece in pieces) or bool(_SEVERAL.search(bare)) or _braces(bare)
         return Word(source[nodes[0].start_byte : nodes[-1].end_byte].decode("utf-8", "replace"), True, splits)
     return Word("".join(piece.meaning or "" for piece in pieces), False)
 
 
-def _expands(bare: str) -> bool:
+def may_expand(bare: str) -> bool:
     """Whether the shell would make something else of what stands outside quotes."""
     return bool(_EXPANDS.search(bare)) or "]" in bare.partition("[")[2] or _braces(bare)
 

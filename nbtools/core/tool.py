@@ -64,10 +64,14 @@ class PathTarget:
 
 @dataclass(frozen=True, slots=True)
 class CommandTarget:
-    """A call runs this command line; rules match each simple command in it.  ``directory`` is where, relative to the workspace."""
+    """A call runs this command line; rules match each simple command in it.  ``directory`` is where, relative to the workspace.
+
+    ``moving``: something that runs already may change to another directory before the command starts.
+    """
 
     command: str
     directory: str = "."
+    moving: bool = False
 
 
 Target: TypeAlias = PathTarget | CommandTarget

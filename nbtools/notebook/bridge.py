@@ -99,6 +99,14 @@ class Bridge:
 
         return self.blocking.submit(cancel())
 
+    def draw_again(self, call_id: str) -> Future[None]:
+        """Draws the card of a call for a page that was loaded again; from any thread."""
+
+        async def draw() -> None:
+            self._cards.draw_again(call_id)
+
+        return self.blocking.submit(draw())
+
     def undo_at_card(self, of: str, *, merge: bool) -> Future[ToolResult]:
         """Undoes a call, or an undoing, where its card stands.  From any thread, without waiting for its end."""
         place, call_id = self._cards.place_of(of), self.blocking.session.new_id()

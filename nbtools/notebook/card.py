@@ -233,7 +233,7 @@ def _failed(call: ErroredCall, root: str) -> Card:
         **head,
         status=FAILED[error.code] if error else "Failed",
         detail=_took(call),
-        blocks=(*_failure(call), *_unasked(call, root)),
+        blocks=(*_failure(call, root), *_unasked(call, root)),
         record=record_of(call),
         note=note_of(call),
     )
@@ -250,7 +250,7 @@ def _unasked(call: ErroredCall, root: str) -> tuple[Block, ...]:
 def _cancelled(call: CancelledCall, root: str) -> Card:
     """Declined or withdrawn: what was asked, folded away.  Stopped: why, and what it had shown."""
     question = call.last.confirmation.details if isinstance(call.last, AwaitingApprovalCall) else None
-    blocks = question_blocks(question, workspace_path(root), file_of(call, root)) if question is not None else _failure(call)
+    blocks = question_blocks(question, workspace_path(root), file_of(call, root)) if question is not None else _failure(call, root)
     return Card(
         **head_of(call, root),
         **changed_lines(blocks),
@@ -264,10 +264,13 @@ def _cancelled(call: CancelledCall, root: str) -> Card:
     )
 
 
-def _failure(call: ErroredCall | CancelledCall) -> tuple[Block, ...]:
+def _failure(call: ErroredCall | CancelledCall, root: str) -> tuple[Block, ...]:
     """Why it did not work, and what there is to see besides."""
     message = call.result.error.message if call.result.error else ""
     tone: Literal["error", "quiet"] = "error" if isinstance(call, ErroredCall) else "quiet"
     said = (text_block(message, tone=tone),) if message.strip() else ()
     display = call.result.return_display
-    return said if isinstance(display, str) and display.strip() in message else (*said, *blocks_of(display))
+    if isinstance(display, str) and display.strip() in message:
+        return said
+    markdown = isinstance(call.last, ExecutingCall) and call.last.plan.tool.is_output_markdown
+    return (*said, *blocks_of(display, file_of(call, root), markdown=markdown))

@@ -25,7 +25,7 @@ TICK = 1.0
 """Seconds after which a running card counts on."""
 
 KEPT = 500
-"""Finished cards that are kept, to say what became of what they changed."""
+"""Finished cards that are kept: to draw them again, and to say what became of what they changed."""
 
 _log = logging.getLogger(__name__)
 
@@ -81,11 +81,10 @@ class Cards:
         return self.can_be_undone(call.request.id)
 
     def _keep(self, call_id: str, drawing: Drawing, call: FinishedCall) -> None:
-        """Keeps a card that may be undone, and tells the card of a call that was undone by this one, or is in effect again."""
-        if drawing.is_undoable:
-            self._finished[call_id] = drawing
-            if len(self._finished) > KEPT:
-                self._finished.pop(next(iter(self._finished)))
+        """Keeps the card, and tells the card of a call that was undone by this one, or is in effect again."""
+        self._finished[call_id] = drawing
+        if len(self._finished) > KEPT:
+            self._finished.pop(next(iter(self._finished)))
         if not isinstance(call.result.data, Undone):
             return
         if not call.result.ok:
@@ -94,6 +93,12 @@ class Cards:
         changed = self._about[call_id] = self._about.get(call.result.data.call, call.result.data.call)
         if changed in self._finished:
             self._finished[changed].turn(Undoing(call_id, call.at))
+
+    def draw_again(self, call_id: str) -> None:
+        """Draws the card of a call for a page that may have missed its updates; a call that nobody knows has none."""
+        drawing = self._drawings.get(call_id) or self._finished.get(call_id)
+        if drawing is not None:
+            drawing.draw_again()
 
     def forget(self, call_id: str) -> None:
         """Drops the drawing of a call that never began."""
@@ -134,6 +139,11 @@ class Drawing:
         """Says that what the call did was undone or, if it was already, that it is in effect again."""
         self._undoing = None if self._undoing else undoing
         self._draw()
+
+    def draw_again(self) -> None:
+        """Shows the card as it is now; the widget of a question that is open reaches pages by itself."""
+        if self._shown and not self._live:
+            self._draw()
 
     def reveal(self) -> None:
         """Shows the end of a call that was to be silent."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nbtools.core.shell_acts import Act
-from nbtools.core.shell_syntax import parse_shell
-from nbtools.notebook.effects import effect
 from nbtools.notebook.spans import text_of
 from nbtools.notebook.visible import reveal, seen
 from nbtools.notebook.wire import CommandPart
+from nbtools.shell import Act
 
 STARTED = "↳"
 """The operator of a part that the one above it starts."""
@@ -51,11 +49,9 @@ def _bare(text: str) -> str:
 
 
 def _alarmed(part: CommandPart, act: Act) -> CommandPart:
-    """The part with what is critical of it."""
-    if not act.critical:
-        return part
-    note = ", ".join(filter(None, [part.note, seen(act.critical)]))
-    return part.model_copy(update={"note": note, "warning": True})
+    """The part with what its program does, and what is critical of it."""
+    note = ", ".join(filter(None, [act.note, part.note, seen(act.critical)]))
+    return part.model_copy(update={"note": note, "warning": part.warning or act.warn or bool(act.critical)})
 
 
 def _started(group: Sequence[Act]) -> Iterator[CommandPart]:
@@ -63,7 +59,7 @@ def _started(group: Sequence[Act]) -> Iterator[CommandPart]:
     shown = [act for act in group if act.via and not act.transparent]
     for act in shown[:MAX_STARTED]:
         notes = [f"started by {seen(', '.join(act.via))}", *_notes(act)]
-        warning = bool(act.risk or act.critical)
+        warning = bool(act.risk or act.critical or act.warn)
         yield CommandPart(operator=STARTED, spans=tuple(reveal(act.text, keep="\t\n")), note=", ".join(notes), warning=warning)
     if len(shown) > MAX_STARTED:
         yield CommandPart(operator=STARTED, spans=(), note=f"and {len(shown) - MAX_STARTED:,} more", warning=True)
@@ -71,8 +67,6 @@ def _started(group: Sequence[Act]) -> Iterator[CommandPart]:
 
 def _notes(act: Act) -> Iterator[str]:
     """What is worth knowing of it: the gravest word that there is."""
-    parsed = parse_shell(act.text)
-    known = effect(parsed.commands[0]) if len(parsed.commands) == 1 else None
-    said = act.critical or act.risk or (known.note if known else "")
+    said = act.critical or act.note or act.risk
     if said:
         yield seen(said)

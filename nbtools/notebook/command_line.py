@@ -246,6 +246,22 @@ def _spelled(parameter: Parameter, value: Any) -> list[str]:
     return [f"--{parameter.flag}={quoted(json.dumps(value, ensure_ascii=False))}"]
 
 
+def is_plain_line(text: str) -> bool:
+    """Whether ``text`` may stand on the line of a magic: printable characters, spaces and tabs only.
+
+    IPython splits a cell where ``str.splitlines`` does: at U+000B, U+000C, U+001C to U+001E, U+0085, U+2028 and U+2029 as well as at line
+    feeds and carriage returns.  What follows such a character would run as a line of its own.  ``isPlainLine`` in
+    ``labextension/src/trace/launch.ts`` is the same rule.
+    """
+    return text.replace("\t", " ").isprintable()
+
+
+def magic_line(name: str, line: str) -> str:
+    """The source of a cell that runs ``%name line``; the call of a function where the line could not stand in a cell as it is."""
+    source = f"%{name} {line}"
+    return source if is_plain_line(source) else f"get_ipython().run_line_magic({name!r}, {line!r})"
+
+
 def quoted(text: str) -> str:
     """A word that reads as ``text``, in quotes only where it needs them."""
     if text and not any(char in _SPACE + "\"'\\" for char in text) and not text.startswith("-"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from nbtools.core.shell_acts import understand
 from nbtools.core.shell_syntax import ShellCommand, SimpleCommand, parse_shell
 from nbtools.notebook.command_acts import with_acts
-from nbtools.notebook.effects import Effect, effect
 from nbtools.notebook.visible import reveal, seen
 from nbtools.notebook.wire import CommandBlock, CommandPart, Span
+from nbtools.shell import understand
 
 MAX_PARTS = 60
 """Simple commands that are shown one by one."""
@@ -29,7 +29,8 @@ def command_block(command: str, directory: str = ".", root: str = "/", *, sandbo
         return CommandBlock(parts=(_whole(command, seen(parsed.parse_error), warning=True),), sandbox=seen(sandbox))
     parts = list(_parts(parsed, directory, root))
     head = () if _complete(parsed) and len(parts) == len(parsed.commands) else (_whole(command, _counted(parsed)),)
-    doubt = (_whole("", seen(acts.doubt), warning=True),) if acts.doubt else ()
+    problem = acts.doubt or (f"not understood completely: {acts.unverified}" if acts.unverified else "")
+    doubt = (_whole("", seen(problem), warning=True),) if problem else ()
     return CommandBlock(parts=(*doubt, *head, *with_acts(parts, acts.acts)), sandbox=seen(sandbox))
 
 
@@ -54,7 +55,7 @@ def _complete(parsed: ShellCommand) -> bool:
 def _parts(parsed: ShellCommand, directory: str, root: str) -> Iterator[CommandPart]:
     place = Folder(directory, root)
     for command in parsed.commands[:MAX_PARTS]:
-        effects = list(_effects(command, place))
+        effects = [place.writing(target) for target in dict.fromkeys(written_by(command))]
         yield CommandPart(
             operator=command.operator,
             spans=_marked(command, place),
@@ -62,14 +63,6 @@ def _parts(parsed: ShellCommand, directory: str, root: str) -> Iterator[CommandP
             warning=any(item.warning for item in effects),
         )
         place = place.after(command)
-
-
-def _effects(command: SimpleCommand, place: Folder) -> Iterator[Effect]:
-    found = effect(command)
-    if found is not None:
-        yield found
-    for target in dict.fromkeys(written_by(command)):
-        yield place.writing(target)
 
 
 def written_by(command: SimpleCommand) -> Iterator[str]:
@@ -81,6 +74,13 @@ def written_by(command: SimpleCommand) -> Iterator[str]:
         yield from files
     elif program in ("cp", "mv") and len(files) > 1:
         yield files[-1]
+
+
+class Effect(NamedTuple):
+    """A note on a command; ``warning``: look twice."""
+
+    note: str
+    warning: bool = False
 
 
 class Folder:

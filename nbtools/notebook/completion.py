@@ -14,7 +14,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from nbtools.core.errors import ToolFailure
 from nbtools.core.server_names import prefix_of
 from nbtools.notebook.agent.asked import offered as agents_offered
-from nbtools.notebook.command_line import words
+from nbtools.notebook.command_line import is_plain_line, words
 from nbtools.notebook.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.trace.asked import offered
 from nbtools.policy.modes import Mode
@@ -28,7 +28,7 @@ _ESCAPED = re.compile(r"\\([\s\"'\\])")
 _SPECIAL = re.compile(r"([ \t\"'\\])")
 """What stands behind a backslash in a word, as ``command_line`` reads it."""
 _MAX_PATHS = 200
-_TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "undo": ("--merge",)}
+_TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "program": ("--save", "--remove"), "undo": ("--merge",)}
 
 
 def matcher_of(bench: Workbench, commands: Callable[[], Sequence[str]]) -> Callable[[CompletionContext], SimpleMatcherResult]:
@@ -41,7 +41,7 @@ def matcher_of(bench: Workbench, commands: Callable[[], Sequence[str]]) -> Calla
             return {"completions": []}
         given, fragment = _split(found[2])
         candidates = _candidates(found[1], bench, given, fragment, commands)
-        matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment)]
+        matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment) and is_plain_line(text)]
         return {"completions": matching, "suppress": True, "matched_fragment": fragment, "ordered": True}
 
     matcher: Callable[[CompletionContext], SimpleMatcherResult] = nbtools_matcher
@@ -141,6 +141,10 @@ def _of_tools(bench: Workbench, given: list[str], fragment: str, commands: Seque
         return [(flag, "param") for flag in _TOOLS_FLAGS.get(command, ()) if flag not in given]
     if command == "import":
         return _paths(bench, fragment)
+    if command == "program":
+        from nbtools.notebook.program_commands import offered as programs_offered  # noqa: PLC0415 - as above
+
+        return [(word, "enum") for word in programs_offered(session, given[1:])]
     rules = [tool.name for tool in session.tools]
     values: dict[str, Callable[[], Iterable[str]]] = {
         "use": lambda: session.dialects,
@@ -169,8 +173,7 @@ def _paths(bench: Workbench, fragment: str) -> Candidates:
     prefix = f"{folder}/" if folder else ""
     there = (entry for entry in _entries(base, start) if not bench.session.workspace.hides(f"{prefix}{entry[0]}", folder=entry[1]))
     for name, is_folder in islice(there, _MAX_PATHS):
-        if name.isprintable():
-            yield _SPECIAL.sub(r"\\\1", f"{prefix}{name}{'/' if is_folder else ''}"), "path"
+        yield _SPECIAL.sub(r"\\\1", f"{prefix}{name}{'/' if is_folder else ''}"), "path"
 
 
 def _entries(base: Path, start: str) -> list[tuple[str, Any]]:

@@ -117,7 +117,7 @@ class Extension:
             stop_serving(_comms())
 
     def _on_open(self, comm: Any, message: Any) -> None:
-        """A card's Cancel button or one of its links, or a page's answer; its comm may arrive in any of the kernel's threads."""
+        """A button or link of a card, a page's answer, or its request for a card; it may arrive in any of the kernel's threads."""
         comm.on_msg(self._on_message)
         self._on_message(message)
 
@@ -129,6 +129,8 @@ class Extension:
         for verb in ("undo", "merge"):
             if isinstance(data.get(verb), str):
                 self.bench.bridge.undo_at_card(data[verb], merge=verb == "merge")
+        if isinstance(data.get("show"), str):
+            self.bench.bridge.draw_again(data["show"])
         if "live" in data and self.bench.live is not None:
             self.bench.live.answer(data["live"])
 

@@ -104,6 +104,8 @@ class LayerCommands:
         named = self._session.tool_named
         given = [(verb, rule) for verb in VERBS for rule in getattr(project.policy, verb)]
         rows = [(verb, described(rule), in_words(rule, named), counts(verb, trusted)) for verb, rule in given]
+        about = "what it is known to do, so that rules on it allow that"
+        rows += [("program", name, about, counts("allow", trusted)) for name in project.policy.programs]
         if project.policy.mode:
             rows.insert(
                 0,
@@ -129,6 +131,7 @@ class LayerCommands:
         mode = f" The mode is {imported.policy.mode}." if imported.policy.mode else ""
         lines = _not_carried(imported)
         rows = tuple((verb, described(rule)) for verb in VERBS for rule in getattr(imported.policy, verb))
+        rows += tuple(("program", name) for name in imported.policy.programs)
         return Sheet(f"{where}{mode}", rows, lines, ("", "rule"), frozenset({1}))
 
     def _found(self, text: str) -> Path:
@@ -140,7 +143,7 @@ class LayerCommands:
     def _added(self, policy: Policy) -> str:
         own = self._session.policy
         lists = {verb: tuple(dict.fromkeys((*getattr(own, verb), *getattr(policy, verb)))) for verb in VERBS}
-        joined = replace(own, mode=policy.mode or own.mode, **lists)
+        joined = Policy(policy.mode or own.mode, **lists, programs={**own.programs, **policy.programs})
         inside(self._bench, lambda session: setattr(session, "policy", joined))
         return "In force for this session; with --save they go into your own file, with --project into the project's."
 
@@ -186,7 +189,8 @@ def _source(path: Path, session: Session) -> str:
 def _rows(layer: Layer) -> list[tuple[str, str, str]]:
     counts = {verb: layer.trusted or verb != "allow" for verb in VERBS}
     stands = {verb: layer.name if counts[verb] else f"{layer.name}; does not count: not trusted" for verb in VERBS}
-    return [(verb, described(rule), stands[verb]) for verb in ("deny", "ask", "allow") for rule in getattr(layer.policy, verb)]
+    rules = [(verb, described(rule), stands[verb]) for verb in ("deny", "ask", "allow") for rule in getattr(layer.policy, verb)]
+    return [*rules, *(("program", name, stands["allow"]) for name in layer.policy.programs)]
 
 
 def counts(verb: str, trusted: bool) -> str:

@@ -14,8 +14,9 @@ from nbtools.notebook.layer_commands import LayerCommands
 from nbtools.notebook.mcp.commands import McpCommands
 from nbtools.notebook.mcp.prompts import PromptCommands
 from nbtools.notebook.mcp.states import servers_row
-from nbtools.notebook.phrases import clock, elapsed
+from nbtools.notebook.phrases import clock, counted, elapsed
 from nbtools.notebook.places import Way
+from nbtools.notebook.program_commands import ProgramCommands
 from nbtools.notebook.record import decided_by
 from nbtools.notebook.rule_commands import RuleCommands, described
 from nbtools.notebook.serving.commands import ServeCommands
@@ -46,6 +47,7 @@ class Management:
             "mode": SubCommand("MODE", f"what happens where no rule speaks: {', '.join(Mode)}", self._mode),
             **RuleCommands(bench).commands,
             **LayerCommands(bench).commands,
+            **ProgramCommands(bench).commands,
             **UndoCommands(bench).commands,
             **McpCommands(bench).commands,
             **PromptCommands(bench).commands,
@@ -166,6 +168,7 @@ def _of_files(session: Session, user: KeptPolicy, project: KeptPolicy, trust: Tr
 
 def _counted(kept: KeptPolicy) -> str:
     counts = [f"{len(rules)} {verb}" for verb in VERBS if (rules := getattr(kept.policy, verb))]
+    counts += [counted(len(kept.policy.programs), "program")] if kept.policy.programs else []
     mode = [f"mode {kept.policy.mode}"] if kept.policy.mode else []
     return "cannot be read" if kept.problem else ", ".join([*mode, *counts]) or "none"
 

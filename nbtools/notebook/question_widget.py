@@ -10,15 +10,20 @@ from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import Answer, ToolAskConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.ask_form import AskForm
-from nbtools.notebook.diff_html import View, one_sided
+from nbtools.notebook.diff_html import one_sided
 from nbtools.notebook.html import body_html, head_html
 from nbtools.notebook.proposal import proposal_of
 from nbtools.notebook.visible import one_line, seen
 from nbtools.notebook.wire import Card, DiffBlock
-from nbtools.notebook.wording import always_for, why_html
+from nbtools.notebook.wording import always_for, always_tip, why_html
 
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 _VIEWS = ("Side by side", "Unified")
+_ROOM = {"max_height": "max(45vh, 240px)", "overflow": "auto"}
+"""A tall diff scrolls by itself: what is asked and the buttons that answer it stay in view together."""
+_WRAPPED = {"flex_flow": "row wrap"}
+_WHOLE = {"width": "auto", "height": "auto", "max_width": "100%"}
+"""A button is as wide as its label; ipywidgets would cut it."""
 
 
 class QuestionWidget:
@@ -35,8 +40,9 @@ class QuestionWidget:
         """Makes the widget and returns the id of its model."""
         details = self._call.confirmation.details
         self._form = AskForm(details.questions, self._make, self._answered) if isinstance(details, ToolAskConfirmationDetails) else None
-        self._body = self._make("HTML", "body", value=head_html(self._card) if self._form else self._body_html("split"))
-        self._foot = self._make("HBox", "foot", children=self._replies() if self._form else self._answers())
+        self._heading = self._make("HTML", "heading", value=head_html(self._card))
+        self._body: Any = None if self._form else self._make("HTML", "body", value=body_html(self._card, view="split"), layout=_ROOM)
+        self._foot = self._make("HBox", "foot", children=self._replies() if self._form else self._answers(), layout=_WRAPPED)
         self._root = self._make("VBox", "asking", children=self._asking())
         if self._form:
             self._root.add_class("nbtools-form")
@@ -52,9 +58,9 @@ class QuestionWidget:
 
     def _asking(self) -> list[Any]:
         if self._form is not None:
-            return [self._body, *self._form.widgets, self._foot]
+            return [self._heading, *self._form.widgets, self._foot]
         two_sided = any(isinstance(block, DiffBlock) and not one_sided(block) for block in self._card.blocks)
-        return [self._body, *([self._view()] if two_sided else []), self._foot]
+        return [self._heading, self._body, *([self._view()] if two_sided else []), self._foot]
 
     def _replies(self) -> list[Any]:
         """The buttons where the answers themselves are asked for."""
@@ -82,9 +88,10 @@ class QuestionWidget:
         always = self._always()
         modify = self._button("Modify…", "modify", self._modify)
         cancel = self._button("Cancel", "cancel", lambda: self._answer(Answer(outcome.CANCEL, reason=self._why_not.value.strip())))
-        row = self._make("HBox", "buttons", children=[approve, *always, modify, cancel])
+        row = self._make("HBox", "buttons", children=[approve, *always, modify, cancel], layout=_WRAPPED)
         why = self._make("HTML", "note", value=why_html(self._call.confirmation.decision))
-        return [row, self._make("HBox", "aside", children=[*([self._later()] if always else []), self._reason(cancel), why])]
+        aside = [*([self._later()] if always else []), self._reason(cancel), why]
+        return [row, self._make("HBox", "aside", children=aside, layout=_WRAPPED)]
 
     def _always(self) -> list[Any]:
         """What else may be allowed with this, each button with the rules that it adds."""
@@ -103,7 +110,8 @@ class QuestionWidget:
     def _way(
         self, label: str, role: str, rules: tuple[str, ...], outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None
     ) -> Any:
-        tip = one_line(f"Does not ask again for {', '.join(rules)}")
+        covered = self._call.confirmation.covered if rules == self._call.confirmation.offers else ()
+        tip = always_tip(rules, covered)
         return self._button(label, role, lambda: self._answer(Answer(outcome, payload, save=self._is_saved.value)), tooltip=tip)
 
     def _later(self) -> Any:
@@ -140,7 +148,7 @@ class QuestionWidget:
 
         self._asking_again = self._root.children
         buttons = [self._button("Apply", "apply", apply, button_style="primary"), self._button("Back", "back", back), problem]
-        self._root.children = [self._body, editor, self._make("HBox", "foot", children=buttons)]
+        self._root.children = [self._heading, self._body, editor, self._make("HBox", "foot", children=buttons, layout=_WRAPPED)]
 
     def _answer(self, answer: Answer) -> None:
         if self._open:
@@ -151,16 +159,13 @@ class QuestionWidget:
         toggle = self._make("ToggleButtons", "view", options=list(_VIEWS), value=_VIEWS[0])
 
         def turn(change: Any) -> None:
-            self._body.value = self._body_html("unified" if change["new"] == _VIEWS[1] else "split")
+            self._body.value = body_html(self._card, view="unified" if change["new"] == _VIEWS[1] else "split")
 
         toggle.observe(turn, names="value")
         return toggle
 
-    def _body_html(self, view: View) -> str:
-        return head_html(self._card) + body_html(self._card, view=view)
-
     def _button(self, label: str, role: str, act: Callable[[], None], **options: Any) -> Any:
-        button = self._make("Button", role, description=label, **options)
+        button = self._make("Button", role, description=label, layout=_WHOLE, **options)
         button.on_click(lambda _: act() if self._open else None)
         return button
 

@@ -79,7 +79,8 @@ def _arguments(details: ToolMcpConfirmationDetails) -> str:
 def question_subject(details: ToolCallConfirmationDetails, description: str) -> str:
     """The head's object while the body shows the thing itself."""
     if isinstance(details, ToolExecuteConfirmationDetails):
-        return "in the workspace" if details.directory in (".", "") else one_line(f"in {details.directory.rstrip('/')}/")
+        where = "in the workspace" if details.directory in (".", "") else f"in {details.directory.rstrip('/')}/"
+        return one_line(f"{where} · runs in {details.shell}" if details.shell else where)
     if isinstance(details, ToolAskConfirmationDetails):
         headers = [question.header for question in details.questions]
         return one_line(" · ".join(headers) if all(headers) else details.title)

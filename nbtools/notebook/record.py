@@ -64,7 +64,12 @@ def decided_by(call: FinishedCall) -> str:
         return one_line(f"{call.answer.by}{asked}")
     if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
         return one_line(f"{last.approval.answer.by}, asked by {_why(last.approval.confirmation.decision)}")
-    return "" if isinstance(last, ValidatingCall) else one_line(_why(last.plan.decision))
+    return "" if isinstance(last, ValidatingCall) else one_line(f"{_why(last.plan.decision)}{_known(last.plan.decision)}")
+
+
+def _known(decision: Decision) -> str:
+    """Which entries of the table of programs an allowed command has gone by."""
+    return f" (in the table of programs: {decision.entry})" if decision.action is Action.ALLOW and decision.entry else ""
 
 
 def note_of(call: ToolCall) -> str:

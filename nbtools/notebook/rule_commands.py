@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
@@ -11,6 +11,7 @@ from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import did_you_mean
 from nbtools.notebook.sheets import Sheet
 from nbtools.notebook.sub_commands import SubCommand, inside, refused, said, without_flags
+from nbtools.policy.coverage import RUN_COMMANDS, coverage
 from nbtools.policy.granted import Grant
 from nbtools.policy.policy_file import VERBS
 from nbtools.policy.rules import Rule, read_rule
@@ -49,7 +50,14 @@ class RuleCommands:
         rules, save = checked(words, "allow"), bool(flags)
         inside(self._bench, lambda session: _grant(session, rules, save=save))
         how_long = "here from now on, in later sessions too" if save else "for this session"
-        return said(f"Allowed {how_long}: {', '.join(rules)}.", "%tools revoke takes it back.")
+        return said(f"Allowed {how_long}: {', '.join(rules)}.", *self._covered(rules), "%tools revoke takes it back.")
+
+    def _covered(self, rules: list[str]) -> Iterator[str]:
+        """What each rule about commands covers, and what it does not."""
+        session = self._session
+        for rule in rules:
+            if session.tool_named(read_rule(rule).tool) in RUN_COMMANDS:
+                yield " ".join(coverage(rule, session.programs).sentences)
 
     def _add(self, verb: str, rules: list[str]) -> Sheet:
         policy = self._session.policy

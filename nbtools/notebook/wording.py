@@ -11,12 +11,18 @@ from nbtools.notebook.visible import one_line
 
 _LONGEST = 60
 """Characters of a button's label; its tooltip has all of it."""
+_LONGEST_TIP = 1_500
 _SPEC = re.compile(r"[^(]*\((.*)\)", re.DOTALL)
 
 
 def always_for(rules: Sequence[str]) -> str:
     """What an *always* would allow, as a person says it: ``edit``, ``git add, git commit``, ``in src/``.  Empty where there are none."""
     return one_line(", ".join(dict.fromkeys(map(_plainly, rules))), _LONGEST)
+
+
+def always_tip(rules: Sequence[str], covered: Sequence[str]) -> str:
+    """The tooltip of an *always*: its rules and, of rules about commands, what each covers."""
+    return one_line(f"Does not ask again for {', '.join(rules)}{'. ' if covered else ''}{' '.join(covered)}", _LONGEST_TIP)
 
 
 def _plainly(rule: str) -> str:

@@ -15,7 +15,7 @@ from nbtools.policy.hosts import host_covered
 from nbtools.policy.layers import Sourced
 from nbtools.policy.paths import Grounds, Spot
 from nbtools.policy.patterns import TooLong, expression
-from nbtools.policy.protected import ask_critical, ask_protected, is_critical, protection
+from nbtools.policy.protected import ask_critical, ask_protected, ask_repository, is_critical, protection
 from nbtools.policy.rules import arguments_text
 
 _VERBS = {Action.DENY: "denies", Action.ASK: "asks for", Action.ALLOW: "allows"}
@@ -59,6 +59,10 @@ class Case:
 
     def leaves_the_workspace(self) -> str:
         """What of it is outside, empty where all is inside."""
+        return ""
+
+    def remark(self) -> str:
+        """What to know of it where it is asked because no rule allows it; empty where there is nothing."""
         return ""
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
@@ -123,7 +127,7 @@ class PathCase(Case):
         if self.rules.kind is Kind.DELETE and (gone := next((spot for spot in self.spots if is_critical(spot, self.grounds)), None)):
             return ask_critical(gone.relative or gone.absolute, gone.absolute)
         found = ((spot, protection(spot, self.grounds)) for spot in self.spots)
-        return next((ask_protected(spot, why) for spot, why in found if why), None)
+        return next((ask_protected(spot, why) for spot, why in found if why), None) or ask_repository(self.spots, self.grounds)
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
         about = rules.writes if self._writes else rules.reads
@@ -161,26 +165,27 @@ class PathCase(Case):
         return next((path for path, spot in zip(self.paths, self.spots, strict=True) if not spot.inside), "")
 
 
-def by_rule(action: Action, one: Sourced, part: str = "") -> Decision:
+def by_rule(action: Action, one: Sourced, part: str = "", reading: str = "", entry: str = "") -> Decision:
     """The decision that a rule makes."""
     told = f": {one.rule.message}" if one.rule.message and action is not Action.ALLOW else ""
-    return Decision(action, f"the rule {one.name} {_VERBS[action]} it{told}", one.name, part, one.source)
+    return Decision(action, f"the rule {one.name} {_VERBS[action]} it{told}", one.name, part, one.source, reading, entry)
 
 
-def by_rules(used: Iterable[Sourced | None]) -> Decision | None:
+def by_rules(used: Iterable[Sourced | None], reading: str = "", entry: str = "") -> Decision | None:
     """An allow needs a rule for every part; rules may share the work."""
     listed = list(used)
     rules = [one for one in listed if one is not None]
     if not rules or len(rules) < len(listed):
         return None
     if len(rules) == 1:
-        return by_rule(Action.ALLOW, rules[0])
+        return by_rule(Action.ALLOW, rules[0], "", reading, entry)
     names = ", ".join(dict.fromkeys(one.name for one in rules))
     sources = ", ".join(dict.fromkeys(one.source for one in rules))
     single = len({one.name for one in rules}) == 1
-    return Decision(Action.ALLOW, f"the rule {names} allows it" if single else f"the rules {names} allow it", names, "", sources)
+    reason = f"the rule {names} allows it" if single else f"the rules {names} allow it"
+    return Decision(Action.ALLOW, reason, names, "", sources, reading, entry)
 
 
-def unclear(one: Sourced, why: str, part: str = "") -> Decision:
+def unclear(one: Sourced, why: str, part: str = "", reading: str = "") -> Decision:
     """A question where a rule may be meant."""
-    return Decision(Action.ASK, f"the rule {one.name} may be about it: {why}", one.name, part, one.source)
+    return Decision(Action.ASK, f"the rule {one.name} may be about it: {why}", one.name, part, one.source, reading)

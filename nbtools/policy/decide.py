@@ -1,4 +1,4 @@
-"""May it run?  Deny over ask over allow, then the mode.  Pure but for where links in a command's paths lead, which ``Grounds`` tell."""
+"""May it run?  Deny over ask over allow, then the mode.  Pure but for what ``Grounds`` look up on the disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nbtools.policy.cases import Case, HostCase, PathCase
 from nbtools.policy.command_case import CommandCase
 from nbtools.policy.concerning import Book, Concerning
 from nbtools.policy.grants import goes_further
-from nbtools.policy.layers import SESSION, Layer, Policy, mode_of, sourced
+from nbtools.policy.layers import SESSION, Layer, Policy, mode_of, programs_of, sourced
 from nbtools.policy.modes import THE_POINT, Mode, default_decision, plan_denial, without_asking
 from nbtools.policy.paths import Grounds, from_the_root
 
@@ -54,6 +54,8 @@ class Judge:
         self.mode = mode_of(listed)
         self._asks = Mode.DONT_ASK not in (self.mode, mode_of(layer for layer in listed if layer.trusted))
         self.grounds = grounds or Grounds()
+        self.table = programs_of(listed)
+        """The programs that are known; None for those that nbtools brings."""
         self._books = {action: Book(action, tuple(sourced(given, action, self.mode, tool_named)), self.grounds) for action in Action}
         self._concerning: dict[tuple[str, Kind, Asks, type], Concerning] = {}
 
@@ -94,9 +96,11 @@ class Judge:
         if by_rules is not None and by_rules.action is Action.ALLOW:
             return by_rules
         default = self._default(rules, case)
-        if by_rules is None:
+        if default.action is not Action.ASK:
             return default
-        return replace(by_rules, rule=default.rule) if default.action is Action.ASK else default
+        asked = default if by_rules is None else replace(by_rules, rule=default.rule)
+        remark = case.remark() if self._asks else ""
+        return Decision(asked.action, f"{asked.reason}; {remark}", asked.rule, asked.part, asked.source) if remark else asked
 
     def _default(self, rules: Concerning, case: Case) -> Decision:
         """Where no rule speaks.  That edits run unasked is said of the workspace only."""
@@ -110,8 +114,9 @@ class Judge:
 
     def _case(self, rules: Concerning, target: Target, arguments: Mapping[str, Any]) -> Case:
         match target:
-            case CommandTarget(command, directory):
-                return CommandCase(rules, self.grounds, arguments, command, directory)
+            case CommandTarget(command, directory, moving):
+                edits_run = self.mode is Mode.AUTO_EDIT and rules.asks is None
+                return CommandCase(rules, self.grounds, arguments, command, directory, moving, edits_run, self.table)
             case PathTarget(hosts) if rules.kind is Kind.FETCH:
                 return HostCase(rules, self.grounds, arguments, hosts)
             case PathTarget(paths):

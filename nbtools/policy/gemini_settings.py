@@ -11,7 +11,9 @@ from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import explain
 from nbtools.core.server_names import rule_of
 from nbtools.core.vocabulary import VOCABULARY
-from nbtools.policy.gemini_policies import MODES, beginning, gemini_tool
+from nbtools.policy.gemini_names import SHELL, titled, tool_allowed, tools_meant
+from nbtools.policy.gemini_patterns import allowed_beginning, forbidden
+from nbtools.policy.gemini_policies import MODES, every_call
 from nbtools.policy.imported import Gathering, Imported, ToolNamed, is_here
 from nbtools.policy.rules import Rule
 
@@ -37,6 +39,8 @@ class _Server(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     trust: bool = False
+    included: tuple[str, ...] | None = Field(None, alias="includeTools")
+    excluded: tuple[str, ...] = Field((), alias="excludeTools")
 
 
 class _General(BaseModel):
@@ -53,6 +57,10 @@ class _Settings(BaseModel):
     servers: dict[str, _Server] = Field({}, alias="mcpServers")
     general: _General = _General()
     hooks: Any = None
+    former_core: tuple[str, ...] = Field((), alias="coreTools")
+    former_exclude: tuple[str, ...] = Field((), alias="excludeTools")
+    former_excluded: tuple[str, ...] = Field((), alias="excludeMCPServers")
+    """As older versions wrote ``tools.core``, ``tools.exclude`` and ``mcp.excluded``."""
 
 
 def read_gemini_settings(text: str, tool_named: ToolNamed) -> Imported:
@@ -63,14 +71,20 @@ def read_gemini_settings(text: str, tool_named: ToolNamed) -> Imported:
         raise PolicyError(f"{explain('The settings', _Settings, error)}.") from None
     gathering = Gathering()
     tools, servers = settings.tools, settings.mcp
-    for verb, names in (("deny", tools.exclude), ("ask", tools.confirm), ("allow", (*tools.allowed, *tools.core))):
+    core, exclude = (*tools.core, *settings.former_core), (*tools.exclude, *settings.former_exclude)
+    for verb, names in (("deny", exclude), ("ask", tools.confirm), ("allow", (*tools.allowed, *core))):
         for name in names:
             _take_named(verb, name, tool_named, gathering)
-    if tools.core:
-        _only(tools.core, tool_named, gathering)
+    if core:
+        _only(core, tool_named, gathering)
     trusted = (name for name, server in settings.servers.items() if server.trust)
-    gathering.add("deny", *(Rule(rule_of(server)) for server in servers.excluded))
-    gathering.add("allow", *(Rule(rule_of(server)) for server in dict.fromkeys((*trusted, *servers.allowed))))
+    gathering.add("deny", *(Rule(rule_of(server)) for server in (*servers.excluded, *settings.former_excluded)))
+    for name, server in settings.servers.items():
+        gathering.add("deny", *(Rule(rule_of(name, tool)) for tool in server.excluded))
+    for name in dict.fromkeys((*trusted, *servers.allowed)):
+        included = settings.servers.get(name, _Server()).included
+        trusted_tools = ("*",) if included is None else tuple(tool.partition("(")[0] for tool in included)
+        gathering.add("allow", *(Rule(rule_of(name, tool)) for tool in trusted_tools))
     _rest(settings, gathering)
     return gathering.imported()
 
@@ -78,21 +92,38 @@ def read_gemini_settings(text: str, tool_named: ToolNamed) -> Imported:
 def _take_named(verb: str, name: str, tool_named: ToolNamed, gathering: Gathering) -> None:
     """``tool``, or ``tool(the beginning of a command)``."""
     found = re.fullmatch(r"([^()]+)(?:\((.*)\))?", name, re.DOTALL)
-    tool = gemini_tool(found[1], "", tool_named) if found else name
-    if found is None or not is_here(tool):
-        gathering.remark(f"{name}: there is no such tool here.")
-    elif found[2] and tool != "shell":
-        gathering.remark(f"{name}: only commands have a beginning.")
-    else:
-        gathering.add(verb, beginning(tool, found[2], {}) if found[2] else Rule(tool))
+    said, beginning = (titled(found[1]), found[2]) if found else (name, None)
+    try:
+        if verb == "allow":
+            gathering.add(verb, _allowed(said, beginning, tool_named))
+            return
+        for tool in tools_meant(said, "", tool_named):
+            narrowed = beginning if tool == "shell" else None
+            gathering.add(verb, *(forbidden(tool, (narrowed,), None, None, {}) if narrowed else (Rule(tool),)))
+        if beginning and narrowed is None:
+            gathering.remark(f"{name}: only commands have a beginning, so this is for every call.")
+    except PolicyError as error:
+        gathering.remark(f"{name}: {str(error).removesuffix('.')}.")
+
+
+def _allowed(said: str, beginning: str | None, tool_named: ToolNamed) -> Rule:
+    """Raises ``PolicyError`` where there is no such tool, or the beginning is more than words."""
+    tool = tool_allowed(said, "", tool_named)
+    if not is_here(tool) or tool == "*":
+        raise PolicyError("there is no such tool here")
+    if beginning is None:
+        return every_call(tool, {})
+    if tool != "shell":
+        raise PolicyError("only commands have a beginning")
+    return allowed_beginning(tool, beginning, {})
 
 
 def _only(core: tuple[str, ...], tool_named: ToolNamed, gathering: Gathering) -> None:
     """A list of tools is the list of all tools: the others are denied."""
-    named = {gemini_tool(name.partition("(")[0], "", tool_named) for name in core}
+    named = {tool_allowed(titled(name.partition("(")[0]), "", tool_named) for name in core}
     gathering.add("deny", *(Rule(tool) for tool in VOCABULARY if tool not in named))
     gathering.remark("tools.core leaves no other tool: the others that nbtools has are denied; your own and servers' tools are not.")
-    if "shell" in named and not any(gemini_tool(name, "", tool_named) == "shell" for name in core):
+    if "shell" in named and not any(titled(name) == SHELL for name in core):
         gathering.remark("tools.core leaves no other command: here the others are asked.")
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import nearest
 from nbtools.policy.modes import Mode, stricter
+from nbtools.policy.own_programs import checked
 from nbtools.policy.rules import Rule, read_rule
+
+if TYPE_CHECKING:
+    from nbtools.shell import Table
 
 SESSION = "session"
 """The layer of a session's own rules, the only one that may set the mode ``yolo``: that ends with the session."""
@@ -21,13 +26,15 @@ SAVED = "saved"
 class Policy:
     """A mode and three lists of rules, each a text or a ``Rule``.  An empty mode leaves it to the layers below, in the end ``default``.
 
-    Raises ``PolicyError`` for a mode or a rule that cannot be read.
+    ``programs`` adds to the table of programs: by name, what each does with its words (see ``docs/programs.md``).  Raises ``PolicyError``
+    for a mode, a rule or a program that cannot be read.
     """
 
     mode: str = ""
     allow: tuple[str | Rule, ...] = ()
     ask: tuple[str | Rule, ...] = ()
     deny: tuple[str | Rule, ...] = ()
+    programs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.mode and self.mode not in list(Mode):
@@ -38,6 +45,8 @@ class Policy:
             for rule in listed:
                 as_rule(rule)
             object.__setattr__(self, action, listed)
+        if self.programs:
+            checked(self.programs)
 
     def rules(self, action: Action) -> tuple[str | Rule, ...]:
         """The rules of one kind."""
@@ -80,6 +89,16 @@ def mode_of(layers: Iterable[Layer]) -> Mode:
         elif said and (said != Mode.YOLO or layer.name == SESSION):
             mode = Mode(said)
     return stricter(mode, *strict)
+
+
+def programs_of(layers: Iterable[Layer]) -> Table | None:
+    """The table of programs with those that trusted layers add; None where that is the one that nbtools brings."""
+    added = [layer.policy.programs for layer in layers if layer.trusted and layer.policy.programs]
+    if not added:
+        return None
+    from nbtools.shell.table import Table, reviewed_tables  # noqa: PLC0415 - few have programs of their own
+
+    return Table(*reviewed_tables(), *added)
 
 
 def sourced(layers: Iterable[Layer], action: Action, mode: Mode, tool_named: Callable[[str], str]) -> Iterator[Sourced]:

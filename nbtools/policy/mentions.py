@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbtools.core.shell_acts import Act
+    from nbtools.shell import Act
 
 _BETWEEN = re.compile(r"[\s=:@,;|<>(){}\"'`$]+")
 _BEFORE = re.compile(r"(?i:file:/*)?\$(?:PWD|\{PWD\})/+|~\+/+|(?i:\bfile://(?:localhost)?)(?=/)")

@@ -41,6 +41,7 @@ _NOUNS = {
 }
 _OF_SERVERS = "tools of servers"
 
+AUTO_EDIT_RUNS = "edits run"
 THE_POINT = Decision(Action.ASK, "asking is what it is for", "asking is what it is for")
 """On a tool that is there to ask: no mode and no allow takes the question away."""
 

@@ -1,6 +1,6 @@
 """Rules about paths: where a path is, and which of many rules it falls under.
 
-What a tool changes comes with its links followed (the target's spellings); where those of a path in a command line lead, ``Grounds`` tell.
+What a tool changes comes with its links followed (the target's spellings); ``Grounds`` follow those of a path in a command line.
 """
 
 from __future__ import annotations
@@ -48,16 +48,22 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """Where paths start: the workspace's ``root``, the home folder (all its names).  ``own``: folders that hold our own state and settings.
+    """Where paths start: the workspace's ``root``, the home folder (all its names).  ``own``: folders that hold our own state and settings;
+    ``programs``: those in the workspace in which commands look for programs; ``odd_name``: a file of the workspace, if there is one, whose
+    name a program may take for an option.
 
-    ``folded``: whether the file system takes names for the same in whatever capitals.  ``real`` is a path with its links followed.
+    ``folded``: whether the file system takes names for the same in whatever capitals.  ``real`` is a path with its links followed,
+    ``exists`` whether there is something at a path.
     """
 
     root: str = "/workspace"
     homes: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     folded: bool = sys.platform == "darwin"
     real: Callable[[str], str] = str
+    exists: Callable[[str], bool] = lambda _: False
+    odd_name: Callable[[], str] = str
 
     def spot(self, path: str) -> Spot:
         """Of a path that a tool acts on, relative to the root or absolute: taken literally."""
@@ -85,6 +91,19 @@ class Grounds:
         """Where links on the way to it lead; None: there are none, or it is not known which path it will be."""
         real = spot.absolute if spot.unclear else self.real(spot.absolute)
         return None if real == spot.absolute else self._spot(f"{real}/" if spot.folder else real, "")
+
+    def removed(self, path: str, directory: str) -> Iterator[Spot]:
+        """What removing ``path`` in ``directory`` may be about: the path as written, and with its links followed."""
+        user, _, rest = path.partition("/")
+        for home in self.homes[:1]:
+            if user in ("~", f"~{posixpath.basename(home)}"):
+                path = posixpath.join(home, rest)
+        spot = self.spot_in_command(path, directory)
+        yield spot
+        if (led := self.led(spot)) is not None:
+            yield led
+        if "/.." in path:  # behind a link that is not where the path's text says
+            yield self._spot(self.real(posixpath.join(self.root, directory, path)), "")
 
     def _spot(self, path: str, unclear: str) -> Spot:
         absolute = self.named(posixpath.normpath(path))

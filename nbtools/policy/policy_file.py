@@ -11,6 +11,10 @@
     tool = "shell"
     command = "curl .*"
     message = "Use fetch."
+
+    [programs.mytool]
+    flags = "-v --verbose"
+    operands = "read"
 """
 
 from __future__ import annotations
@@ -63,6 +67,7 @@ class _PolicyFile(BaseModel):
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     rule: tuple[_RuleTable, ...] = ()
+    programs: dict[str, dict[str, Any]] = {}
 
 
 def read_policy(text: str, name: str) -> Policy:
@@ -77,7 +82,7 @@ def read_policy(text: str, name: str) -> Policy:
         raise PolicyError(f"{name}: mode yolo ends with a session and is not kept in files. Take it out; %tools mode yolo sets it.")
     try:
         lists: dict[str, Any] = {verb: (*getattr(found, verb), *(one.rule for one in found.rule if one.decision == verb)) for verb in VERBS}
-        return Policy(found.mode, **lists)
+        return Policy(found.mode, **lists, programs=found.programs)
     except PolicyError as error:
         raise PolicyError(f"{name}: {error}") from None
 
@@ -88,7 +93,7 @@ def is_policy_file(text: str) -> bool:
         found = tomllib.loads(text)
     except (ValueError, RecursionError):
         return False
-    return bool({"mode", *VERBS} & found.keys()) or any("tool" in one for one in found.get("rule", ()) if isinstance(one, dict))
+    return bool({"mode", "programs", *VERBS} & found.keys()) or any("tool" in one for one in found.get("rule", ()) if isinstance(one, dict))
 
 
 def with_policy(text: str, policy: Policy) -> str:
@@ -103,6 +108,10 @@ def with_policy(text: str, policy: Policy) -> str:
         document["mode"] = str(policy.mode)
     for verb in VERBS:
         _add(document, verb, getattr(policy, verb))
+    if policy.programs:
+        document.setdefault("programs", tomlkit.table(is_super_table=True)).update(
+            {name: dict(raw) for name, raw in policy.programs.items()}
+        )
     return tomlkit.dumps(document)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from nbtools.core.decision import Action, Decision
@@ -33,6 +36,8 @@ def protection(spot: Spot, grounds: Grounds) -> str:
     path = spot.absolute.casefold()
     if any(_is_in(spot.absolute, grounds.named(folder)) and not spot.absolute.endswith(_MEMORY) for folder in grounds.own):
         return "it holds rules and records of nbtools itself"
+    if grounds.programs and any(_is_in(spot.absolute, grounds.named(folder)) for folder in grounds.programs):
+        return "commands look for programs there"
     parts = path.split("/")
     for part in parts:
         if part in _NAMES or (spot.unclear and _may_be_protected(part)):
@@ -58,6 +63,57 @@ def is_critical(spot: Spot, grounds: Grounds) -> bool:
     """Whether what would be removed cannot be missed: the workspace, what it lies in, the home folder, the top of the disk."""
     path = spot.absolute
     return any(_is_in(grounds.named(kept), path) for kept in (grounds.root, *grounds.homes)) or path.count("/") == 1
+
+
+def critical_spot(path: str, directory: str, grounds: Grounds, *, known: bool) -> Spot | None:
+    """Where the path of a command leads, if nothing should remove that.  ``known``: whether it stands there as it is.
+
+    Of a path that the shell fills in, wildcards and the home folder are understood.
+    """
+    if not known:
+        path = re.sub(r"[\"'\\]", "", path)
+        path = re.sub(r"\A\$(?:HOME\b|\{HOME\})", grounds.homes[0] if grounds.homes else "~", path)
+        if "$" in path or "`" in path:
+            return None
+    spots = tuple(grounds.removed(path, directory))
+    found = next((spot for spot in spots if is_critical(spot, grounds)), None)
+    if found is None and not known:
+        kept = tuple(map(grounds.named, (grounds.root, *grounds.homes)))
+        found = next((spot for spot in spots if any(_may_be_above(spot.absolute, folder) for folder in kept)), None)
+    return found
+
+
+def _may_be_above(pattern: str, folder: str) -> bool:
+    """Whether a path with wildcards finds the folder, one that it lies in, or everything in it."""
+    parts, names = re.sub(r"\{[^/}]+\}", "*", pattern).split("/"), folder.split("/")
+    if len(parts) == len(names) + 1 and not re.search(r"[^*?.[\]!^]", parts[-1]):
+        parts = parts[:-1]
+    return len(parts) <= len(names) and all(map(fnmatchcase, names, parts))
+
+
+def ask_repository(spots: Iterable[Spot], grounds: Grounds) -> Decision | None:
+    """A question where something is written in a folder that git takes for a repository then, though it is not called ``.git``."""
+    children: dict[str, set[str]] = defaultdict(set)
+    by: dict[str, Spot] = {}
+    for spot in spots:
+        folder, _, name = spot.absolute.rpartition("/")
+        while folder and (not spot.inside or len(folder) >= len(grounds.root)):
+            children[folder].add(name)
+            by.setdefault(folder, spot)
+            folder, _, name = folder.rpartition("/")
+    for folder, spot in by.items():
+        if _is_repository(folder, children[folder], grounds):
+            return ask_protected(spot, f"git takes {folder.rpartition('/')[2]} for a repository, whose settings can start programs")
+    return None
+
+
+def _is_repository(folder: str, written: set[str], grounds: Grounds) -> bool:
+    """Whether the folder has what git looks for, on the disk or in what is written there."""
+
+    def has(name: str) -> bool:
+        return grounds.named(name) in written or grounds.exists(f"{folder}/{name}")
+
+    return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
 
 def ask_critical(what: str, why: str) -> Decision:

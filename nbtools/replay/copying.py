@@ -18,8 +18,27 @@ from nbtools.workspace.replicating import replicate
 MOST = 2_000_000_000
 """Bytes of files that are copied at most."""
 _SECONDS = 300
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
-"""Nothing of the repository's own runs while it is copied."""
+_SETTINGS = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.sshCommand": "false",
+    "core.gitProxy": "false",
+    "credential.helper": "",
+    "protocol.allow": "never",
+    "advice.detachedHead": "false",
+    "gc.auto": "0",
+}
+_ENVIRONMENT = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+}
+"""Nothing of the repository's own runs while it is copied: no hook, no monitor, and no transport.
+
+For an object that a partial clone lacks, git would ask the remote with the program and the protocol that the repository's settings name.
+"""
 _ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE")
 """Variables that make git work on another repository than the folder's."""
 
@@ -182,6 +201,6 @@ async def _git(folder: Path, *words: str, given: str = "", ok: tuple[int, ...] =
 
 
 async def _run(folder: Path, *words: str, given: str = "") -> Captured:
-    env = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
-    plain = ["env", *(f"-u{name}" for name in _ELSEWHERE), "git", *_QUIET]
-    return await capture([*plain, *words], cwd=folder, given=given, seconds=_SECONDS, env=env)
+    settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+    plain = ["env", *(f"-u{name}" for name in _ELSEWHERE), "git", *settings]
+    return await capture([*plain, *words], cwd=folder, given=given, seconds=_SECONDS, env=_ENVIRONMENT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from nbtools.core.call import Approval, AwaitingApprovalCall, Clock, Plan, ToolCallRequest
 from nbtools.core.confirmation import (
@@ -25,8 +25,11 @@ from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult, failed
 from nbtools.core.tool import ModifiableTool
-from nbtools.policy.grants import can_be_allowed, narrower, offers
+from nbtools.policy.grants import can_be_allowed, covered_by, narrower, offers
 from nbtools.scheduler.drafts import as_json
+
+if TYPE_CHECKING:
+    from nbtools.shell import Table
 
 Replan: TypeAlias = Callable[[ToolCallRequest], Awaitable[Plan]]
 """Builds and judges a call anew, hooks included."""
@@ -43,6 +46,10 @@ class Desk(Protocol):
 
     @property
     def confirmer(self) -> Confirmer | None: ...
+
+    @property
+    def programs(self) -> Table | None:
+        """The programs that are known; None for those that nbtools brings."""
 
     def allow(self, rule: str, *, save: bool = False, by: str = "") -> None: ...
 
@@ -89,7 +96,7 @@ async def approve(
     draft = Draft(plan, conflict=conflict)
     while True:
         confirmer = _someone_to_ask(request, draft, desk)
-        waiting = await _question(request, draft, clock)
+        waiting = await _question(request, draft, desk.programs, clock)
         enter(waiting)
         answer = await confirmer.ask(waiting.confirmation)
         await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
@@ -108,19 +115,19 @@ def _someone_to_ask(request: ToolCallRequest, draft: Draft, desk: Desk) -> Confi
     if decision.action is Action.DENY:
         raise ToolFailure(ErrorCode.POLICY_VIOLATION, f"Policy does not let {request.spoken} run: {decision.reason}.")
     if desk.confirmer is None:
-        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _how_to_allow(request, draft.plan))
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _how_to_allow(request, draft.plan, desk.programs))
     return desk.confirmer
 
 
-def _how_to_allow(request: ToolCallRequest, plan: Plan) -> str:
+def _how_to_allow(request: ToolCallRequest, plan: Plan, programs: Table | None) -> str:
     if plan.tool.asks == "always":
         return nobody_to_answer(request.spoken)
     if not can_be_allowed(plan.decision):
         return nobody_to_confirm(request.spoken, plan.decision)
-    return how_to_allow(request.spoken, plan.decision, offers(plan.tool, plan.invocation) or (plan.tool.name,))
+    return how_to_allow(request.spoken, plan.decision, offers(plan.tool, plan.invocation, programs) or (plan.tool.name,))
 
 
-async def _question(request: ToolCallRequest, draft: Draft, clock: Clock) -> AwaitingApprovalCall:
+async def _question(request: ToolCallRequest, draft: Draft, programs: Table | None, clock: Clock) -> AwaitingApprovalCall:
     plan = draft.plan
     details = await plan.invocation.should_confirm_execute() or _plain_question(request, plan)
     if isinstance(details, ToolEditConfirmationDetails):
@@ -128,8 +135,9 @@ async def _question(request: ToolCallRequest, draft: Draft, clock: Clock) -> Awa
         details = replace(details, is_modifying=draft.modified or details.is_modifying, note=note)
     confirmation = Confirmation(request.id, plan.tool.name, details, plan.decision)
     if not draft.conflict and can_be_allowed(plan.decision):
-        offered = offers(plan.tool, plan.invocation)
-        confirmation = replace(confirmation, offers=offered, narrower=narrower(plan.tool, plan.invocation))
+        offered = offers(plan.tool, plan.invocation, programs)
+        covered = covered_by(plan.tool, plan.invocation, offered, programs)
+        confirmation = replace(confirmation, offers=offered, narrower=narrower(plan.tool, plan.invocation), covered=covered)
     return AwaitingApprovalCall(request, plan, confirmation, clock())
 
 

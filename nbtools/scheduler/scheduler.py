@@ -27,14 +27,14 @@ from nbtools.core.call import (
 )
 from nbtools.core.current import CURRENT_CALL
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.redact import Redactor
-from nbtools.core.result import ToolResult, ToolResultDisplay, failed
+from nbtools.core.result import CancelledOutput, ToolResult, ToolResultDisplay, failed, with_output
 from nbtools.core.tool import Kind, UpdateOutput, runs_beside
 from nbtools.core.toolset import ToolRegistry
 from nbtools.policy.decide import Judge
 from nbtools.scheduler.approve import Declined, Desk, approve
-from nbtools.scheduler.execute import as_result
+from nbtools.scheduler.execute import CANCELLED, as_result, text_of
 from nbtools.scheduler.hooks import Hooks
 from nbtools.scheduler.room import Room
 
@@ -68,6 +68,8 @@ class ToolScheduler:
         self._observers: tuple[Observer, ...] = ()
         self.history: deque[FinishedCall] = deque(maxlen=MOST_KEPT)
         self._live: dict[str, LiveCall] = {}
+        self._output: dict[str, ToolResultDisplay] = {}
+        """What calls that run have streamed so far."""
         self._tasks: dict[str, asyncio.Task[object]] = {}
         self._stopped: set[str] = set()
         self._ended: asyncio.Future[None] | None = None
@@ -124,7 +126,7 @@ class ToolScheduler:
             result = self._cleaned(as_result(request.spoken, error))
             return self._end(ErroredCall(request, self._live[request.id], result, self._clock()))
         except BaseException:
-            stopped = self._end(CancelledCall(request, self._live[request.id], _STOPPED, None, self._clock()))
+            stopped = self._end(CancelledCall(request, self._live[request.id], self._cancelled(request.id), None, self._clock()))
             if request.id not in self._stopped or task.cancelling() > before + 1:  # the caller's task was cancelled, too
                 raise
             return stopped
@@ -218,6 +220,16 @@ class ToolScheduler:
             return result
         return await self.hooks.look_back(request, plan, result, self._clock() - began, self.judge.mode)
 
+    def _cancelled(self, call_id: str) -> ToolResult:
+        """The result of a cancelled call, with the output that it had streamed."""
+        live, display = self._live[call_id], self._output.get(call_id)
+        text = text_of(display) if isinstance(live, ExecutingCall) and display is not None else ""
+        if not isinstance(live, ExecutingCall) or display is None or not text.strip():
+            return failed(CANCELLED)
+        output = self._cleaned(self._shorten(ToolResult(text, display), live.plan.tool.output_limit))
+        streamed = CancelledOutput(str(output.llm_content))
+        return with_output(failed(CANCELLED, streamed), streamed, output.return_display)
+
     def _cleaned(self, result: ToolResult) -> ToolResult:
         return result if self.redactor is None else self.redactor.result(result)
 
@@ -233,6 +245,7 @@ class ToolScheduler:
             if self._live.get(executing.request.id) is executing:
                 if self.redactor is not None:
                     display = self.redactor.display(display)
+                self._output[executing.request.id] = display
                 for observer in self._observers:
                     observer.notice(OutputEvent(executing, display))
 
@@ -245,6 +258,7 @@ class ToolScheduler:
 
     def _end(self, call: FinishedCall) -> FinishedCall:
         del self._live[call.request.id]
+        self._output.pop(call.request.id, None)
         self.history.append(call)
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
@@ -263,4 +277,3 @@ _MOST_CONFLICTS = 3
 """So often somebody is asked what is to become of an edit; one who says yes every time does not wait for ever."""
 _CONFLICT = Decision(Action.ASK, "somebody else changed it meanwhile", "a conflict asks")
 _CHANGED = "It was changed by somebody else meanwhile: this is the change to what it holds now."
-_STOPPED = failed(ToolError(ErrorCode.CANCELLED, "The call was cancelled."))

@@ -87,6 +87,10 @@ class DiscoveredInvocation(BaseToolInvocation[Mapping[str, Any]]):
 
         try:
             return _result(self.tool, await self._run(receive))
+        except BaseException:
+            if pulse is not None:
+                pulse.flush()
+            raise
         finally:
             if pulse is not None:
                 pulse.stop()

@@ -309,6 +309,10 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         timeout = self.params.timeout or self.tool.timeout
         try:
             ran = await notebook.run(cell, timeout, watch)
+        except BaseException:
+            if pulse:
+                pulse.flush()
+            raise
         finally:
             if pulse:
                 pulse.stop()

@@ -67,6 +67,8 @@ class GrepParams(BaseModel):
     """Whether to search files and folders whose name begins with a dot, too."""
     ignored: bool = False
     """Whether to search files that git ignores, too."""
+    outputs: bool = False
+    """Whether to search notebooks as they are saved, outputs and all; otherwise only the lines of the file that hold sources of cells."""
     order: Literal["path", "changed"] = "path"
     """Files by path, or the one changed last first."""
     per_file: Annotated[int | None, Field(ge=1)] = None

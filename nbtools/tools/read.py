@@ -29,6 +29,8 @@ from nbtools.workspace.workspace import Workspace
 
 __all__ = ["LinesRead", "MediaRead", "NotebookRead", "ReadParams", "ReadTool"]
 
+_MOST_RANGED = 1_000_000
+"""Characters of lines that were asked for up to an end."""
 _MOST_OUTPUT = 2_000
 """Characters of a cell's outputs that are shown: the first fifth and the last four."""
 
@@ -74,7 +76,7 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
     name = "read"
     kind = Kind.READ
     parameters = ReadParams
-    output_limit = 1_000_000
+    output_limit = _MOST_RANGED + 1_000  # and a notice
 
     def __init__(
         self,
@@ -222,7 +224,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return self.params.end or start + self.tool.limit - 1
 
     def _window(self, text: str, start: int, total: int) -> Window:
-        most = self.tool.characters if self.params.end is None else self.tool.output_limit
+        most = self.tool.characters if self.params.end is None else _MOST_RANGED
         return window(self._relative(), text, start, total, width=self.tool.width, most=most)
 
     def _view(self, read: LinesRead) -> View:

@@ -253,7 +253,8 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         with contextlib.suppress(TimeoutError):
             start = workspace.relative(self.path)
             every = find_ignored(workspace.root, start, self.query, multiline=self.params.multiline, hiding=workspace.hiding)
-            found = await asyncio.wait_for(every, _PATIENCE)
+            async with asyncio.timeout(_PATIENCE):
+                found = await every
         if found is None:
             return ("files that git ignores and hidden ones are left out; there are too many to count them",)
         ignored = len(found - hits.files.keys() - hits.same)

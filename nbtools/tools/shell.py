@@ -20,7 +20,7 @@ from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.shell_syntax import parse_shell
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
 from nbtools.tools.exit_meaning import exit_meaning
-from nbtools.workspace.commands.environment import environment, secret_variables, shell
+from nbtools.workspace.commands.environment import environment, secret_variables, shell, shell_name
 from nbtools.workspace.commands.jobs import Job
 from nbtools.workspace.commands.output import OutputCollector
 from nbtools.workspace.commands.process import Ended, Limits, Running, start
@@ -117,40 +117,45 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
         return None
 
     def create_invocation(self, params: ShellParams) -> ShellInvocation:
-        self.workspace.resolve(params.path)
+        folder = self.workspace.resolve(params.path)
         if params.timeout is None and not params.background:
             params = params.model_copy(update={"timeout": self.timeout})
-        return ShellInvocation(params, self)
+        return ShellInvocation(params, self, folder)
 
 
 class ShellInvocation(BaseToolInvocation[ShellParams]):
-    __slots__ = ("tool",)
+    __slots__ = ("folder", "tool")
 
-    def __init__(self, params: ShellParams, tool: ShellTool) -> None:
+    def __init__(self, params: ShellParams, tool: ShellTool, folder: Path) -> None:
         super().__init__(params)
         self.tool = tool
+        self.folder = folder
 
     def get_description(self) -> str:
         return self.params.command
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.tool.workspace.resolve(self.params.path))),)
+        return (ToolLocation(str(self.folder)),)
+
+    @property
+    def _moved(self) -> bool:
+        return self.folder != self.tool.workspace.root
 
     def target(self) -> CommandTarget:
-        workspace, path = self.tool.workspace, self.params.path
-        return CommandTarget(self.params.command, path if path == "." else workspace.relative(workspace.resolve(path)))
+        return CommandTarget(self.params.command, "." if self.params.path == "." else self.tool.workspace.relative(self.folder))
 
     async def should_confirm_execute(self) -> ToolExecuteConfirmationDetails:
         roots = parse_shell(self.params.command).roots
-        folder = self.tool.workspace.relative(self.tool.workspace.resolve(self.params.path))
+        folder = self.tool.workspace.relative(self.folder)
         sandbox = self.tool.workspace.sandbox.words(self.tool.workspace.settings)
-        note = self.tool.workspace.watching.warning(self.params.command)
-        return ToolExecuteConfirmationDetails("Run this command?", self.params.command, ", ".join(roots), roots, folder, sandbox, note)
+        note = self.tool.workspace.watching.warning(self.params.command, moved=self._moved)
+        title, command = "Run this command?", self.params.command
+        return ToolExecuteConfirmationDetails(title, command, ", ".join(roots), roots, folder, sandbox, note, shell_name())
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         folder = self._folder()
         confined = await self.tool.workspace.confined([shell(), "-c", self.params.command], folder)
-        watch = await self.tool.workspace.watching.begin(self.params.command, update_output)
+        watch = await self.tool.workspace.watching.begin(self.params.command, update_output, moved=self._moved)
         if self.params.background:
             return await self._in_background(confined, folder, watch)
         with closing(OutputCollector()) as collector:
@@ -164,6 +169,8 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             try:
                 ended = await self._run(confined.argv, folder, receive)
             except BaseException:
+                if update_output:
+                    update_output(_so_far(collector))
                 await watch.end()
                 raise
             finally:
@@ -184,7 +191,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         return _started(job, confined, 0, note=watch.note)
 
     def _folder(self) -> Path:
-        folder = self.tool.workspace.resolve(self.params.path)
+        folder = self.tool.workspace.still(self.params.path, self.folder)
         if not folder.is_dir():
             code = ErrorCode.PATH_IS_NOT_A_DIRECTORY if folder.exists() else ErrorCode.FILE_NOT_FOUND
             raise ToolFailure(code, f"{self.params.path}: there is no such folder to run the command in.")
@@ -277,6 +284,14 @@ def _started(job: Job, confined: Confined, seconds: float, text: str = "", note:
     display = CommandOutput(job.output.display()[0], job.output.lines, None, path, f"runs in the background, id {job.id}")
     data = ShellStarted(job.id, job.pid, path, seconds, text, confined.words)
     return ToolResult(content, display, summary=f"runs in the background, id {job.id}", data=data)
+
+
+def _so_far(collector: OutputCollector) -> CommandOutput:
+    """The output of a command that is cancelled; where it is more than is shown, a file has all of it."""
+    text, complete = collector.display()
+    if not complete:
+        collector.keep()
+    return CommandOutput(text, collector.lines, None, "" if complete else collector.full_output, collector.problem)
 
 
 def _teller(collector: OutputCollector, update_output: UpdateOutput) -> Callable[[], None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,7 +13,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
-from nbtools.workspace.commands.environment import environment
+from nbtools.workspace.commands.environment import environment, shell
 from nbtools.workspace.commands.terminal import Look, Terminal, terminal_argv
 from nbtools.workspace.workspace import Workspace
 
@@ -102,14 +101,11 @@ class TerminalOpenInvocation(BaseToolInvocation[TerminalOpenParams]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         workspace = self.tool.workspace
         folder = workspace.resolve(self.params.path)
-        bash = shutil.which("bash")
         if not folder.is_dir():
             code = ErrorCode.PATH_IS_NOT_A_DIRECTORY if folder.exists() else ErrorCode.FILE_NOT_FOUND
             raise ToolFailure(code, f"{self.params.path}: there is no such folder to open a terminal in.")
-        if bash is None:
-            raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, "There is no bash on PATH. Install it, or add its folder to PATH.")
         rows, columns = self.params.rows, self.params.columns
-        confined = await workspace.confined(terminal_argv(bash), folder, terminal=True)
+        confined = await workspace.confined(terminal_argv(shell()), folder, terminal=True)
         env = environment(os.environ, secrets=workspace.settings.secrets)
         try:
             id_, terminal = await workspace.terminals.open(self.params.name, confined, folder, env, rows, columns)

@@ -14,6 +14,7 @@ from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.shell_syntax import parse_shell
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, UpdateOutput
 from nbtools.tools.terminal_open import TerminalState, shown_of, state_of, words_of
+from nbtools.workspace.commands.environment import shell_name
 from nbtools.workspace.commands.terminal import Look, Terminal
 from nbtools.workspace.pulse import Pulse
 from nbtools.workspace.workspace import Workspace
@@ -72,46 +73,61 @@ class TerminalRunTool(BaseDeclarativeTool[TerminalRunParams]):
         return None
 
     def create_invocation(self, params: TerminalRunParams) -> TerminalRunInvocation:
-        self.workspace.terminals.get(params.id)
-        return TerminalRunInvocation(params, self)
+        return TerminalRunInvocation(params, self, self.workspace.terminals.get(params.id))
 
 
 class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
-    __slots__ = ("tool",)
+    __slots__ = ("folder", "left", "moving", "tool")
 
-    def __init__(self, params: TerminalRunParams, tool: TerminalRunTool) -> None:
+    def __init__(self, params: TerminalRunParams, tool: TerminalRunTool, terminal: Terminal) -> None:
         super().__init__(params)
         self.tool = tool
+        self.folder = terminal.folder(tool.workspace.root)
+        """Where bash is when policy is asked."""
+        self.moving = not terminal.at_prompt
+        """Whether something runs that may change that before bash runs the command."""
+        self.left = terminal.left if terminal.at_prompt else ""
+        """What stands at the prompt already, so that bash will read it with the command as one line."""
 
     def get_description(self) -> str:
         return self.params.command
 
     def target(self) -> CommandTarget:
-        workspace = self.tool.workspace
-        folder = workspace.terminals.get(self.params.id).folder(workspace.root)
-        return CommandTarget(self.params.command, workspace.relative(folder))
+        return CommandTarget(self.left + self.params.command, self.tool.workspace.relative(self.folder), self.moving)
 
     async def should_confirm_execute(self) -> ToolExecuteConfirmationDetails:
         workspace = self.tool.workspace
-        roots = parse_shell(self.params.command).roots
+        command = self.left + self.params.command
+        roots = parse_shell(command).roots
         terminal = workspace.terminals.get(self.params.id)
-        folder = workspace.relative(terminal.folder(workspace.root))
+        folder = workspace.relative(self.folder)
         title = f"Type this into terminal {self.params.id}?"
-        note = workspace.watching.warning(self.params.command)
-        return ToolExecuteConfirmationDetails(title, self.params.command, ", ".join(roots), roots, folder, terminal.confined.words, note)
+        note = workspace.watching.warning(self.params.command, moved=self.folder != workspace.root)
+        return ToolExecuteConfirmationDetails(title, command, ", ".join(roots), roots, folder, terminal.confined.words, note, shell_name())
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         terminal = self.tool.workspace.terminals.get(self.params.id)
         if not terminal.open:
             message = f"Terminal {self.params.id} has ended. Open a new one with terminal_open; it may have the same name."
             raise ToolFailure(ErrorCode.EXECUTION_FAILED, message)
+        self._check_place(terminal)
         if self.params.rows or self.params.columns:
             terminal.resize(self.params.rows or terminal.screen.rows, self.params.columns or terminal.screen.columns)
-        watch = await self.tool.workspace.watching.begin(self.params.command if terminal.at_prompt else _INPUT, update_output)
+        workspace, whole = self.tool.workspace, terminal.at_prompt and not terminal.left
+        moved = self.folder != workspace.root
+        watch = await workspace.watching.begin(self.params.command if whole else _INPUT, update_output, moved=moved)
         finished = await self._typed(terminal, update_output) or not terminal.open
         if finished:
             await watch.end()
         return self._result(terminal, terminal.look(), finished, watch.note)
+
+    def _check_place(self, terminal: Terminal) -> None:
+        """Raises ``ToolFailure`` (``conflict``) where the command would run elsewhere than policy was told."""
+        if terminal.folder(self.folder) != self.folder:
+            raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} is in another folder by now. Nothing was typed. Call again.")
+        left = terminal.left if terminal.at_prompt else ""
+        if (not terminal.at_prompt and not self.moving) or left != self.left:
+            raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} is busy by now. Nothing was typed. Call again.")
 
     async def _typed(self, terminal: Terminal, update_output: UpdateOutput | None) -> bool:
         """Whether the command has finished."""
@@ -127,6 +143,9 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         try:
             await terminal.type(self.params.command, enter=self.params.enter)
             return await terminal.finished(prompts, self.params.wait, ahead=ahead)
+        except BaseException:
+            pulse.flush()
+            raise
         finally:
             terminal.watcher = None
             pulse.stop()

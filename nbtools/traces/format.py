@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -13,10 +13,17 @@ from typing import Any, Protocol
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.model import Call, Detail, Origin, Row
+from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Row, Session
 from nbtools.traces.source import UNREADABLE, Source
 
 _START = 64 << 10
+_RECORDS = 40
+NOTHING_KNOWN = "nothing in it is a step that the reader of its format knows"
+_QWEN_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*(?:"role"\s*:\s*"\w+"\s*,\s*)?"parts"\s*:')
+_QWEN_TYPE = re.compile(rb'"type"\s*:\s*"qwen"')
+_OPENHANDS = re.compile(rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"')
+GUESSED = "messages"
+"""The format of any log with messages in it: that it has records says nothing."""
 GROUP = "nbtools.traces"
 """Entry points of this group are ``Format`` objects; they are asked before ours."""
 
@@ -40,6 +47,12 @@ class Head:
             except UNREADABLE:
                 continue
         return None
+
+    @cached_property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        """The objects that the first lines are, those that are complete."""
+        lines = self.start.split(b"\n")
+        return tuple(msgspec.json.decode(line) for line in lines[:_RECORDS] if _is_object(line))
 
     def has(self, *keys: str) -> bool:
         """Whether it is JSON and these stand in it as keys of objects, at any depth."""
@@ -96,7 +109,15 @@ class Reading:
     format: Format
 
     def rows(self) -> Iterator[Row]:
-        return self.format.read(self.source, self)
+        """Those of the format's reader, and a problem where it knows nothing of what is there."""
+        rows = iter(self.format.read(self.source, self))
+        for row in rows:
+            yield row
+            if not isinstance(row, Session) or (row.records and self.format.name != GUESSED):
+                break
+        else:
+            yield Problem(NOWHERE, NOTHING_KNOWN)
+        yield from rows
 
     def detail(self, call: Call) -> Detail:
         return self.format.detail(self.source, call)
@@ -116,7 +137,37 @@ def reading(path: Path) -> Reading:
     for known in formats():
         if known.recognises(head):
             return Reading(Source(path, known.files(path)), known)
-    raise TraceError(f"{path} is in no format that is known here: {', '.join(known.name for known in formats())}.")
+    names = ", ".join(known.name for known in formats())
+    if agent := _unsupported(head):
+        raise TraceError(f"{path} is in no format that is known here: it looks like a log of {agent}. Known are {names}.")
+    raise TraceError(f"{path} is in no format that is known here: {names}.")
+
+
+def is_qwen_code(head: Head) -> bool:
+    """Whether it is a log of Qwen Code: records with the fields of Claude Code's around the messages of Gemini's API.
+
+    Its older versions wrote the sessions of Gemini CLI, with a type of message of its own.
+    """
+    if not head.has("parentUuid"):
+        return head.has("projectHash") and _QWEN_TYPE.search(head.start) is not None
+    if head.records:
+        return any(_is_qwen_code(record) for record in head.records if "parentUuid" in record)
+    return _QWEN_MESSAGE.search(head.start) is not None
+
+
+def _is_qwen_code(record: Mapping[str, Any]) -> bool:
+    message = record.get("message")
+    parts = isinstance(message, dict) and isinstance(message.get("parts"), list) and "content" not in message
+    return parts or "systemPayload" in record or "toolCallResult" in record
+
+
+def _unsupported(head: Head) -> str:
+    """The agent whose log it looks like, of those that are not read; empty for others."""
+    if is_qwen_code(head):
+        return "Qwen Code"
+    if head.has("sessionID") or (head.has("projectID", "directory") and b'"ses_' in head.start):
+        return "opencode"
+    return "OpenHands, in a form that is not read" if head.is_json and _OPENHANDS.search(head.start) else ""
 
 
 def _start(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.facts import facts_of
-from nbtools.traces.format import Reading, reading
+from nbtools.traces.format import NOTHING_KNOWN, Reading, reading
 from nbtools.traces.many import readings, told_by
 from nbtools.traces.model import Call, Event, FileChange, Problem, Row, Session
 from nbtools.traces.replaying import write_notebook
@@ -67,7 +67,10 @@ class Trace:
         return self.searcher.find(text, limit)
 
     def to_notebook(self, path: str | Path) -> Path:
-        """Writes a notebook that tells what happened, each call a cell that can be run, with the recorded result as its output."""
+        """Writes a notebook that tells what happened, each call a cell that can be run, with the recorded result as its output.
+
+        Returns where: never over an existing file, but under the next free name beside it.
+        """
         return write_notebook(self, path)
 
     @cached_property
@@ -89,8 +92,14 @@ class Trace:
 
 
 def load(path: str | Path) -> Trace:
-    """The log at ``path`` with the files that belong to it.  Raises ``TraceError`` where it cannot be opened or its format is not known."""
-    return Trace([reading(Path(path).expanduser())])
+    """The log at ``path`` with the files that belong to it.
+
+    Raises ``TraceError`` where it cannot be opened, its format is not known, or the reader of its format knows nothing of what is in it.
+    """
+    trace = Trace([reading(Path(path).expanduser())])
+    if any(problem.why == NOTHING_KNOWN for problem in trace.problems):
+        raise TraceError(f"{path} is read as {trace.readings[0].format.name}, but {NOTHING_KNOWN}: it may be empty, or of another version.")
+    return trace
 
 
 def load_many(paths: str | Path | Iterable[str | Path], *, workers: int = 1) -> Trace:

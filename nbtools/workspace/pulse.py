@@ -10,7 +10,8 @@ class Pulse:
     """Calls ``beat`` soon after each ``touch``: at once when the last time was ``interval`` seconds ago, else then, once for all
     touches in between; not before ``first`` seconds have gone.
 
-    Belongs to the running event loop.  ``stop`` it when there is nothing more to tell.
+    Belongs to the running event loop.  ``stop`` it when there is nothing more to tell; ``flush`` it first where the last touches are to
+    be told as well.
     """
 
     def __init__(self, beat: Callable[[], None], interval: float = 0.1, *, first: float = 0.0) -> None:
@@ -27,6 +28,12 @@ class Pulse:
             self._now()
         else:
             self._timer = self._loop.call_at(self._next, self._now)
+
+    def flush(self) -> None:
+        """Tells at once what a beat to come would have told."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._now()
 
     def stop(self) -> None:
         if self._timer is not None:

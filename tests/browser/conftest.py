@@ -15,7 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
-from tests.browser.tab import Tab, restored
+from tests.browser.tab import Tab, open_lab
 
 HERE = Path(__file__).parent
 SHOTS = HERE / "screenshots"
@@ -75,9 +75,7 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
 async def lab(context: BrowserContext, server: Server) -> Page:
     """JupyterLab, loaded once: its stories open and close their notebooks in it."""
     page = await context.new_page()
-    await page.goto(server.address("lab"))
-    await restored(page)
-    await page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    await open_lab(page, server.address("lab"))
     return page
 
 

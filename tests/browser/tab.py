@@ -24,6 +24,13 @@ async def restored(page: Page) -> None:
     await page.evaluate("window.jupyterapp.restored.then(() => null)")
 
 
+async def open_lab(page: Page, address: str) -> None:
+    """Opens JupyterLab with nothing in it."""
+    await page.goto(address)
+    await restored(page)
+    await page.evaluate("window.jupyterapp.shell.collapseLeft()")
+
+
 class Tab:
     """One notebook, in JupyterLab or Notebook 7.  Cells are numbered from 0, which is the one that loads nbtools."""
 
@@ -146,13 +153,25 @@ class Tab:
         """Closes what is open, without a word about what is not saved."""
         await self.page.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
 
+    async def load_again(self) -> None:
+        """Loads the page again."""
+        await self.page.reload()
+        await restored(self.page)
+
     async def end(self) -> None:
-        """Closes everything and ends the kernels; a dialog that a failed story left open goes away with the page's content."""
+        """Closes everything and ends the kernels.
+
+        A page that was loaded with a file in its address is replaced by an empty one: JupyterLab opens that file some time after it is
+        ready, which may be in the next story.  So is a page on which a failed story has left a dialog.
+        """
         await self.page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
         await self.close()
-        if await self.page.locator(".jp-Dialog").count():
-            await self.page.reload()
-            await restored(self.page)
+        address = str(await self.page.evaluate("performance.getEntriesByType('navigation')[0].name"))
+        base, named, _ = address.partition("/lab/tree/")
+        if named:
+            await open_lab(self.page, f"{base}/lab?reset")
+        elif await self.page.locator(".jp-Dialog").count():
+            await self.load_again()
 
     async def theme(self, name: str) -> None:
         await self.command("apputils:change-theme", theme=THEMES[name])

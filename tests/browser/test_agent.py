@@ -8,7 +8,6 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.tab import restored
 from tests.notebook.agent.scripts import PLAYING
 
 pytestmark = pytest.mark.timeout(300)  # every kernel loads pydantic-ai, which takes its time on a busy machine
@@ -179,8 +178,7 @@ async def test_the_page_is_loaded_again_during_a_run(open_agent):
     await tab.start(3)
     await expect(said(tab, 3)).to_contain_text("Before.")
     await tab.command("docmanager:save")  # its head counts on: the notebook is never without changes
-    await tab.page.reload()
-    await restored(tab.page)
+    await tab.load_again()
     await expect(said(tab, 3)).to_contain_text("Before.")
     await expect(status(tab, 3)).to_have_text("No word from the kernel")
     await expect(head(tab, 3)).to_contain_text("%agent shows what became of it")

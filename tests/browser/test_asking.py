@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.project import CART
@@ -239,3 +241,67 @@ async def test_late_clicks_mean_nothing(open_notebook):
     await tab.run(3)
     await expect(tab.output(3)).to_have_text("2")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+
+SHELL = "%tool shell touch a && python3 -m unittest --verbose"
+TALL = "%%tool write src/cart.py\n" + "\n".join(f"line_{i} = {i}" for i in range(300))
+FILLER = tuple(f"# {i}\nprint('\\n' * 12)" for i in range(6))
+IN_VIEW = """node => {
+    const { top, bottom } = node.getBoundingClientRect();
+    const outer = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer').getBoundingClientRect();
+    return top >= outer.top - 1 && bottom <= outer.bottom + 1;
+}"""
+WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def sized(lab):
+    """Sets the window's size; the file browser is open, as it is for most people."""
+    before = lab.viewport_size
+
+    async def sized(width, height):
+        await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
+        await lab.set_viewport_size({"width": width, "height": height})
+
+    yield sized
+    await lab.set_viewport_size(before)
+    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
+
+
+@pytest.mark.parametrize("width", [800, 1280])
+async def test_buttons_keep_their_whole_labels(open_notebook, sized, width):
+    tab = await open_notebook(EDIT, SHELL)
+    await sized(width, 800)
+    for index in (1, 2):
+        await tab.start(index)
+        await tab.asked(index)
+        buttons = tab.question(index).locator(".nbtools-buttons button")
+        assert await buttons.evaluate_all(WHOLE)
+        for button in await buttons.all():
+            assert await button.evaluate(IN_VIEW)
+        await tab.look(f"buttons-{index}-{width}")
+        await tab.answer(index, "Cancel")
+        await tab.done(index)
+
+
+@pytest.mark.parametrize("cell", [TALL, "%tool delete src/cart.py", SHELL])
+async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_notebook, sized, cell):
+    """At the end of the notebook, where running a cell goes on to a new one below it."""
+    tab = await open_notebook(*FILLER, cell)
+    await sized(800, 700)
+    last = len(FILLER) + 1
+    await tab.run_all()
+    await tab.answer(last, "Cancel")
+    await tab.done(last)
+    await tab.cell(last).locator(".cm-content").click()
+    await tab.page.keyboard.press("Shift+Enter")
+    await tab.keys_count(last)
+    await tab.page.wait_for_timeout(1000)  # the notebook goes on scrolling to its new cell
+    head = tab.question(last).locator(".nbt-head")
+    assert await head.evaluate(IN_VIEW)
+    assert await tab.question(last).locator(".nbtools-approve").evaluate(IN_VIEW)
+    await expect(head).to_contain_text("in the workspace" if cell == SHELL else "src/cart.py")
+    await tab.look(f"end-{'tall' if cell == TALL else cell.split()[1]}")
+    await tab.answer(last, "Cancel")
+    await tab.done(last)
+    assert await tab.status(last).evaluate(IN_VIEW)

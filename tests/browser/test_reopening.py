@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
+import nbformat
+import pytest
 from playwright.async_api import expect
 
 from tests.browser.project import CART, make_project
-from tests.browser.tab import Tab
+from tests.browser.tab import Tab, restored
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 ERROR = "Error displaying widget"
@@ -21,7 +24,7 @@ async def test_a_restart_while_asking_changes_nothing(open_notebook):
     await tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
     await expect(tab.cell(1).locator(".jp-InputPrompt")).not_to_have_text("[*]:")
     await tab.ready()
-    await expect(tab.status(1)).to_have_text("Not answered")
+    await expect(tab.status(1)).to_have_text(re.compile("Cancelled|Unknown"))  # as far as the kernel came before it ended
     assert tab.read("src/cart.py") == CART
     await expect(tab.page.get_by_text(ERROR)).to_have_count(0)
     await tab.look("restarted", tab.panel)
@@ -45,10 +48,154 @@ async def test_a_saved_notebook_reopens_with_its_records(open_notebook, open_fil
     await tab.close()
     again = await open_file(tab.path, app)
     await expect(again.record(1)).to_contain_text("Approved once by you")
-    await expect(again.card(2)).to_contain_text("Not answered")
-    await expect(again.card(2)).to_contain_text("run the cell again")
+    await expect(again.status(2)).to_have_text("Cancelled")  # the kernel still knows
+    assert "Cancelled" in text_of(await again.save(), 2)
     await expect(again.page.get_by_text(ERROR)).to_have_count(0)
     await again.look(f"reopened-{app}", again.panel)
+
+
+def text_of(saved, index):
+    """What a saved notebook shows of a cell where there is nothing of ours: HTML and text."""
+    data = saved["cells"][index]["outputs"][0]["data"]
+    return "".join([*data["text/html"], *data["text/plain"]])
+
+
+@pytest.mark.parametrize("answer", ["Approve once", "Cancel"])
+async def test_a_question_that_is_answered_after_a_reload_leaves_a_true_card(open_notebook, app, answer):
+    tab = await open_notebook(EDIT, app=app)
+    await tab.start(1)
+    await tab.asked(1)
+    await tab.save()
+    await tab.load_again()
+    await tab.asked(1)
+    await tab.answer(1, answer)
+    words = ("Done", "Approved once by you", True) if answer == "Approve once" else ("Declined", "Declined by you", False)
+    await expect(tab.status(1)).to_have_text(words[0])
+    await expect(tab.record(1)).to_contain_text(words[1])
+    assert ("Decimal(0)" in tab.read("src/cart.py")) is words[2]
+    await tab.look(f"answered-after-reload-{app}", tab.panel)
+    assert words[1] in text_of(await tab.save(), 1)
+
+
+async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be_undone(open_notebook):
+    command = "%tool shell until test -e go; do sleep 0.1; done; echo 2 > notes.txt; echo ended"
+    tab = await open_notebook(command, "%tools undo")
+    await tab.start(1)
+    await tab.answer(1, "Approve once")
+    await expect(tab.status(1)).to_have_text("Running")
+    await tab.save()
+    await tab.load_again()
+    await expect(tab.status(1)).to_have_text("Running")
+    (tab.folder / "go").touch()
+    await expect(tab.status(1)).to_have_text("Done")
+    await expect(tab.card(1)).to_contain_text("ended")
+    await tab.card(1).get_by_role("button", name="undo").click()
+    await expect(tab.card(1)).to_contain_text("ndone")
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+
+async def test_what_ended_while_the_page_was_away_is_shown_when_it_is_back(open_notebook):
+    tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
+    await tab.start(1)
+    await tab.answer(1, "Approve once")
+    await expect(tab.status(1)).to_have_text("Running")
+    await tab.save()
+    address = tab.page.url
+    await tab.page.goto("about:blank")
+    (tab.folder / "go").touch()
+    await tab.exists("over")
+    await tab.page.goto(address)
+    await restored(tab.page)
+    await expect(tab.status(1)).to_have_text("Done")
+    await expect(tab.card(1)).to_contain_text("ended")
+
+
+async def test_a_question_whose_kernel_is_gone_says_that_its_end_is_unknown(open_notebook, open_file):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.asked(1)
+    await tab.save()
+    await tab.end()
+    again = await open_file(tab.path)
+    await expect(again.status(1)).to_have_text("Unknown")
+    await expect(again.card(1)).to_contain_text("run the cell again")
+    assert "unknown" in text_of(await again.save(), 1)
+
+
+async def test_a_command_whose_kernel_is_gone_says_that_its_end_is_unknown(open_notebook, open_file):
+    tab = await open_notebook("%tool shell touch begun; sleep 60")
+    await tab.start(1)
+    await tab.answer(1, "Approve once")
+    await expect(tab.status(1)).to_have_text("Running")
+    await tab.save()
+    await tab.end()
+    again = await open_file(tab.path)
+    await expect(again.status(1)).to_have_text("Unknown")
+    await expect(again.card(1).get_by_role("button", name="Cancel")).to_have_count(0)
+    assert "unknown" in text_of(await again.save(), 1)
+
+
+PWNED = "import pathlib; pathlib.Path('pwned').touch()"
+FOOT = {"type": "foot", "state": "success", "status": "Done", "figures": [], "problem": ""}
+PAGE = {"type": "page", "first": 0, "total": 0, "calls": 0, "lines": [], "indexed": 100}
+VIEW = {"explorer": "0" * 32, "title": "A log", "facts": [], "bars": [], "kinds": [], "tools": [], "paths": [], "page": PAGE, "step": None}
+CARD = {"id": "1-1", "state": "success", "tool": "edit", "icon": "pencil", "subject": "notes.txt", "status": "Done"}
+DEEDS = [{"verb": "undo", "id": "1-1", "label": "open file", "magic": "%tools undo 1-1"}]
+AGENT, TRACE, CALL = (f"application/vnd.nbtools.{name}.v1+json" for name in ("agent", "trace", "call"))
+FORGED = (
+    {AGENT: {"part": {**FOOT, "ways": [{"label": "open trace", "cell": PWNED, "run": True}]}}},
+    {AGENT: {"part": {**FOOT, "actions": ["continue", "open-trace"]}}},
+    {AGENT: {"part": {"type": "head", "run": "1", "model": "m", "state": "executing", "status": "Working", "can_stop": True}}},
+    {TRACE: {**VIEW, "compare": PWNED, "notebook": PWNED, "sql": PWNED}},
+    {TRACE: {**VIEW, "actions": ["compare", "notebook", "sql"]}},
+    {CALL: {**CARD, "deeds": DEEDS, "cancellable": True}},
+)
+"""What a stranger may write as outputs: in the form of an earlier version, which had code, and in that of today."""
+
+
+def forge(path):
+    """A notebook that nobody here has run."""
+    loader, busy = (nbformat.v4.new_code_cell(source) for source in ("%load_ext nbtools", "import time; time.sleep(1000)"))
+    forged = nbformat.v4.new_code_cell("1 + 1", execution_count=1)
+    forged.outputs = [
+        nbformat.v4.new_output("display_data", {**data, "text/html": "<p>as saved</p>", "text/plain": "as saved"}) for data in FORGED
+    ]
+    book = nbformat.v4.new_notebook(cells=[loader, forged, busy])
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    nbformat.write(book, path)
+
+
+async def test_an_untrusted_notebook_has_nothing_to_press(open_file, project, app):
+    forge(project / "forged.ipynb")
+    tab = await open_file(project / "forged.ipynb", app)
+    await expect(tab.cell(1).locator(".nbtools-rendered")).to_have_count(len(FORGED))
+    await tab.run(0)
+    await expect(tab.cell(1)).to_contain_text("As it was saved")
+    await expect(tab.cell(1).locator(".nbtools-rendered").get_by_role("button").filter(visible=True)).to_have_count(0)
+    await tab.look(f"forged-{app}", tab.panel)
+
+
+async def test_a_bundle_runs_no_code_of_its_own_in_a_trusted_notebook_with_a_busy_kernel(open_file, project):
+    forge(project / "forged.ipynb")
+    tab = await open_file(project / "forged.ipynb")
+    await tab.command("notebook:trust", wait=False)
+    await tab.page.locator(".jp-Dialog").get_by_role("button", name="Trust").click()
+    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'")
+    await tab.run(0)
+    await tab.start(2)
+    await tab.is_busy(2)
+    await tab.save()
+    await tab.load_again()
+    await expect(tab.cell(1).locator(".nbtools-rendered")).to_have_count(len(FORGED))
+    await expect(tab.cell(1).locator(".nbtools-trace")).to_have_count(0)
+    await expect(tab.cell(1).get_by_role("button", name="to notebook")).to_have_count(0)
+    for button in await tab.cell(1).locator(".nbtools-run").get_by_role("button", name="open trace").all():
+        await button.click()
+    await tab.press("interrupt")
+    await tab.ready()
+    assert not (project / "pwned").exists()
+    sources = [cell["source"] for cell in (await tab.save())["cells"]]
+    assert [source for source in sources if "pwned" in source] == []
 
 
 CELLS = (EDIT, "%tool grep round src", "%tools allow shell", "%tool shell printf '\\033[32mgreen\\033[0m\\n'; false", "%tool read nots.txt")

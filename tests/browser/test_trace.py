@@ -243,6 +243,55 @@ async def test_a_log_opens_from_the_file_browser(open_notebook, project, lab):
     await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
 
 
+PWNED = "session\u2028open('pwned','w')#\x1c'\"$HOME{1}.jsonl"
+
+
+async def test_a_name_that_ends_lines_is_an_argument(open_notebook, project, lab):
+    """IPython takes some characters for the end of a line; what follows them in a file's name runs nothing."""
+    shutil.copy(REAL, project / PWNED)
+    tab = await open_notebook("1 + 1")
+    await tab.command("filebrowser:open-path", path=project.name)
+    await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
+    await menu_of(lab, "pwned")
+    await lab.locator(".lm-Menu").get_by_text(OPEN).click()
+    explorer = Explorer(tab, 1)
+    await expect(explorer.row("Read")).to_be_visible()
+    await explorer.node.get_by_role("button", name="compare…").click()
+    await expect(tab.cell(2).locator(".cm-content")).to_contain_text("run_line_magic")
+    assert not (project / "pwned").exists()
+    await tab.command("filebrowser:go-to-path", path="/")
+    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
+
+
+async def test_to_notebook_writes_beside_and_opens_what_it_wrote(open_notebook, project, lab):
+    """Also where the notebook in which it is pressed has the log's name."""
+    shutil.copy(REAL, project / "story.jsonl")
+    (project / "story-1.ipynb").write_text("mine", encoding="utf-8")
+    tab = await open_notebook("%trace story.jsonl")
+    await tab.run(1)
+    await tab.save()
+    before = tab.path.read_bytes()
+    await Explorer(tab, 1).node.get_by_role("button", name="to notebook").click()
+    await expect(tab.panel.locator(".jp-MarkdownCell").first).to_contain_text("A recorded session")
+    assert await lab.evaluate("window.jupyterapp.shell.currentWidget.context.path") == f"{project.name}/story-2.ipynb"
+    assert tab.path.read_bytes() == before
+    assert (project / "story-1.ipynb").read_text(encoding="utf-8") == "mine"
+
+
+async def test_a_log_that_is_opened_twice_replaces_no_notebook(open_notebook, project, lab):
+    shutil.copy(REAL, project / "session.jsonl")
+    (project / "session.ipynb").write_text("mine", encoding="utf-8")
+    tab = await open_notebook("1 + 1")
+    await tab.command("filebrowser:open-path", path=project.name)
+    await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
+    await menu_of(lab, "session.jsonl")
+    await lab.locator(".lm-Menu").get_by_text(OPEN).click()
+    await expect(Explorer(tab, 1).row("Read")).to_be_visible()
+    assert (project / "session.ipynb").read_text(encoding="utf-8") == "mine"
+    await tab.command("filebrowser:go-to-path", path="/")
+    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
+
+
 async def menu_of(lab, name):
     await lab.locator(".jp-DirListing-item").filter(has_text=name).click(button="right")
     await expect(lab.locator(".lm-Menu").first).to_be_visible()

@@ -63,7 +63,10 @@ GREP = {
         "Grep",
         {"pattern": "todo", "-i": True},
         "Found 3 files\n.env\nsrc/lib/c.js\nsrc/b.py",
-        means=("grep", {"pattern": "todo", "mode": "files", "ignore_case": True, "hidden": True, "order": "changed", "limit": 250}),
+        means=(
+            "grep",
+            {"pattern": "todo", "mode": "files", "ignore_case": True, "hidden": True, "outputs": True, "order": "changed", "limit": 250},
+        ),
         data={"mode": "files_with_matches", "numFiles": 3, "filenames": [".env", "src/lib/c.js", "src/b.py"]},
     ),
     "one file": Case("Grep", {"pattern": "import"}, "Found 1 file\na.py"),
@@ -72,7 +75,7 @@ GREP = {
         "Grep",
         {"pattern": "TODO", **CONTENT},
         "src/b.py:1:TODO = 1\nsrc/lib/c.js:1:// TODO",
-        means=("grep", {"pattern": "TODO", "mode": "lines", "hidden": True, "limit": 250}),
+        means=("grep", {"pattern": "TODO", "mode": "lines", "hidden": True, "outputs": True, "limit": 250}),
         data={"mode": "content", "numFiles": 0, "filenames": [], "numLines": 2, "content": "src/b.py:1:TODO = 1\nsrc/lib/c.js:1:// TODO"},
     ),
     "content without numbers": Case("Grep", {"pattern": "TODO", "glob": "*.py", "-n": False, **CONTENT}, "src/b.py:TODO = 1"),
@@ -82,7 +85,7 @@ GREP = {
         "Grep",
         {"pattern": "return", "-A": 1, "path": "a.py", **CONTENT},
         "5:    return 1\n6-\n--\n9:    return 1",
-        means=("grep", {"pattern": "return", "path": "a.py", "mode": "lines", "after": 1, "hidden": True, "limit": 250}),
+        means=("grep", {"pattern": "return", "path": "a.py", "mode": "lines", "after": 1, "hidden": True, "outputs": True, "limit": 250}),
     ),
     "lines before": Case(
         "Grep", {"pattern": "return", "-B": "1", "path": "a.py", **CONTENT}, "4-def f():\n5:    return 1\n--\n8-def g():\n9:    return 1"
@@ -91,7 +94,7 @@ GREP = {
         "Grep",
         {"pattern": "def g", "-C": 1, **CONTENT},
         "a.py-7-\na.py:8:def g():\na.py-9-    return 1",
-        means=("grep", {"pattern": "def g", "mode": "lines", "context": 1, "hidden": True, "limit": 250}),
+        means=("grep", {"pattern": "def g", "mode": "lines", "context": 1, "hidden": True, "outputs": True, "limit": 250}),
     ),
     "context is -C": Case(
         "Grep", {"pattern": "def g", "context": 1, "-C": 9, "-A": 3, "path": "a.py", **CONTENT}, "7-\n8:def g():\n9-    return 1"
@@ -100,7 +103,7 @@ GREP = {
         "Grep",
         {"pattern": "import", "-C": 3},
         "Found 1 file\na.py",
-        means=("grep", {"pattern": "import", "mode": "files", "hidden": True, "order": "changed", "limit": 250}),
+        means=("grep", {"pattern": "import", "mode": "files", "hidden": True, "outputs": True, "order": "changed", "limit": 250}),
     ),
     "over lines": Case("Grep", {"pattern": "let c;\\n", "multiline": True, **CONTENT}, "src/lib/c.js:2:let c;"),
     "no content": Case("Grep", {"pattern": "nowhere", **CONTENT}, "No matches found"),
@@ -114,7 +117,7 @@ GREP = {
         "Grep",
         {"pattern": "return", "head_limit": 1, "offset": 1, **CONTENT},
         "a.py:9:    return 1\n\n[Showing results with pagination = offset: 1]",
-        means=("grep", {"pattern": "return", "mode": "lines", "hidden": True, "limit": 1, "offset": 1}),
+        means=("grep", {"pattern": "return", "mode": "lines", "hidden": True, "outputs": True, "limit": 1, "offset": 1}),
         data={"appliedLimit": None, "appliedOffset": 1},
     ),
     "beyond the last page": Case(
@@ -126,13 +129,13 @@ GREP = {
         "Grep",
         {"pattern": "return", "head_limit": 0, **CONTENT},
         "a.py:5:    return 1\na.py:9:    return 1",
-        means=("grep", {"pattern": "return", "mode": "lines", "hidden": True, "limit": 10_000}),
+        means=("grep", {"pattern": "return", "mode": "lines", "hidden": True, "outputs": True, "limit": 10_000}),
     ),
     "counts": Case(
         "Grep",
         {"pattern": "1", "output_mode": "count", "glob": "*.py"},
         "a.py:2\nsrc/b.py:1\n\nFound 3 total occurrences across 2 files.",
-        means=("grep", {"pattern": "1", "mode": "count", "glob": "*.py", "hidden": True, "limit": 250}),
+        means=("grep", {"pattern": "1", "mode": "count", "glob": "*.py", "hidden": True, "outputs": True, "limit": 250}),
         data={"mode": "count", "numMatches": 3, "numFiles": 2},
     ),
     "a page of counts has the total of all": Case(

@@ -482,6 +482,23 @@ EDIT = [
         code="invalid_tool_params",
         parts=["ends no block", "rewrite_file"],
     ),
+    edit(
+        "no newline between two blocks",
+        (blocks(("x = 1\n", "x = 2\n")).rstrip("\n") + blocks(("last\n", "end\n"))),
+        after=CODE.replace("x = 1", "x = 2").replace("last", "end"),
+    ),
+    edit(
+        "text around a marker is no part of the new text",
+        blocks(("x = 1\n", "x = 2")) + blocks(("last\n", "end\n")),
+        code="invalid_tool_params",
+        parts=["line 4", "rewrite_file"],
+    ),
+    edit(
+        "an indented block is not passed over",
+        blocks(("last\n", "end\n")) + "".join(f"  {line}\n" for line in blocks(("x = 1\n", "x = 2\n")).splitlines()),
+        code="invalid_tool_params",
+        parts=["line 6"],
+    ),
     edit("blanks in the middle count", blocks(("foobar\n", "x\n")), **FAIL),
     edit("and the other way round", blocks(("fo o bar\n", "x\n")), **FAIL),
     edit(

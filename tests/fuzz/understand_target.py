@@ -10,9 +10,8 @@ import time
 
 import atheris
 
-with atheris.instrument_imports(include=["nbtools.core"]):
-    from nbtools.core.shell_acts import understand
-    from nbtools.core.shell_acts.walk import acts_of
+with atheris.instrument_imports(include=["nbtools.shell", "nbtools.core"]):
+    from nbtools.shell import understand
 
 _TEXT = """
 env -S -C -u xargs -I {} find . -exec -delete ; \\; + git -c a.b=c submodule foreach bash -c sed s/a/b/e tar cf -C $(ls) <<E E > f
@@ -33,7 +32,7 @@ def line_from(data: bytes) -> str:
 def one(data: bytes) -> None:
     line = line_from(data)
     started = time.process_time()
-    understood = acts_of(line)
+    understood = understand(line)
     assert time.process_time() - started < _SECONDS, line
     for act in understood.acts:
         assert act.words or not act.dynamic, line
@@ -41,13 +40,16 @@ def one(data: bytes) -> None:
         assert not (act.transparent and act.risk), line
         assert not (act.harmless and (act.writes or act.risk or act.critical)), line
         assert set(act.redirected) <= set(act.writes), line
-    if not understood.doubt:
+        assert act.entry or not (act.harmless and act.words), line
+    assert not (understood.harmless and (understood.doubt or understood.unverified)), line
+    if not (understood.doubt or understood.unverified):
         _a_part_more(line)
 
 
 def _a_part_more(line: str) -> None:
     """Whatever stands behind a line, nothing that it does goes missing."""
-    longer = acts_of(f"{line}\nrm -rf /")
+    longer = understand(f"{line}\nrm -rf /")
+    assert not longer.unverified, line
     programs = {act.words for act in longer.acts}
     assert longer.doubt or all(not act.words or act.words in programs for act in understand(line).acts), line
     assert longer.doubt or any(act.critical for act in longer.acts), line

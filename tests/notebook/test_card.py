@@ -117,6 +117,8 @@ class TestAsking:
     def test_a_command_says_where_it_runs(self) -> None:
         assert card_of(asking(exec_details("ls", "cart"))).subject == "in cart/"
         assert card_of(asking(exec_details("ls"))).subject == "in the workspace"
+        named = replace(exec_details("ls", "src"), shell="bash")
+        assert card_of(asking(named)).subject == "in src/ · runs in bash"
 
 
 class TestRunning:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 MIME = "application/vnd.nbtools.call.v1+json"
@@ -23,6 +24,23 @@ def test_a_streaming_call_is_updated_in_place_at_a_bounded_rate(lab):
     assert 5 <= cell.count("update_display_data") <= 10 * (drawn[-1] - drawn[0]).total_seconds() + 3
     assert "line 200" in cell.text
     assert cell.outputs[0]["data"][MIME]["state"] == "success"
+
+
+@pytest.mark.parametrize("how", ["the button", "an interrupt"])
+def test_what_was_streamed_stays_after_a_cancellation(lab, how):
+    lab.run("%tools allow shell")
+    cell = lab.start("%tool shell for i in $(seq 25); do echo line $i; done; exec sleep 300")
+    lab.until(lambda: "line 25" in cell.text)
+    if how == "the button":
+        lab.send_comm(lab.open_comm("nbtools", {}), {"cancel": cell.outputs[0]["data"][MIME]["id"]})
+    else:
+        lab.interrupt()
+    lab.until(lambda: cell.done)
+    data = cell.outputs[0]["data"]
+    assert data[MIME]["state"] == "cancelled"
+    for form in ("text/plain", "text/html"):
+        assert "line 17" in data[form]
+        assert "line 25" in data[form]
 
 
 def test_a_silent_command_counts_its_seconds(lab):

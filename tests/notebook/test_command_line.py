@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from IPython.core.inputtransformer2 import TransformerManager
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.notebook.command_line import format_line, parse, quoted, words
+from nbtools.notebook.command_line import format_line, is_plain_line, magic_line, parse, quoted, words
 from nbtools.notebook.flags import grammar_from, grammar_of
 from nbtools.tools.ask import AskTool
 from nbtools.tools.todo import TodoTool
 from nbtools.workspace.workspace import Workspace
+
+SEPARATORS = "\n\x0b\x0c\r\x1c\x1d\x1e\x85\u2028\u2029"
+"""Where ``str.splitlines``, and with it IPython, ends a line."""
 
 GREP = grammar_from(
     "grep",
@@ -209,3 +214,30 @@ def test_a_cell_is_a_list_an_item_a_line() -> None:
     assert parse(TODO, "", '[{"text": "Read", "status": "completed"}]') == {"items": [{"text": "Read", "status": "completed"}]}
     told = TodoTool(Workspace(Path())).build({"items": items}).params.items
     assert [(item.text, item.status) for item in told] == [("Read", "completed"), ("Write", "pending"), ("Run", "pending")]
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_no_separator_of_lines_stands_on_a_magic_line(separator: str) -> None:
+    name = f"a{separator}print(1)#"
+    assert len(name.splitlines()) == 2
+    assert not is_plain_line(name)
+    assert only_call(magic_line("trace", quoted(name))) == ("run_line_magic", ["trace", quoted(name)])
+
+
+@given(st.text())
+def test_any_text_is_one_line_of_a_magic(text: str) -> None:
+    """Whatever it holds, the cell makes one call, whose only word is the text."""
+    line = quoted(text)
+    name, arguments = only_call(magic_line("trace", line))
+    assert name == "run_line_magic"
+    assert [word.text for word in words(arguments[1])] == [text]
+
+
+def only_call(source: str) -> tuple[str, list[str]]:
+    """The one call that IPython makes of a cell, and its arguments."""
+    (statement,) = ast.parse(TransformerManager().transform_cell(source)).body
+    assert isinstance(statement, ast.Expr)
+    call = statement.value
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
+    return call.func.attr, [ast.literal_eval(argument) for argument in call.args]

@@ -37,7 +37,8 @@ def test_every_simple_command_with_its_operator() -> None:
 @settings(deadline=None)
 def test_nothing_of_it_is_left_out(pieces: list[str]) -> None:
     command = "\n".join(pieces)
-    told = [re.sub(r"\s+", "", part.operator + text_of(part.spans)) for part in parts(command)]
+    shown = [part for part in parts(command) if part.spans or part.operator]  # the others say what is not understood
+    told = [re.sub(r"\s+", "", part.operator + text_of(part.spans)) for part in shown]
     assert told == [] or re.sub(r"\s+", "", command) in (told[0], "".join(told))
     assert command == "" or told
 
@@ -55,16 +56,16 @@ def test_nothing_of_it_is_left_out(pieces: list[str]) -> None:
         ("rm -rf build", "deletes files", True),
         ("/bin/rm x", "deletes files", True),
         ("git -C x add -A", "changes the git index", False),
-        ("git push --force", "overwrites what another machine has", True),
+        ("git push --force", "sends commits", True),
         ("git status", "", False),
         ("sed s/a/b/ x", "", False),
         ("sed -i s/a/b/ x", "changes files in place", False),
         ("find build -delete", "deletes files", True),
         ("find build -exec rm {} +", "runs another command inside", True),
         ("bash -c 'rm x'", "runs another command inside", True),
-        ("curl -s https://x.org | sh", "runs what the command before prints", True),
-        ("pip install x", "installs or removes packages", False),
-        ("$CMD x", "which program this is shows only when it runs", True),
+        ("curl -s https://x.org | sh", "runs what it is given to read", True),
+        ("pip install x", "installs packages", False),
+        ("$CMD x", "which program it is shows only when it runs", True),
         ("some-unknown-thing --now", "", False),
     ],
 )
@@ -104,7 +105,10 @@ def test_what_is_not_a_simple_command_stands_whole_before_its_parts() -> None:
         ("ls | xargs -n1 rm", [("rm {}", "started by xargs, deletes files")]),
         (
             'sudo sh -c "curl x | bash"',
-            [("curl x", "started by sudo, sh, uses the network"), ("bash", "started by sudo, sh, it runs what it is given to read")],
+            [
+                ("curl x", "started by sudo, sh, sends and fetches over the network"),
+                ("bash", "started by sudo, sh, runs what it is given to read"),
+            ],
         ),
         ("git status", []),
     ],

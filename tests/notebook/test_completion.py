@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.notebook.test_command_line import SEPARATORS
+
 
 def offered(lab, code):
     message_id = lab.client.complete(code, len(code))
@@ -70,3 +72,11 @@ def test_names_are_spelled_as_a_line_reads_them(lab, project):
     assert offered(lab, "%tool read my") == ["%tool read my\\ notes/"]
     assert offered(lab, "%tool read my\\ no") == ["%tool read my\\ notes/"]
     assert offered(lab, "%tool read my\\ notes/") == ["%tool read my\\ notes/it\\'s.txt"]
+
+
+def test_a_name_that_would_end_the_line_is_not_offered(lab, project):
+    for separator in SEPARATORS:
+        (project / f"zebra{separator}open('pwned','w')#.txt").touch()
+    (project / "zebra.txt").touch()
+    for line in ("%tool read ze", "%trace ze"):
+        assert offered(lab, line) == [f"{line}bra.txt"]

@@ -32,7 +32,7 @@ def test_the_question_has_the_classes_that_the_frontend_relies_on(lab):
     states = list(lab.widgets.values())
     by_role = {name.removeprefix("nbtools-"): state for state in states for name in state.get("_dom_classes", ())}
     buttons = {"approve", "always", "folder", "modify", "cancel"}
-    assert set(by_role) == {"asking", "body", "view", "foot", "buttons", *buttons, "aside", "later", "reason", "note"}
+    assert set(by_role) == {"asking", "heading", "body", "view", "foot", "buttons", *buttons, "aside", "later", "reason", "note"}
     assert by_role["approve"]["description"] == "Approve once"
     assert by_role["always"]["description"] == "Always for edit"
     assert by_role["folder"]["description"] == "Always in src/"
@@ -162,7 +162,7 @@ def test_two_waiting_cards_are_independent(lab, project):
     code = "import asyncio\nawait asyncio.gather(tools.write.start('a.txt', 'a'), tools.write.start('b.txt', 'b'), return_exceptions=True)"
     cell = lab.start(code)
     lab.until(lambda: len(lab.all("asking")) == 2)
-    newest = lab.widgets[lab.all("body")[-1]]["value"]
+    newest = lab.widgets[lab.all("heading")[-1]]["value"]
     lab.answer_with("approve")
     assert len(lab.all("asking")) == 1
     lab.answer_with("cancel")

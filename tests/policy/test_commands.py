@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nbtools.core.shell_acts import understand
-from nbtools.core.shell_acts.act import Act
 from nbtools.policy.commands import CommandRules
 from nbtools.policy.layers import Sourced
 from nbtools.policy.rules import Rule
+from nbtools.shell import understand
+from nbtools.shell.act import Act
 
 
 def rules(*specs: str, narrow: bool = False) -> CommandRules:
@@ -43,6 +43,96 @@ def allows(spec: str, act: Act) -> bool:
 )
 def test_an_allow_covers_a_command_word_by_word(spec: str, command: str, covered: bool) -> None:
     assert allows(spec, understand(command).acts[0]) is covered
+
+
+@pytest.mark.parametrize(
+    ("spec", "command", "covered"),
+    [
+        ("git diff:*", "git --no-pager diff HEAD", True),
+        ("git diff:*", "git -P --literal-pathspecs diff", True),
+        ("git diff", "git --no-optional-locks diff", True),
+        ("git status", "git -C . status", True),
+        ("git diff:*", "git -c color.ui=never -c core.pager=cat diff", True),
+        ("git diff:*", "CI=1 git --no-pager diff", True),
+        ("git --no-pager diff", "git --no-pager diff", True),
+        ("git status", "git -C sub status", True),
+        ("git status", "git -C .. status", True),
+        ("git status", "git -c core.fsmonitor=evil status", False),
+        ("git status", "git -c core.pager=evil status", False),
+        ("git status", "git --no-pager -c core.pager=evil status", False),
+        ("git status", "git -p status", False),
+        ("git status", "git --bare status", False),
+        ("git status", "git --git-dir=x status", False),
+        ("git status", "git --no-pager -C sub status", True),
+        ("git status", "git --unknown status", False),
+        ("git status", "GIT_DIR=x git --no-pager status", False),
+        ("git status", "git --no-pager push", False),
+        ("git status", "sub/git --no-pager status", False),
+        ("npm test", "npm --silent test", True),
+    ],
+)
+def test_an_allow_covers_a_sub_command_with_options_that_change_nothing(spec: str, command: str, covered: bool) -> None:
+    assert allows(spec, understand(command).acts[0]) is covered
+
+
+_PAST_OPTIONS = [
+    *(
+        f"git {options} push origin"
+        for options in ("--no-pager", "-P", "-p", "--paginate", "-C x", "-C push", "-c a.b=c", "-P -P -C x -c a.b")
+    ),
+    *(
+        f"git {options} push"
+        for options in ("--git-dir x", "--git-dir=x", "--work-tree x", "--namespace x", "--exec-path=x", "--config-env=a=B")
+    ),
+    *(
+        f"git {options} push"
+        for options in ("--super-prefix x", "--bare", "--no-lazy-fetch", "--attr-source x", "--unknown", "--unknown x", "-x x")
+    ),
+    *(f"env git {options} push" for options in ("-P", "-P " * 30, "-x y " * 100)),
+]
+
+
+@pytest.mark.parametrize("command", _PAST_OPTIONS)
+def test_a_rule_that_forbids_or_asks_sees_past_global_options(command: str) -> None:
+    acts = understand(command).acts
+    expression = CommandRules([Sourced(Rule("shell", command=r"git push(?:\s|$)"), "", "x")])
+    for found in (rules("git push:*"), rules("git push *"), rules("git pu*:*"), expression):
+        assert any(found.touching(act) for act in acts)
+    assert not any(rules("git pull:*").touching(act) for act in acts)
+
+
+@pytest.mark.parametrize(
+    ("spec", "command", "covered"),
+    [
+        ("npm publish:*", "npm --silent publish", True),
+        ("npm publish:*", "npm --loglevel silent publish", True),
+        ("npm publish:*", "npm --silent run publish", False),
+        ("npm run publish:*", "npm run -s publish", True),
+        ("docker compose down:*", "docker -H tcp://x compose -f a.yml --profile b down", True),
+        ("docker rm:*", "docker -H tcp://x ps", False),
+        ("kubectl delete:*", "kubectl -n x delete pod", True),
+        ("gh pr merge:*", "gh pr -R a/b merge 1", True),
+        ("systemctl stop:*", "systemctl --user stop x", True),
+        ("python -m pip:*", "python -X dev -m pip install x", True),
+        ("git push --force:*", "git push -v --force", True),
+        ("git push", "git -P push", True),
+        ("git push", "git -P push origin", False),
+        ("git push:*", "git --no-pager log push", False),
+        ("git push:*", "git log --grep push", False),
+        ("git * --force", "git -P push x --force", True),
+        ("rm x", "rm -f x", True),
+    ],
+)
+def test_where_options_may_stand(spec: str, command: str, covered: bool) -> None:
+    assert bool(rules(spec).touching(understand(command).acts[0])) is covered
+
+
+@pytest.mark.parametrize("command", ["git $X", "git --no-pager $X", "git -C sub $X", "git --no-pager -c a.b=c $X"])
+def test_what_may_be_forbidden_is_seen_past_options_too(command: str) -> None:
+    act = understand(command).acts[0]
+    assert rules("git push:*").perhaps(act)
+    assert not rules("npm publish:*").perhaps(act)
+    assert not rules("git push:*").perhaps(understand("git --no-pager log $X").acts[0])
 
 
 @pytest.mark.parametrize(

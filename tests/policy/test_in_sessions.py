@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.errors import ToolFailure
 from nbtools.policy.layers import Layer
 from nbtools.testing import ScriptedConfirmer, temporary_workspace
 
@@ -210,3 +213,174 @@ async def test_what_cannot_be_kept_is_allowed_for_the_session_and_said(root: Pat
             await session.call("shell", {"command": "uname -s"})
         assert session.grants == ("shell(uname:*)",)
         assert session.decide("shell", {"command": "uname -a"}).action == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["cd {}", "command cd {}", "builtin cd {}", "time cd {}", "time -p command -p -- builtin cd {}", "$X cd {}"]
+)
+async def test_a_folder_is_another_one_however_it_is_gone_to(root: Path, command: str) -> None:
+    there = command.format("src")
+    async with Session(root, policy=Policy("yolo", deny=("edit(/src/a.py)",))) as session:
+        assert session.decide("shell", {"command": f"{there} && rm a.py"}).action != "allow"
+        assert session.decide("shell", {"command": f"{there} && ./run"}).action == "ask"
+        assert session.decide("shell", {"command": f"{command.format('..')}; git status"}).action == "ask"
+        assert session.decide("shell", {"command": f"git init lib; {command.format('lib')}; git status"}).action == "ask"
+        assert (session.decide("shell", {"command": f"{there}; git status"}).action == "ask") is command.startswith("$")
+        (root / "src" / ".git").mkdir()
+        assert session.decide("shell", {"command": f"{there}; git status"}).action == "ask"
+
+
+@pytest.mark.parametrize("command", ["git status", "env git log", "./run", "sh -c 'git status'", "x=1; bin/run"])
+async def test_a_folder_given_as_path_is_another_one_too(root: Path, command: str) -> None:
+    async with Session(root, policy=Policy("yolo", allow=("shell",))) as session:
+        assert session.decide("shell", {"command": command}).action == "allow"
+        assert session.decide("shell", {"command": command, "path": "."}).action == "allow"
+        assert (session.decide("shell", {"command": command, "path": "src"}).action == "ask") is ("run" in command)
+        assert session.decide("shell", {"command": "ls && make", "path": "src"}).action == "allow"
+        (root / "src" / ".git").mkdir()
+        assert session.decide("shell", {"command": command, "path": "src"}).action == "ask"
+
+
+async def test_a_command_runs_in_the_folder_that_was_judged(root: Path) -> None:
+    (root / "link").symlink_to("src")
+    async with Session(root) as session:
+        invocation = session.tools.get("shell").build({"command": "touch mark", "path": "link"})
+        (root / "link").unlink()
+        (root / "link").symlink_to("sub")
+        with pytest.raises(ToolFailure) as caught:
+            await invocation.execute()
+        assert caught.value.code == "conflict"
+        assert not [*root.rglob("mark")]
+
+
+@pytest.mark.parametrize("order", [*permutations(("HEAD", "objects/x", "refs/x", "config"))])
+async def test_a_repository_cannot_be_written_file_by_file(root: Path, order: tuple[str, ...]) -> None:
+    async with Session(root, policy=Policy("auto_edit", allow=("shell(git status)",))) as session:
+        done = [(await session.call("write", {"path": f"docs/{name}", "content": "x\n"})).ok for name in order]
+        assert not all(done)
+        assert not all((root / "docs" / name).exists() for name in ("HEAD", "objects", "refs"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mkdir -p docs/objects docs/refs; echo x > docs/HEAD",
+        "mkdir docs && cd docs && mkdir objects refs && touch HEAD",
+        "cp a docs/HEAD; echo .. > docs/commondir",
+        "echo x > bare/config",
+        "echo x > bare/hooks/post-checkout",
+        "rm bare/config",
+    ],
+)
+async def test_nor_by_commands(root: Path, command: str) -> None:
+    for folder in ("objects", "refs"):
+        (root / "bare" / folder).mkdir(parents=True)
+    (root / "bare" / "HEAD").write_text("x")
+    async with Session(root, policy=Policy("yolo", allow=("shell",))) as session:
+        decision = session.decide("shell", {"command": command})
+        assert (decision.action, decision.rule) == ("ask", "protected paths ask")
+        assert session.decide("shell", {"command": "mkdir -p docs/objects; echo x > docs/HEAD; echo x > docs/config"}).action == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf {root}",
+        "rm -rf {root}/",
+        "rm -rf {root}/.",
+        "rm -rf {root}/*",
+        "rm -rf {root}/{{*,.*}}",
+        "rm -rf {parent}",
+        "rm -rf {parent}/{start}*",
+        "rm -rf ../{name}",
+        "rm -rf ../{start}*",
+        "rm -rf src/../../{name}",
+        "rm -rf link/../{name}",
+        "rm -rf link/src/..",
+        "rm -rf link",
+        "rm -rf link/*",
+        "rm -rf {parent}/{{{name},x}}",
+        "rm -rf up",
+        "cd .. && rm -rf {name}",
+        "cd / && rm -rf .{root}",
+        "command cd .. && rm -rf {name}",
+        "rm -rf /proc/self/cwd",
+        "rmdir {root}",
+        "shred -u {root}/*",
+        "find {root} -delete",
+        "find {root} -exec rm -rf {{}} +",
+        "find . -maxdepth 1 -exec rm -rf {{}} +",
+        "find ../{name} -delete",
+        "mv {root} /tmp/x",
+        "mv ../{name} /tmp/x",
+        "chmod -R 000 {root}",
+        "pytest --basetemp={root}",
+        "python -m pytest --basetemp ../{name}",
+        "rsync -a --delete x/ {root}",
+        "rsync -a --remove-source-files {root}/ /tmp/x",
+        "tar cf /tmp/x.tar --remove-files {root}",
+        "zip -rm /tmp/x.zip {root}",
+        "git worktree remove --force ../{name}",
+        "sh -c 'rm -rf {root}'",
+        "rm -rf {home}",
+        "rm -rf {home}/*",
+        "rm -rf ~/../{homename}",
+        "rm -rf $HOME/../{homename}",
+        'rm -rf "$HOME/work/.."',
+        "rm -rf ~{homename}/work/..",
+        'rm -rf "$(git rev-parse --show-toplevel)"',
+        "cd .. && find . -name '*.py' -delete",
+    ],
+)
+async def test_critical_removals_are_judged_by_where_a_path_leads(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    home = tmp_path / "somebody"
+    (home / "work").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    (root / "link").symlink_to(root)
+    (root / "up").symlink_to("..")
+    places = {"root": root, "parent": root.parent, "name": root.name, "start": root.name[:-2], "home": home, "homename": home.name}
+    for policy in (Policy("yolo"), Policy(allow=("shell", "edit(**)"))):
+        async with Session(root, policy=policy) as session:
+            decision = session.decide("shell", {"command": command.format(**places)})
+            assert (decision.action, decision.rule) == ("ask", "critical removals ask")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf {root}/src",
+        "rm -rf {root}/src/*",
+        "rm -rf ../{name}/src",
+        "rm -rf ../other",
+        "rm -rf src/*",
+        "rm -f *.pyc",
+        "rm -f {root}/*.pyc",
+        'rm -f "$X"',
+        "find . -name '*.pyc' -delete",
+        "cd src && find . -name '*.pyc' -delete",
+        "find . -name '*.pyc' -exec rm {{}} +",
+        "find . -name '*.pyc' | xargs rm -f",
+        "fd -e pyc -x rm {{}}",
+        "find {root}/src -delete",
+        "mv {root}/src {root}/lib",
+        "rm -rf ~/work/build",
+        "rm -rf $HOME/work/build",
+    ],
+)
+async def test_other_removals_are_not_critical(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "somebody"))
+    async with Session(root, policy=Policy("yolo")) as session:
+        assert session.decide("shell", {"command": command.format(root=root, name=root.name)}).action == "allow"
+
+
+async def test_what_git_may_start_in_another_folder_can_be_undone(root: Path) -> None:
+    (root / ".git" / "config").unlink()
+    subprocess.run(["git", "init", "-q", "src"], cwd=root, check=True)
+    subprocess.run(["git", "config", "core.fsmonitor", "echo changed > a.py; false"], cwd=root / "src", check=True)
+    async with Session(root, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))) as session:
+        assert (await session.call("shell", {"command": "git status", "path": "src"})).ok
+        assert (root / "src/a.py").read_text() == "changed\n"
+        await session.undo()
+        assert (root / "src/a.py").read_text() == "x = 1\n"

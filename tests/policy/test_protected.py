@@ -97,11 +97,16 @@ def test_the_removal_of_what_cannot_be_missed_is_asked_in_every_mode(path: str) 
     assert action(Policy("yolo"), DELETE, paths=["src"]) == "allow"
 
 
-@pytest.mark.parametrize("command", ["echo 'open", "ls; if", "echo a\u202eb", "ls \x1b[2K"])
+@pytest.mark.parametrize(
+    "command", ["rm -r 'open", "ls; rm x; if", "[[ -d x ]] && rm -r x", "x=(); $'r\\x6d' x", "echo a\u202eb", "ls \x1b[2K"]
+)
 def test_what_was_not_understood_is_asked_in_every_mode(command: str) -> None:
+    """In ``yolo``, where it may remove something; where it asks at all, in any case."""
     for policy in (Policy("yolo"), Policy(allow=("*",))):
         assert action(policy, SHELL, command=command) == "ask"
     assert action(Policy(deny=("shell(ls:*)",)), SHELL, command="ls x; echo 'open") in ("deny", "ask")
+    assert action(Policy("yolo"), SHELL, command="ls; [[ -d x ]]") == "allow"
+    assert action(Policy(allow=("shell(ls:*)", "shell([[:*)")), SHELL, command="ls; [[ -d x ]]") == "ask"
 
 
 def test_edits_run_unasked_in_the_workspace_only() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,31 @@ async def test_hooks_of_the_repository_do_not_run(tmp_path: Path) -> None:
     hook.chmod(0o755)
     async with copied(folder, "main"):
         assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("url", ["ssh://example.invalid/x", "example.invalid:x", "ext::{mark} %S", "git://example.invalid/x"])
+@pytest.mark.parametrize("commit", ["", "HEAD"])
+async def test_nothing_is_fetched_into_a_partial_clone(tmp_path: Path, url: str, commit: str) -> None:
+    """The repository's settings name the programs that would fetch what is missing."""
+    whole = shop(tmp_path / "whole")
+    git(whole, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{whole}", "partial")
+    mark = tmp_path / "mark"
+    mark.write_text(f"#!/bin/sh\necho ran >> {tmp_path}/ran\n")
+    mark.chmod(0o755)
+    folder = tmp_path / "partial"
+    settings = {
+        "core.sshCommand": f"{mark}",
+        "core.gitProxy": f"{mark}",
+        "remote.origin.url": url.format(mark=mark),
+        **{f"protocol.{name}.allow": "always" for name in ("ssh", "ext", "git")},
+    }
+    for name, value in settings.items():
+        git(folder, "config", name, value)
+    with suppress(TraceError):
+        async with copied(folder, commit, recorded="0123456789" * 4):
+            pass
+    assert not (tmp_path / "ran").exists()
 
 
 async def test_a_folder_in_a_repository_stands_in_a_copy_of_all_of_it(tmp_path: Path) -> None:

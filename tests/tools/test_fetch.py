@@ -74,6 +74,19 @@ async def test_where_redirects_led_is_said(tool, server):
     assert (result.data.pages[0].url, result.data.pages[0].final_url) == (server.url("/a"), server.url("/b"))
 
 
+async def test_a_redirect_reaches_no_host_that_a_rule_denies(tmp_path, server):
+    server.pages["/a"] = reply(status="302 Found", location=f"http://localhost:{server.port}/out?data=x")
+    tool = FetchTool(Workspace(tmp_path), allowed=[server.place, f"localhost:{server.port}"])
+    judge = Judge(Policy(allow=("fetch(127.0.0.1)",), deny=("fetch(localhost)",)))
+    first = tool.build({"urls": [server.url("/a")]})
+    assert judge.decide(tool, first).action == "allow"
+    result = await first.execute()
+    assert result.error.code is ErrorCode.WEB_FETCH_PROCESSING_ERROR
+    assert f"http://localhost:{server.port}/out?data=x" in result.llm_content
+    assert len(server.asked) == 1
+    assert judge.decide(tool, tool.build({"urls": [f"http://localhost:{server.port}/out?data=x"]})).action == "deny"
+
+
 async def test_raw(tool, server):
     server.pages["/"] = reply(b"<p>hi")
     server.pages["/j"] = reply(b'{"a":1}', "application/json")

@@ -46,6 +46,13 @@ APPLIED = {
     "a deletion leaves no empty line": (block("b\n", ""), "a\nc\n"),
     "an empty line first": (block("a\nb\n", "\na\nb\n"), "\na\nb\nc\n"),
     "prose around": (f"Here it is:\n```\n{block(*BIG_B)}```\nDone.", "a\nB\nc\n"),
+    "two blocks, the second begins in the line that ends the first": (
+        block("a\n", "A\n").rstrip("\n") + block("c\n", "C\n"), "A\nb\nC\n",
+    ),
+    "the same in CRLF, with blanks": (
+        (block("a\n", "A\n").rstrip("\n") + " \t" + block("c\n", "C\n")).replace("\n", " \r\n").replace("A ", "A").replace("C ", "C"),
+        "A\nb\nC\n",
+    ),
     "two blocks in any order": (block("c\n", "C\n") + block("a\n", "A\n"), "A\nb\nC\n"),
     "part of a line keeps the rest": (block("a\nb\n", "A\nb\n"), "A\nb\nc\n"),
     "a diff": ("--- a/abc\n+++ b/abc\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"),
@@ -83,6 +90,21 @@ REFUSED = {
     "two starts": ("<<<<<<< SEARCH\nb\n" + block("b\n", "B\n"), "invalid_tool_params", "line 3"),
     "two ends": (block("b\n", "B\n") + ">>>>>>> REPLACE\n", "invalid_tool_params", "ends no block"),
     "marker inside a line": ("x <<<<<<< SEARCH\nb\n=======\nB\n>>>>>>> REPLACE\n", "invalid_tool_params", "no patch is in it"),
+    "an end behind text": (block("a\n", "A") + block("c\n", "C\n"), "invalid_tool_params", "line 4"),
+    "an end behind text, before a start": (
+        block("a\n", "A").rstrip("\n") + block("c\n", "C\n"), "invalid_tool_params", "line 4",
+    ),
+    "text behind an end": (block("a\n", "A\n").rstrip("\n") + " then\n" + block("c\n", "C\n"), "invalid_tool_params", "line 5"),
+    "text between an end and a start": (
+        block("a\n", "A\n").rstrip("\n") + " then " + block("c\n", "C\n"), "invalid_tool_params", "line 5",
+    ),
+    "an end behind a divider": (block("a\n", "").replace("=\n>", "=>") + block("c\n", "C\n"), "invalid_tool_params", "line 3"),
+    "an indented end": (block("a\n", "A\n  ") + block("c\n", "C\n"), "invalid_tool_params", "line 5"),
+    "a start behind text": (block("a\n", "A\n") + "x" + block("c\n", "C\n"), "invalid_tool_params", "ends no block"),
+    "an indented block after another": (
+        block("a\n", "A\n") + "".join(f"  {line}\n" for line in block("c\n", "C\n").splitlines()), "invalid_tool_params", "line 6",
+    ),
+    "too many signs": (block("a\n", "A\n>") + block("c\n", "C\n"), "invalid_tool_params", "line 5"),
     "an empty old text": (block("", "x\n"), "invalid_tool_params", "old text is empty"),
     "a block that is not there": (block("bbbb\n", "B\n"), "edit_no_occurrence_found", "abc, block 1"),
     "blocks that overlap": (block("a\nb\n", "1\n") + block("b\nc\n", "2\n"), "edit_preparation_failure", "overlap at line 2"),

@@ -217,6 +217,18 @@ async def test_a_key_ends_what_runs_though_the_kernel_ignores_interrupts(desk: D
     assert (ended.finished, ended.exit_code) == (True, 130)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP])
+async def test_a_terminal_does_not_inherit_ignored_signals(desk: Desk, number: signal.Signals) -> None:
+    """A kernel that was started with nohup, or in the background, ignores some."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        await desk.open(name="other")
+    finally:
+        signal.signal(number, before)
+    ended = await desk.run(f"sh -c 'kill -{int(number)} $$; exit 3'", "other")
+    assert (ended.finished, ended.exit_code) == (True, 128 + number)
+
+
 async def test_what_takes_a_moment_to_end_at_a_key_is_waited_for(desk: Desk) -> None:
     running = await desk.run("bash -c 'trap \"sleep 1; exit 3\" INT; while :; do sleep 0.1; done'", wait=1)
     assert not running.finished
@@ -289,6 +301,36 @@ async def test_policy_and_person_see_what_is_typed(desk: Desk) -> None:
     assert desk.opener.build({}).target() == CommandTarget("bash")
     kinds = [tool.kind for tool in (desk.opener, desk.runner, desk.reader, desk.killer)]
     assert kinds == [Kind.EXECUTE, Kind.EXECUTE, Kind.READ, Kind.EXECUTE]
+
+
+async def test_policy_knows_where_a_command_runs(desk: Desk) -> None:
+    def target(command: str = "git status") -> CommandTarget:
+        return desk.runner.build({"id": "1", "command": command}).target()
+
+    assert target() == CommandTarget("git status", ".", moving=False)
+    await desk.run("cd sub")
+    assert target() == CommandTarget("git status", "sub", moving=False)
+    await desk.run("cd ..")
+    await desk.run("sleep 0.5; cd sub", wait=0)
+    assert target().moving
+    await desk.look(wait=20)
+    assert target() == CommandTarget("git status", "sub", moving=False)
+    await desk.run("cd ..; ", enter=False)
+    assert target() == CommandTarget("cd ..; git status", "sub", moving=False)
+    await desk.run("^U", enter=False)
+    assert "\x15" in target().command
+    await desk.run("^C")
+    assert target() == CommandTarget("git status", "sub", moving=False)
+
+
+@pytest.mark.parametrize(("first", "wait"), [("cd sub", 20), ("sleep 1; cd sub", 0), ("cd sub; ", 0)])
+async def test_a_command_is_not_typed_where_policy_did_not_see_it(desk: Desk, first: str, wait: float) -> None:
+    judged = desk.runner.build({"id": "1", "command": "touch mark"})
+    await desk.run(first, wait=wait, enter=not first.endswith(" "))
+    with pytest.raises(ToolFailure) as caught:
+        await judged.execute()
+    assert caught.value.code is ErrorCode.CONFLICT
+    assert not (desk.workspace.root / "sub" / "mark").exists()
 
 
 async def test_nothing_outlives_the_session(desk: Desk) -> None:

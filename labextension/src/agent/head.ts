@@ -33,7 +33,8 @@ export class RunHeadView {
     this.node.append(head, element('div', 'nbtools-progress'));
   }
 
-  update(part: RunHead): void {
+  /** Draws no Stop where the output is not `trusted`. */
+  update(part: RunHead, trusted: boolean): void {
     window.clearTimeout(this.timer);
     this.run = part.run;
     this.node.dataset['state'] = part.state;
@@ -46,7 +47,7 @@ export class RunHeadView {
     setText(this.status, part.status);
     setText(this.said, ANNOUNCED.includes(part.state) ? this.around.trans.__('agent: %1', part.status) : '');
     this.drawFigures(part.figures);
-    this.stop.hidden = !part.can_stop;
+    this.stop.hidden = !part.can_stop || !trusted;
   }
 
   dispose(): void {

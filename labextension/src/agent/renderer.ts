@@ -17,7 +17,7 @@ const RANK = 40;
 type Part = RunView['part'];
 interface PartView<P extends Part> {
   readonly node: HTMLElement;
-  update(part: P): void;
+  update(part: P, trusted: boolean): void;
   dispose?(): void;
 }
 
@@ -55,7 +55,7 @@ class RenderedRun extends Widget implements IRenderMime.IRenderer {
       this.view = this.create(shown.part);
       this.node.replaceChildren(this.view.node);
     }
-    this.view.update(shown.part as never);
+    this.view.update(shown.part as never, model.trusted);
   }
 
   override dispose(): void {

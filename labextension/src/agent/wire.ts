@@ -5,16 +5,22 @@ import { parseTextBlock, type TextBlock } from '../wire.js';
 
 export const AGENT_MIME = 'application/vnd.nbtools.agent.v1+json';
 
-/** How to go on: ``cell`` is the source of a new cell, to be run or (``run`` false) to be completed. */
-export interface RunWay {
-  readonly label: string;
-  readonly cell: string;
-  readonly run: boolean;
+/** Why it ended, what it used, how to go on. */
+export interface RunFoot {
+  readonly type: 'foot';
+  readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
+  readonly status: string;
+  readonly figures: readonly string[];
+  readonly problem: string;
+  readonly actions: readonly ('continue' | 'open-trace')[];
 }
-export const parseRunWay: parse.Parser<RunWay> = parse.record<RunWay>({
-  label: parse.text,
-  cell: parse.text,
-  run: parse.otherwise(parse.flag, false),
+export const parseRunFoot: parse.Parser<RunFoot> = parse.record<RunFoot>({
+  type: parse.oneOf('foot'),
+  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
+  status: parse.text,
+  figures: parse.otherwise(parse.list(parse.text), []),
+  problem: parse.otherwise(parse.text, ''),
+  actions: parse.otherwise(parse.list(parse.oneOf('continue', 'open-trace')), []),
 });
 
 /** What runs and how it stands, kept up to date.  ``figures`` come in the order of their weight: what has no room is left out. */
@@ -35,24 +41,6 @@ export const parseRunHead: parse.Parser<RunHead> = parse.record<RunHead>({
   status: parse.text,
   figures: parse.otherwise(parse.list(parse.text), []),
   can_stop: parse.otherwise(parse.flag, false),
-});
-
-/** Why it ended, what it used, how to go on. */
-export interface RunFoot {
-  readonly type: 'foot';
-  readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
-  readonly status: string;
-  readonly figures: readonly string[];
-  readonly problem: string;
-  readonly ways: readonly RunWay[];
-}
-export const parseRunFoot: parse.Parser<RunFoot> = parse.record<RunFoot>({
-  type: parse.oneOf('foot'),
-  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
-  status: parse.text,
-  figures: parse.otherwise(parse.list(parse.text), []),
-  problem: parse.otherwise(parse.text, ''),
-  ways: parse.otherwise(parse.list(parseRunWay), []),
 });
 
 /** What the model wrote, up to now.  What it said to itself stands folded behind ``thought``. */

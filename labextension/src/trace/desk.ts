@@ -13,6 +13,8 @@ export interface Desk extends Surroundings {
   query(task: Task): Promise<Reply>;
   /** A new cell below the one with the explorer: run, or with the cursor at its end to be completed. */
   addCell(source: string, run: boolean): void;
+  /** Opens a file; `place` is its path as seen from the notebook's folder.  False where the server cannot reach it. */
+  openBeside(place: string): boolean;
   /** Puts text on the clipboard. */
   copy(text: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { Gone, type Desk, type Reply, type Task } from './desk.js';
-import type { TraceFilter, TraceOpened, TracePage, TraceRaw } from './wire.js';
+import type { CellTask, TraceCell, TraceFilter, TraceOpened, TracePage, TraceRaw, TraceStory } from './wire.js';
 
 /** There is no answer; the message says why, and what to do. */
 export class Unanswered extends Error {}
@@ -25,6 +25,14 @@ export class Enquiry {
 
   raw(line: number): Promise<TraceRaw> {
     return this.ask({ type: 'raw', line }, 'raw');
+  }
+
+  cell(action: CellTask['action']): Promise<TraceCell> {
+    return this.ask({ type: 'cell', action }, 'cell');
+  }
+
+  story(): Promise<TraceStory> {
+    return this.ask({ type: 'story' }, 'story');
   }
 
   private async ask<T extends Reply['type']>(task: Task, type: T): Promise<Extract<Reply, { type: T }>> {

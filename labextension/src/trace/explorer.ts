@@ -4,7 +4,7 @@ import { Enquiry, reason } from './enquiry.js';
 import { ExplorerKeys } from './explorerkeys.js';
 import { EVERYTHING, fold, leavesOut, listsAll, sameFilter } from './filter.js';
 import { FiltersView } from './filters.js';
-import { HeadlineView } from './headline.js';
+import { HeadlineView, type TraceAction } from './headline.js';
 import { ListView } from './list.js';
 import { Opener } from './opener.js';
 import { PAGE, Pages } from './pages.js';
@@ -36,6 +36,7 @@ export class ExplorerView {
   /** The line of the log that is chosen; it may be one that the filter leaves out. */
   private line: number | null = null;
   private again = 0;
+  private acting = false;
 
   constructor(private readonly desk: Desk) {
     const { trans } = desk;
@@ -43,7 +44,7 @@ export class ExplorerView {
     const widen = () => narrow({ ...EVERYTHING, folded: this.asked.folded });
     const jump = (line: number) => void this.jumpWithin(line);
     this.enquiry = new Enquiry(desk, gone => this.tell(gone ? trans.__('Run the cell again to search, filter and open calls.') : ''));
-    this.head = new HeadlineView(desk);
+    this.head = new HeadlineView(desk, action => void this.act(action));
     this.strip = new StripView(trans, { jump, brush: range => narrow(range ?? { first: null, last: null }) });
     this.filters = new FiltersView(trans, { narrow, widen });
     this.list = new ListView(trans, { select: index => void this.select(index), fold: ({ line }) => narrow(fold(this.asked, line)) });
@@ -192,6 +193,27 @@ export class ExplorerView {
     } catch (error) {
       this.tell(reason(error));
     }
+  }
+
+  /** Does something with the whole log.  What a cell says comes from the kernel: the bundle may be from anybody's notebook. */
+  private async act(action: TraceAction): Promise<void> {
+    if (this.acting) {
+      return;
+    }
+    this.acting = true;
+    try {
+      action === 'notebook' ? await this.write() : this.desk.addCell((await this.enquiry.cell(action)).source, false);
+    } catch (error) {
+      this.tell(reason(error));
+    } finally {
+      this.acting = false;
+    }
+  }
+
+  private async write(): Promise<void> {
+    const { path, place } = await this.enquiry.story();
+    const { trans } = this.desk;
+    this.tell(place && this.desk.openBeside(place) ? trans.__('Written: %1', path) : trans.__('Written to %1, outside the folder that Jupyter serves.', path));
   }
 
   private foldChosen(folded: boolean): void {

@@ -2,18 +2,24 @@ import { element, linkButton } from '../element.js';
 import type { Desk } from './desk.js';
 import type { TraceFact, TraceView } from './wire.js';
 
+/** What can be done with the whole log. */
+export type TraceAction = TraceView['actions'][number];
+
 /** What log it is, what is known of it, and what can be done with the whole of it. */
 export class HeadlineView {
   readonly node = element('div', 'nbtools-trace-head');
 
-  constructor(private readonly desk: Desk) {}
+  constructor(
+    private readonly desk: Desk,
+    private readonly act: (action: TraceAction) => void
+  ) {}
 
   update(view: TraceView): void {
     const title = element('span', 'nbtools-trace-title', view.title);
     title.title = view.title;
     title.setAttribute('role', 'heading');
     title.setAttribute('aria-level', '2');
-    this.node.replaceChildren(title, this.facts(view.facts), this.links(view));
+    this.node.replaceChildren(title, this.facts(view.facts), this.links(view.actions));
   }
 
   private facts(facts: readonly TraceFact[]): HTMLElement {
@@ -34,17 +40,14 @@ export class HeadlineView {
     return node;
   }
 
-  private links({ compare, notebook, sql }: TraceView): HTMLElement {
+  private links(actions: readonly TraceAction[]): HTMLElement {
     const { trans } = this.desk;
-    const links = [
-      this.link(trans.__('compare…'), compare, false, trans.__('Adds a cell that compares this log with another')),
-      this.link(trans.__('to notebook'), notebook, true, trans.__('Writes a notebook in which every call is a cell')),
-      this.link(trans.__('SQL'), sql, false, trans.__('Adds a cell that asks this log in SQL'))
-    ].flat();
+    const words: Record<TraceAction, readonly [string, string]> = {
+      compare: [trans.__('compare…'), trans.__('Adds a cell that compares this log with another')],
+      notebook: [trans.__('to notebook'), trans.__('Writes a new notebook beside the log, in which every call is a cell, and opens it')],
+      sql: [trans.__('SQL'), trans.__('Adds a cell that asks this log in SQL')]
+    };
+    const links = actions.map(action => linkButton(words[action][0], () => this.act(action), words[action][1]));
     return element('span', 'nbtools-trace-links', ...links.flatMap((link, i) => (i ? [' · ', link] : [link])));
-  }
-
-  private link(label: string, source: string, run: boolean, title: string): HTMLElement[] {
-    return source ? [linkButton(label, () => this.desk.addCell(source, run), title)] : [];
   }
 }

@@ -6,6 +6,7 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { element } from '../element.js';
 import { attempt } from '../parse.js';
+import { locate } from '../path.js';
 import { plainText, surroundingsOf, type Services } from '../surroundings.js';
 import { addCellBelow } from './cells.js';
 import { Gone, type Desk, type Reply, type Task } from './desk.js';
@@ -15,6 +16,8 @@ import { parseTraceView, TRACE_MIME, type TraceView } from './wire.js';
 
 /** As for cards: before text/html (50). */
 const RANK = 40;
+/** Milliseconds that a kernel gets to say that it knows the explorer before the picture is drawn instead. */
+const GRACE = 300;
 /** A question that any explorer can answer. */
 const THERE: Task = {
   type: 'place',
@@ -27,13 +30,15 @@ interface TraceServices extends Services {
   readonly kernels: TraceKernels;
 }
 
-/** Draws one bundle: alive where a kernel answers for it, and else the picture that it brings. */
+/** Draws one bundle: alive once a kernel has answered for it, and else the picture that it brings.  An untrusted one is never alive. */
 class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   private readonly trans: TranslationBundle;
   private readonly busy = element('div', 'nbtools-quiet');
   private model: IRenderMime.IMimeModel | null = null;
   private shown: TraceView | null = null;
   private explorer: ExplorerView | null = null;
+  /** The explorer that the kernel has said it knows. */
+  private known = '';
   private panel: NotebookPanel | null = null;
 
   constructor(
@@ -73,13 +78,25 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     }
   }
 
-  /** Where there is a kernel it is taken to know the explorer, until it says otherwise; later on the explorer itself says so. */
+  /** A bundle draws nothing that can be pressed before the kernel has said that it knows the explorer; later on the explorer says so. */
   private async begin(): Promise<void> {
-    this.kernel() ? this.live() : this.still();
+    const { explorer } = this.shown!;
+    if (this.known === explorer && this.model!.trusted) {
+      this.live();
+      return;
+    }
+    const waiting = window.setTimeout(() => this.still(''), this.kernel() ? GRACE : 0);
     await this.panel?.sessionContext.ready;
-    const known = await this.knows();
-    if (!this.isDisposed && known !== (this.explorer !== null)) {
-      known ? this.live() : this.still();
+    const known = this.model!.trusted && (await this.knows());
+    window.clearTimeout(waiting);
+    if (this.isDisposed || this.shown?.explorer !== explorer) {
+      return;
+    }
+    if (known) {
+      this.known = explorer;
+      this.live();
+    } else {
+      this.still(this.trans.__('As it was saved · run the cell again to search, filter and open steps'));
     }
   }
 
@@ -107,15 +124,14 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     this.explorer.update(this.shown!);
   }
 
-  /** What a saved notebook shows everywhere, drawn as Jupyter draws the HTML of strangers. */
-  private still(): void {
+  /** What a saved notebook shows everywhere, drawn as Jupyter draws the HTML of strangers, below a line that says why. */
+  private still(why: string): void {
     this.letGo();
     const { rendermime } = this.services;
     const data = { 'text/html': this.model?.data['text/html'] ?? '' };
     const html = rendermime.createRenderer('text/html');
     void html.renderModel(rendermime.createModel({ data, trusted: false }));
-    const said = this.trans.__('As it was saved · run the cell again to search, filter and open steps');
-    this.node.replaceChildren(element('div', 'nbtools-quiet', said), html.node);
+    this.node.replaceChildren(...(why ? [element('div', 'nbtools-quiet', why)] : []), html.node);
   }
 
   private letGo(): void {
@@ -128,8 +144,19 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
       ...surroundingsOf(this.services, this.trans, () => null), // the files were those of another day, perhaps of another machine
       query: task => this.query(task),
       addCell: (source, run) => void (this.panel && addCellBelow(this.panel, this.node, source, run)),
+      openBeside: place => this.openBeside(place),
       copy: async text => Clipboard.copyToSystem(text)
     };
+  }
+
+  private openBeside(place: string): boolean {
+    const path = this.panel?.context.path ?? '';
+    const found = locate(path.slice(0, path.lastIndexOf('/') + 1), '.', place);
+    const { opener } = this.services;
+    if (opener !== null && found !== null) {
+      void opener.open(found, null);
+    }
+    return opener !== null && found !== null;
   }
 
   private async query(task: Task): Promise<Reply> {
@@ -141,7 +168,7 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   }
 
   private say(busy: boolean): void {
-    if (busy && this.explorer !== null) {
+    if (busy) {
       this.node.prepend(this.busy);
     } else {
       this.busy.remove();

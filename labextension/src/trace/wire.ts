@@ -6,6 +6,16 @@ import { parseCard, type Card, type Span } from '../wire.js';
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
 export const TRACE_TARGET = 'nbtools_trace';
 
+/** The source of a cell that goes on from the whole log. */
+export interface CellTask {
+  readonly type: 'cell';
+  readonly action: 'compare' | 'sql';
+}
+export const parseCellTask: parse.Parser<CellTask> = parse.record<CellTask>({
+  type: parse.oneOf('cell'),
+  action: parse.oneOf('compare', 'sql'),
+});
+
 /** All of one line. */
 export interface OpenTask {
   readonly type: 'open';
@@ -49,6 +59,24 @@ export const parseRawTask: parse.Parser<RawTask> = parse.record<RawTask>({
   line: parse.number,
 });
 
+/** Write the log as a notebook, beside the log. */
+export interface StoryTask {
+  readonly type: 'story';
+}
+export const parseStoryTask: parse.Parser<StoryTask> = parse.record<StoryTask>({
+  type: parse.oneOf('story'),
+});
+
+/** The source of a cell, to be completed or edited by the person. */
+export interface TraceCell {
+  readonly type: 'cell';
+  readonly source: string;
+}
+export const parseTraceCell: parse.Parser<TraceCell> = parse.record<TraceCell>({
+  type: parse.oneOf('cell'),
+  source: parse.text,
+});
+
 export interface TracePlace {
   readonly type: 'place';
   readonly number: number;
@@ -78,6 +106,18 @@ export const parseTraceRaw: parse.Parser<TraceRaw> = parse.record<TraceRaw>({
   type: parse.oneOf('raw'),
   text: parse.text,
   note: parse.otherwise(parse.text, ''),
+});
+
+/** The notebook that was written: its path, and the same as seen from the folder of the notebook that asked, empty if there is none. */
+export interface TraceStory {
+  readonly type: 'story';
+  readonly path: string;
+  readonly place: string;
+}
+export const parseTraceStory: parse.Parser<TraceStory> = parse.record<TraceStory>({
+  type: parse.oneOf('story'),
+  path: parse.text,
+  place: parse.otherwise(parse.text, ''),
 });
 
 /** Text that leads to a line where ``line`` is one, to all steps of a file where ``path`` is its key among the filter's paths. */
@@ -225,17 +265,17 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: OpenTask | PageTask | PlaceTask | RawTask;
+  readonly task: CellTask | OpenTask | PageTask | PlaceTask | RawTask | StoryTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<OpenTask | PageTask | PlaceTask | RawTask>({ open: parseOpenTask, page: parsePageTask, place: parsePlaceTask, raw: parseRawTask }),
+  task: parse.tagged<CellTask | OpenTask | PageTask | PlaceTask | RawTask | StoryTask>({ cell: parseCellTask, open: parseOpenTask, page: parsePageTask, place: parsePlaceTask, raw: parseRawTask, story: parseStoryTask }),
 });
 
 /** The first picture.  ``page`` are the first lines without a filter; ``step`` is the line to begin at.
 
-``compare`` ``notebook`` ``sql`` are sources of cells: to be completed, to be run, to be edited. */
+``actions`` are what can be done with the whole log. */
 export interface TraceView {
   readonly explorer: string;
   readonly title: string;
@@ -246,9 +286,7 @@ export interface TraceView {
   readonly paths: readonly TraceChoice[];
   readonly page: TracePage;
   readonly step: number | null;
-  readonly compare: string;
-  readonly notebook: string;
-  readonly sql: string;
+  readonly actions: readonly ('compare' | 'notebook' | 'sql')[];
 }
 export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   explorer: parse.text,
@@ -260,9 +298,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   paths: parse.list(parseTraceChoice),
   page: parseTracePage,
   step: parse.otherwise(parse.nullable(parse.number), null),
-  compare: parse.otherwise(parse.text, ''),
-  notebook: parse.otherwise(parse.text, ''),
-  sql: parse.otherwise(parse.text, ''),
+  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'sql')), []),
 });
 
 /** A line opened: the card that a live call would have, what stands around it, where its bytes are.
@@ -298,10 +334,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw | null;
+  readonly reply: TraceCell | TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw | TraceStory | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw>({ opened: parseTraceOpened, page: parseTracePage, place: parseTracePlace, problem: parseTraceProblem, raw: parseTraceRaw })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw | TraceStory>({ cell: parseTraceCell, opened: parseTraceOpened, page: parseTracePage, place: parseTracePlace, problem: parseTraceProblem, raw: parseTraceRaw, story: parseTraceStory })), null),
 });

@@ -80,7 +80,8 @@ class Read(ClaudeParams):
         lines = [f"{number}\t{line}" for number, line in enumerate(text.lines, text.start)]
         last = text.start + len(text.lines) - 1
         said = "\n".join(lines) if text.total else _EMPTY
-        if last < text.total and self.limit is None:
+        wanted = text.total if self.limit is None else min(text.start + self.limit - 1, text.total)
+        if last < wanted:
             said += f"\n\n<system-reminder>{_partial(text.start, last, text.total)}</system-reminder>"
         file = TextFile(
             file_path=self.absolute(self.file_path),

@@ -20,7 +20,7 @@ from nbtools.tools.todo import TodoData
 class WebFetch(ClaudeParams):
     """The reply is the page's own text: there is no small model here to answer ``prompt`` from it, and a longer text loses less.
 
-    Redirects are followed, each step checked, where Claude Code stops at the first to another host.
+    A redirect to another host is not followed, as in Claude Code; there it is a result, here it is an error, which names the address too.
     """
 
     url: str

@@ -40,6 +40,7 @@ _GREP = {
     "before": 0,
     "after": 0,
     "multiline": False,
+    "outputs": False,
     "exclude": None,
     "hidden": False,
     "ignored": False,
@@ -165,6 +166,7 @@ class Grep(ClaudeParams):
             "pattern": self.pattern,
             "mode": {"content": "lines", "files_with_matches": "files", "count": "count"}[self.output_mode],
             "hidden": True,
+            "outputs": True,
             "limit": min(self.head_limit or _EVERYTHING, _EVERYTHING),
             **{name: value for name, value in named.items() if value is not None},
         }
@@ -178,7 +180,9 @@ class Grep(ClaudeParams):
     @classmethod
     def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         said = given(arguments, _GREP)
-        if said is None or not said["hidden"] or any(said[name] for name in ("fixed", "word", "exclude", "ignored", "per_file")):
+        if said is None or not (said["hidden"] and said["outputs"]):
+            return None
+        if any(said[name] for name in ("fixed", "word", "exclude", "ignored", "per_file")):
             return None
         if said["order"] != ("changed" if said["mode"] == "files" else "path"):
             return None

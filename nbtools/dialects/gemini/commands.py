@@ -14,7 +14,7 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.dialects.arguments import given, said
 from nbtools.dialects.dialect import Arguments, Spelling
-from nbtools.dialects.gemini.replies import CANCELLED, GeminiParams, reply
+from nbtools.dialects.gemini.replies import GeminiParams, reply
 from nbtools.tools.shell import ShellData, ShellStarted
 from nbtools.tools.shell_output import ShellOutput
 
@@ -78,8 +78,6 @@ class RunShellCommand(GeminiParams):
             why = f"{_SILENCE // 60} minutes without output" if data.stopped == "silence" else f"{_LONGEST // 60} minutes"
             text = f"Command was automatically cancelled because it exceeded the timeout of {why}.\n{_report(data)}"
             return ToolResult(text, result.return_display, ToolError(error.code, text.split("\n", 1)[0]), result.summary, asdict(data))
-        if error.code is ErrorCode.CANCELLED and isinstance(data, ShellData):
-            return ToolResult(f"{CANCELLED} {_report(data)}", result.return_display, error, result.summary, asdict(data))
         return super().failure(result, error)
 
 

@@ -190,7 +190,13 @@ class GrepSearch(GeminiParams):
         self._exclusion()
         limit = _EVERYTHING if self.exclude_pattern else min(self.total_max_matches, _EVERYTHING)
         asked = {"pattern": self.pattern, "path": self.dir_path, "mode": "files" if self.names_only else "lines", "limit": limit}
-        how = {"ignore_case": not self.case_sensitive, "fixed": self.fixed_strings, "hidden": True, "ignored": self.no_ignore}
+        how = {
+            "ignore_case": not self.case_sensitive,
+            "fixed": self.fixed_strings,
+            "hidden": True,
+            "ignored": self.no_ignore,
+            "outputs": True,
+        }
         around = said(context=self._context(), before=self.before, after=self.after)
         return {**asked, **how, **around, **said(glob=self.include_pattern, per_file=self.max_matches_per_file)}
 
@@ -208,7 +214,7 @@ class GrepSearch(GeminiParams):
     @classmethod
     def spoken(cls, arguments: Arguments) -> Arguments | None:
         known = given(arguments, _ONE_SEARCH)
-        if known is None or not known["hidden"] or known["mode"] == "count" or known["word"] or known["offset"]:
+        if known is None or not (known["hidden"] and known["outputs"]) or known["mode"] == "count" or known["word"] or known["offset"]:
             return None
         automatic = known["context"] == "auto"
         if not automatic and known["mode"] == "lines" and not (known["context"] or known["before"] or known["after"]):
@@ -280,6 +286,7 @@ class GrepSearch(GeminiParams):
 
 _ONE_SEARCH = {
     "pattern": "",
+    "outputs": False,
     "path": ".",
     "glob": None,
     "mode": "lines",

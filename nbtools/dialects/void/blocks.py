@@ -9,10 +9,13 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 
 _START = re.compile(r"<{7} (?:ORIGINAL|SEARCH)\s*")
 _END = re.compile(r">{7} (?:UPDATED|REPLACE)\s*")
+_MARKERS = re.compile(rf"\s*(?:{_START.pattern}|{_END.pattern})+")
 
 
 def only_blocks(text: str) -> str:
     """The text with an empty line for each line outside of blocks, so that lines keep their numbers.
+
+    Lines that contain only misplaced markers stay: the reader of the blocks refuses them.
 
     Raises ``ToolFailure`` (``invalid_tool_params``) where there is no block.
     """
@@ -31,5 +34,5 @@ def _kept(lines: list[str]) -> Iterator[str]:
     for line in lines:
         ends = _END.fullmatch(line) is not None
         inside = inside or _START.fullmatch(line) is not None
-        yield line if inside or ends else ""
+        yield line if inside or _MARKERS.fullmatch(line) else ""
         inside = inside and not ends

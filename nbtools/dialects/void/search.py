@@ -172,13 +172,15 @@ class SearchForFiles(_Searching):
     """The page of the result; 1 unless said."""
 
     def canonical(self) -> Arguments:
-        asked = {"pattern": self.query, "path": self.search_in_folder or ".", "mode": "files", "fixed": not self.is_regex}
+        asked = {"pattern": self.query, "path": self.search_in_folder or ".", "mode": "files", "fixed": not self.is_regex, "outputs": True}
         return {**asked, "ignore_case": True, "hidden": True, "limit": PAGE, "offset": (self.page_number - 1) * PAGE}
 
     @classmethod
     def spoken(cls, arguments: Arguments) -> Arguments | None:
         known = given(arguments, {**_SEARCH, "mode": "lines"})
-        if known is None or not sayable_folder(known["path"]) or known["mode"] != "files" or not (known["ignore_case"] and known["hidden"]):
+        if known is None or not sayable_folder(known["path"]) or known["mode"] != "files":
+            return None
+        if not (known["ignore_case"] and known["hidden"] and known["outputs"]):
             return None
         if known["limit"] != PAGE or known["offset"] % PAGE:
             return None
@@ -209,12 +211,14 @@ class SearchInFile(_Searching):
     """Whether the query is a regular expression: true or false."""
 
     def canonical(self) -> Arguments:
-        return {"pattern": self.query, "path": self.uri, "fixed": not self.is_regex, "hidden": True, "limit": _EVERYTHING}
+        return {"pattern": self.query, "path": self.uri, "fixed": not self.is_regex, "hidden": True, "outputs": True, "limit": _EVERYTHING}
 
     @classmethod
     def spoken(cls, arguments: Arguments) -> Arguments | None:
         known = given(arguments, {**_SEARCH, "mode": "lines"})
-        if known is None or not sayable(known["path"]) or known["mode"] != "lines" or known["ignore_case"] or not known["hidden"]:
+        if known is None or not sayable(known["path"]) or known["mode"] != "lines" or known["ignore_case"]:
+            return None
+        if not (known["hidden"] and known["outputs"]):
             return None
         if known["limit"] != _EVERYTHING or known["offset"]:
             return None
@@ -234,7 +238,7 @@ class SearchInFile(_Searching):
         return "" if whole == self.absolute(self.uri) else f" of {whole}"
 
 
-_SEARCH = {"pattern": "", "path": ".", "fixed": False, "ignore_case": False, "hidden": False, "limit": 100, "offset": 0}
+_SEARCH = {"pattern": "", "path": ".", "outputs": False, "fixed": False, "ignore_case": False, "hidden": False, "limit": 100, "offset": 0}
 
 SEARCH = (
     Spelling("ls_dir", "ls", LsDir, "Lists all files and folders in a folder."),

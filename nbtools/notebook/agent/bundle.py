@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from html import escape
 
-from nbtools.notebook.agent.wire import AGENT_MIME, RunFoot, RunHead, RunSaid, RunView
+from nbtools.notebook.agent.wire import AGENT_MIME, RunAction, RunFoot, RunHead, RunSaid, RunView
 from nbtools.notebook.markdown import markdown_html
 from nbtools.notebook.markup import NO_MATH, element, styled_element
 from nbtools.notebook.style import ACCENTS, GREY, STYLES, tint
 
 Part = RunHead | RunSaid | RunFoot
 _MARKS = {"success": "✓", "error": "✕", "cancelled": "■"}
+_WAYS: Mapping[RunAction, tuple[str, str]] = {"continue": ("go on", "%%agent"), "open-trace": ("open trace", "%agent trace")}
+"""What an action is called, and what a person types for it."""
 
 
 def bundle(part: Part) -> dict[str, object]:
@@ -36,8 +39,12 @@ def text_of(part: Part) -> str:
             return f"({thought})" if thought else block.text
         case RunFoot():
             line = " · ".join(filter(None, [part.status, *part.figures]))
-            ways = [f"  {way.label}: {way.cell.strip()}" for way in part.ways]
+            ways = [f"  {label}: {cell}" for label, cell in _ways(part)]
             return "\n".join([f"▌ {_MARKS.get(part.state, '·')} {line}", *([f"  {part.problem}"] if part.problem else []), *ways])
+
+
+def _ways(part: RunFoot) -> Iterator[tuple[str, str]]:
+    return (_WAYS[action] for action in part.actions)
 
 
 def _framed(state: str, inner: str) -> str:
@@ -70,8 +77,6 @@ def _foot(part: RunFoot) -> str:
     problem = element("pre", "pre", escape(part.problem)) if part.problem else ""
     status = f'<span style="{colour}">{_MARKS.get(part.state, "·")} {escape(part.status)}</span>'
     figures = element("span", "record", escape(" · ".join(part.figures))) if part.figures else ""
-    ways = " ".join(
-        f"<span>{element('span', 'record', escape(way.label))} <code>{escape(way.cell.strip())}</code></span>" for way in part.ways
-    )
+    ways = " ".join(f"<span>{element('span', 'record', label)} <code>{cell}</code></span>" for label, cell in _ways(part))
     line = " ".join(filter(None, [status, figures, element("span", "space", "·"), ways]))
     return problem + styled_element("div", "foot", "border-top:0" if not problem else "", line)

@@ -12,7 +12,7 @@ from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputE
 from nbtools.notebook.agent.figures import ended, running
 from nbtools.notebook.agent.slot import Slot, beside, is_live
 from nbtools.notebook.agent.texts import Texts
-from nbtools.notebook.agent.wire import RunFoot, RunHead, RunWay
+from nbtools.notebook.agent.wire import RunAction, RunFoot, RunHead
 from nbtools.notebook.places import Place
 from nbtools.notebook.visible import one_line, seen
 from nbtools.notebook.wire import State
@@ -21,7 +21,7 @@ TICK = 1.0
 """Seconds after which the head counts on."""
 QUIET = 5.0
 """The same while somebody is asked: the page takes a run that is silent for long to be gone."""
-_WAYS = (RunWay(label="go on", cell="%%agent\n"), RunWay(label="open trace", cell="%agent trace", run=True))
+_ACTIONS: tuple[RunAction, ...] = ("continue", "open-trace")
 
 
 class Stage:
@@ -111,7 +111,7 @@ class Stage:
             self._head.settle()
         foot = Slot(self._place)
         figures = ended(self._usage, self._seconds) if self._usage.requests else ()
-        foot.turn(lambda: RunFoot(state=state, status=why, figures=figures, problem=problem, ways=_WAYS if self._step else ()))
+        foot.turn(lambda: RunFoot(state=state, status=why, figures=figures, problem=problem, actions=_ACTIONS if self._step else ()))
         foot.settle()
 
     @property

@@ -36,12 +36,8 @@ class RunSaid(Wire):
     thought: str = ""
 
 
-class RunWay(Wire):
-    """How to go on: ``cell`` is the source of a new cell, to be run or (``run`` false) to be completed."""
-
-    label: str
-    cell: str
-    run: bool = False
+RunAction = Literal["continue", "open-trace"]
+"""How to go on.  What is run for it, the page knows: a bundle may come from anybody's notebook, so it has no code."""
 
 
 class RunFoot(Wire):
@@ -52,7 +48,7 @@ class RunFoot(Wire):
     status: str
     figures: tuple[str, ...] = ()
     problem: str = ""
-    ways: tuple[RunWay, ...] = ()
+    actions: tuple[RunAction, ...] = ()
 
 
 class RunView(Wire):

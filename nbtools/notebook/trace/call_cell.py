@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtools.core.errors import ToolFailure, TraceError
 from nbtools.core.tool import AnyToolBuilder
-from nbtools.notebook.command_line import format_line, parse
+from nbtools.notebook.command_line import format_line, is_plain_line, parse
 from nbtools.notebook.flags import Grammar, grammar_of
 from nbtools.replay import Meaning
 from nbtools.tools import tools_to_make
@@ -17,7 +17,10 @@ from nbtools.workspace.workspace import Workspace
 
 
 def cell_of(meaning: Meaning) -> str:
-    """A cell that runs it: ``%tool …``, ``%%tool …`` where its text has several lines, else ``tools.name(…)``."""
+    """A cell that runs it: ``%tool …``, ``%%tool …`` where its text has several lines, else ``tools.name(…)``.
+
+    Whatever the log says stays an argument: a line or a text that IPython or an editor would split or change becomes a Python literal.
+    """
     tool = _TOOLS.get(meaning.tool)
     if tool is None:
         raise TraceError(f"there is no tool {meaning.tool} here.")
@@ -33,11 +36,11 @@ def cell_of(meaning: Meaning) -> str:
 def _spellings(grammar: Grammar, given: Mapping[str, Any]) -> Iterator[str]:
     """One line where that is one, else the text below it."""
     line = format_line(grammar, given)
-    if "\n" not in line:
+    if is_plain_line(line):
         yield f"%tool {grammar.tool} {line}".rstrip()
     if grammar.body is not None and isinstance(body := given.get(grammar.body.name), str):
         line = format_line(grammar, {name: value for name, value in given.items() if name != grammar.body.name})
-        if "\n" not in line and not body.endswith("\n\n"):
+        if all(map(is_plain_line, [line, *body.split("\n")])) and not body.endswith("\n\n"):
             yield f"%%tool {grammar.tool} {line}".rstrip() + f"\n{body}"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nbtools.notebook.command_line import quoted
+from nbtools.notebook.command_line import magic_line, quoted
+from nbtools.notebook.trace.wire import TraceAction
 
 
 class Cells:
@@ -12,6 +13,12 @@ class Cells:
 
     def __init__(self, log: str) -> None:
         self._log = log
+        self._file = Path(log).expanduser().absolute()
+
+    @property
+    def actions(self) -> tuple[TraceAction, ...]:
+        """What can be done with the whole log."""
+        return ("compare", "notebook", "sql") if self._log else ()
 
     def link(self, step: str) -> str:
         """Opens the log at this step."""
@@ -25,19 +32,21 @@ class Cells:
         """The path of another log is to be written behind it."""
         return self._trace("")
 
-    def notebook(self) -> str:
-        """Writes a notebook beside the log."""
-        if not self._log:
-            return ""
-        path = Path(self._log)
-        beside = path.with_suffix(".ipynb") if path.suffix and path.suffix != ".ipynb" else path.with_name(f"{path.name}.ipynb")
-        return f"from nbtools import traces\n\ntraces.load({self._log!r}).to_notebook({str(beside)!r})"
+    def story(self) -> Path:
+        """Where a notebook beside the log would be written, unless there is a file of that name."""
+        path = self._file
+        return path.with_suffix(".ipynb") if path.suffix and path.suffix != ".ipynb" else path.with_name(f"{path.name}.ipynb")
 
     def sql(self) -> str:
         return _SQL.format(log=self._log) if self._log else ""
 
     def _trace(self, rest: str) -> str:
-        return f"%trace {quoted(self._log)} {rest}" if self._log else ""
+        return trace_line(self._log, rest) if self._log else ""
+
+
+def trace_line(log: str, rest: str) -> str:
+    """The source of a cell that runs ``%trace`` on a log; ``rest`` is what follows the path."""
+    return magic_line("trace", f"{quoted(log)} {rest}")
 
 
 _SQL = '''\

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nbtools.notebook.markup import NO_MATH, element, styled_element
 from nbtools.notebook.phrases import counted, elapsed
 from nbtools.notebook.style import AMBER, RED, RULE, STYLES, tint
+from nbtools.notebook.trace.cells import trace_line
 from nbtools.notebook.trace.outcomes import icon_of, outcome_of
 from nbtools.notebook.trace.static_html import MARKS
 from nbtools.notebook.trace.summary import amount
@@ -234,7 +235,8 @@ def _foot(comparison: Comparison) -> str:
     if len(logs) < 2 or comparison.parted is None:
         return ""
     numbers = comparison.numbers_of(*comparison.parting)
-    codes = [f"<code>%trace {escape(log)} --step {escape(number)}</code>" for log, number in zip(logs, numbers, strict=True) if number]
+    lines = [trace_line(log, f"--step {number}") for log, number in zip(logs, numbers, strict=True) if number]
+    codes = [f"<code>{escape(line)}</code>" for line in lines]
     return element("div", "foot", f"{_quiet('open it there')} {' '.join(codes)}")
 
 

@@ -121,11 +121,7 @@ def _compared(found: Compare) -> Comparison | None:
     from nbtools.traces.trace import load  # noqa: PLC0415 - as above
 
     a, b = _opened(found.a, lambda: load(found.a)), _opened(found.b, lambda: load(found.b))
-    return None if a is None or b is None else compare(a, b, logs=(_quoted(found.a), _quoted(found.b)))
-
-
-def _quoted(path: str) -> str:
-    return f'"{path}"' if " " in path else path
+    return None if a is None or b is None else compare(a, b, logs=(found.a, found.b))
 
 
 def _show(bundle: dict[str, str] | dict[str, object]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -35,7 +36,7 @@ _INLINE_CODE = re.compile(r"(`[^`]+`)")
 
 
 def write_notebook(trace: Trace, path: str | Path) -> Path:
-    """Writes ``trace`` to ``path``, over what is there, and returns it.
+    """Writes ``trace`` to ``path`` and returns the path; where there is a file already, the next free name beside it (``story-1.ipynb``).
 
     Of rewound branches and of what the model did not ask for itself nothing is told.  Raises ``TraceError`` where the log has changed since
     it was read, or the file cannot be written.
@@ -43,14 +44,26 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     target = Path(path).expanduser()
     with telling(f"Writing {target.name}") as tell:
         text = msgspec.json.format(msgspec.json.encode(_notebook(_Story(trace, tell).cells()), order="sorted"), indent=1)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        beside.write_bytes(text + b"\n")
-        beside.replace(target)
+        return _created(target, text + b"\n")
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise TraceError(f"{target}: {error.strerror or error}.") from error
-    return target
+
+
+def _created(target: Path, content: bytes) -> Path:
+    """Writes a new file and never over another one, also where two programs write at the same time.  Raises ``OSError``."""
+    for number in count():
+        path = target.with_stem(f"{target.stem}-{number}") if number else target
+        with suppress(FileExistsError):
+            file = path.open("xb")
+            break
+    with file:
+        try:
+            file.write(content)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+    return path
 
 
 def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:

@@ -100,9 +100,7 @@ class Explorer:
             paths=self._facets.paths(),
             page=self._answers.page(TraceFilter(), 0, FIRST),
             step=self.step,
-            compare=self._cells.compare(),
-            notebook=self._cells.notebook(),
-            sql=self._cells.sql(),
+            actions=self._cells.actions,
         )
 
     def bundle(self) -> dict[str, Any]:

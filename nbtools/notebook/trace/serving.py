@@ -11,17 +11,11 @@ from pydantic import ValidationError
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.trace.wire import (
-    OpenTask,
-    PageTask,
-    PlaceTask,
-    RawTask,
     TraceAnswer,
-    TraceOpened,
-    TracePage,
-    TracePlace,
     TraceProblem,
-    TraceRaw,
+    TraceReply,
     TraceRequest,
+    TraceTask,
 )
 
 _KEPT = 20
@@ -39,7 +33,7 @@ class Asked(Protocol):
     def size(self) -> int:
         """Its lines."""
 
-    def answer(self, task: PageTask | PlaceTask | OpenTask | RawTask) -> TracePage | TracePlace | TraceOpened | TraceRaw: ...
+    def answer(self, task: TraceTask) -> TraceReply: ...
 
 
 class Explorers:
@@ -72,7 +66,7 @@ class Explorers:
 EXPLORERS = Explorers()
 
 
-def _reply(explorer: Asked, request: TraceRequest) -> TracePage | TracePlace | TraceOpened | TraceRaw | TraceProblem:
+def _reply(explorer: Asked, request: TraceRequest) -> TraceReply:
     try:
         return explorer.answer(request.task)
     except TraceError as error:

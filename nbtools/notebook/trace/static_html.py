@@ -14,6 +14,7 @@ from nbtools.notebook.trace.outcomes import Tone
 from nbtools.notebook.trace.strip import Bar
 from nbtools.notebook.trace.summary import Fact, Summary
 from nbtools.notebook.trace.timeline import Line
+from nbtools.notebook.visible import seen
 
 SHOWN = 200
 """Lines that a saved notebook keeps."""
@@ -63,12 +64,12 @@ def trace_text(summary: Summary, lines: Sequence[Line]) -> str:
 
 
 def text_lines(summary: Summary, lines: Sequence[Line]) -> Iterator[str]:
-    """The title, the facts, why some of them are in doubt, and each of ``lines``."""
-    yield summary.title
-    yield "  " + " · ".join(_told(fact) for fact in summary.facts)
-    yield from (f"  ? {fact.doubt}" for fact in summary.facts if fact.doubt)
+    """The title, the facts, why some of them are in doubt, and each of ``lines``, fit for a terminal: hidden characters are spelled out."""
     width = max((len(line.number) for line in lines), default=1)
-    yield from (_text(line, width) for line in lines)
+    yield seen(summary.title)
+    yield seen("  " + " · ".join(_told(fact) for fact in summary.facts))
+    yield from (f"  ? {fact.doubt}" for fact in summary.facts if fact.doubt)
+    yield from (seen(_text(line, width)) for line in lines)
 
 
 def _left(count: int) -> str:

@@ -22,6 +22,7 @@ _AGENTS = {
 }
 _MODELS = 2
 _TITLE = 120
+_AGENT = 80
 _PLACEHOLDER = "This version of the agent wrote placeholders where the number of output tokens belongs."
 
 
@@ -78,7 +79,8 @@ def _facts(trace: Trace) -> Iterator[Fact]:
 
 def _who(sessions: Iterable[Session]) -> Iterator[str]:
     """Agents with their versions, then the models."""
-    yield from dict.fromkeys(f"{_AGENTS.get(one.agent, one.agent)} {one.agent_version}".strip() for one in sessions if one.agent)
+    named = (f"{_AGENTS.get(one.agent, one.agent)} {one.agent_version}".strip() for one in sessions if one.agent)
+    yield from dict.fromkeys(one_line(name, _AGENT) for name in named)
     models = list(dict.fromkeys(model for session in sessions for model in session.models))
     if models:
         more = f" and {len(models) - _MODELS} more" if len(models) > _MODELS else ""

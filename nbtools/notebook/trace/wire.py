@@ -1,7 +1,9 @@
 """The explorer as it travels: ``application/vnd.nbtools.trace.v1+json``, and what its page asks the kernel for.
 
-The bundle has what the first picture needs; the rest comes on request.  The page computes nothing of its own: what can be done with a
-call comes as the source of a cell that does it.  ``labextension/src/trace/wire.ts`` is generated from this file.
+The bundle has what the first picture needs; the rest comes on request.  The page computes nothing of its own.
+
+A bundle may come from anybody's notebook, so it names actions and has no code: the source of a cell comes only in the kernel's answer to
+a request.  ``labextension/src/trace/wire.ts`` is generated from this file.
 """
 
 from __future__ import annotations
@@ -110,7 +112,23 @@ class RawTask(Wire):
     line: int
 
 
-TraceTask = Annotated[PageTask | PlaceTask | OpenTask | RawTask, Field(discriminator="type")]
+TraceAction = Literal["compare", "notebook", "sql"]
+
+
+class CellTask(Wire):
+    """The source of a cell that goes on from the whole log."""
+
+    type: Literal["cell"] = "cell"
+    action: Literal["compare", "sql"]
+
+
+class StoryTask(Wire):
+    """Write the log as a notebook, beside the log."""
+
+    type: Literal["story"] = "story"
+
+
+TraceTask = Annotated[PageTask | PlaceTask | OpenTask | RawTask | CellTask | StoryTask, Field(discriminator="type")]
 
 
 class TraceRequest(Wire):
@@ -180,6 +198,21 @@ class TraceRaw(Wire):
     note: str = ""
 
 
+class TraceCell(Wire):
+    """The source of a cell, to be completed or edited by the person."""
+
+    type: Literal["cell"] = "cell"
+    source: str
+
+
+class TraceStory(Wire):
+    """The notebook that was written: its path, and the same as seen from the folder of the notebook that asked, empty if there is none."""
+
+    type: Literal["story"] = "story"
+    path: str
+    place: str = ""
+
+
 class TraceProblem(Wire):
     """Why there is no answer, and what to do."""
 
@@ -187,7 +220,7 @@ class TraceProblem(Wire):
     text: str
 
 
-TraceReply = Annotated[TracePage | TracePlace | TraceOpened | TraceRaw | TraceProblem, Field(discriminator="type")]
+TraceReply = Annotated[TracePage | TracePlace | TraceOpened | TraceRaw | TraceCell | TraceStory | TraceProblem, Field(discriminator="type")]
 
 
 class TraceAnswer(Wire):
@@ -201,7 +234,7 @@ class TraceAnswer(Wire):
 class TraceView(Wire):
     """The first picture.  ``page`` are the first lines without a filter; ``step`` is the line to begin at.
 
-    ``compare`` ``notebook`` ``sql`` are sources of cells: to be completed, to be run, to be edited.
+    ``actions`` are what can be done with the whole log.
     """
 
     explorer: str
@@ -213,6 +246,4 @@ class TraceView(Wire):
     paths: tuple[TraceChoice, ...]
     page: TracePage
     step: int | None = None
-    compare: str = ""
-    notebook: str = ""
-    sql: str = ""
+    actions: tuple[TraceAction, ...] = ()

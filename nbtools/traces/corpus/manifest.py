@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +46,21 @@ class Part:
     dead: tuple[str, ...]
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lets one process at a time open the database in ``folder``, where the file system has locks.
+
+    SQLite's own timeout is not enough: two that make a new database fail at once when both change its journal mode.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 class Manifest:
     """The database ``corpus.sqlite``, with the search index in it.  Where it cannot be written to, it is only read.
 
@@ -53,7 +70,8 @@ class Manifest:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         try:
-            self.connection = self._opened(folder / "corpus.sqlite")
+            with _alone(folder):
+                self.connection = self._opened(folder / "corpus.sqlite")
         except sqlite3.Error as error:
             raise TraceError(f"{folder} cannot be used as a corpus: {error}.") from error
 

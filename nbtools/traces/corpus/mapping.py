@@ -10,7 +10,7 @@ import os
 import signal
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -120,7 +120,7 @@ def _outcomes(executor: Any, tasks: Sequence[_Task[F, T]]) -> Iterator[tuple[_Ta
     futures = []
     try:
         for task in tasks:
-            future = executor.submit(_run, task)
+            future = _submitted(executor, task)
             futures.append(future)
             future.add_done_callback(lambda future, task=task: done.put((task, future)))
         for _ in tasks:
@@ -129,6 +129,16 @@ def _outcomes(executor: Any, tasks: Sequence[_Task[F, T]]) -> Iterator[tuple[_Ta
     finally:
         for future in futures:
             future.cancel()
+
+
+def _submitted(executor: Any, task: _Task[F, T]) -> Any:
+    """The future of the task; one that has failed where a process died while tasks were still handed over."""
+    try:
+        return executor.submit(_run, task)
+    except BrokenExecutor as error:
+        broken: Future[list[T | Failed]] = Future()
+        broken.set_exception(error)
+        return broken
 
 
 def _outcome(future: Any) -> Any:

@@ -17,13 +17,25 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
 
     Pagers print at once.  ``TERM`` is that of a capable terminal, but colours are the program's choice: ipykernel's ``FORCE_COLOR`` and
     ``CLICOLOR_FORCE`` would put them into redirected files too.  Its matplotlib backend works in a kernel only.  The window in which it
-    was started is not the terminal's.
+    was started is not the terminal's.  git does not take a folder for a repository because of what lies in it, unless it is ``.git``:
+    whoever can write files could make one whose settings start programs.  Programs are found by whole paths only: what is named relative
+    to a folder, or not at all, would be another program in each folder.
     """
     dropped = {"COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PID", "JPY_INTERRUPT_EVENT", "JPY_SESSION_NAME"}
     kept = {name: value for name, value in outer.items() if name not in dropped and (secrets or not is_secret(name, value))}
     if "inline" in kept.get("MPLBACKEND", ""):
         del kept["MPLBACKEND"]
-    return {**kept, "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
+    if "PATH" in kept:
+        kept["PATH"] = os.pathsep.join(folder for folder in kept["PATH"].split(os.pathsep) if os.path.isabs(folder))
+    return {**kept, **_git_setting(outer, "safe.bareRepository", "explicit"), "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
+
+
+def _git_setting(outer: Mapping[str, str], name: str, value: str) -> dict[str, str]:
+    """The variables that add a setting to those that git gets by variables already."""
+    count = outer.get("GIT_CONFIG_COUNT") or "0"
+    if not count.isascii() or not count.isdigit():  # git refuses to start
+        return {}
+    return {"GIT_CONFIG_COUNT": str(int(count) + 1), f"GIT_CONFIG_KEY_{int(count)}": name, f"GIT_CONFIG_VALUE_{int(count)}": value}
 
 
 def secret_variables(outer: Mapping[str, str]) -> dict[str, str]:
@@ -68,9 +80,17 @@ _WORDS = re.compile(r"[_\W\d]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
+def shell_name() -> str:
+    """The name of the shell that runs command lines, for those who are asked about one; empty where there is none."""
+    try:
+        return os.path.basename(shell())
+    except ToolFailure:
+        return ""
+
+
 def shell() -> str:
-    """The path of bash, or of sh where there is no bash.  Raises ``ToolFailure``."""
-    found = shutil.which("bash") or shutil.which("sh")
+    """The path of bash: command lines are judged as bash reads them, so no other shell runs them.  Raises ``ToolFailure``."""
+    found = shutil.which("bash")
     if found is None:
-        raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, "There is neither bash nor sh on PATH. Install one, or add its folder to PATH.")
+        raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, "There is no bash on PATH. Install it, or add its folder to PATH.")
     return found

@@ -99,7 +99,8 @@ class Job:
             if news.text or condition.over or left <= 0:
                 return News(news.text, lines), condition
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), left)
+                async with asyncio.timeout(left):  # not wait_for, as in Terminal
+                    await self._news.wait()
 
     async def _take(self, limit: int, matches: Callable[[str], bool] | None, *, final: bool) -> News:
         async with self._turn:

@@ -247,6 +247,7 @@ class Running:
         self._reaped()
         over(self.descendants)
         self.watch()
+        self.read_all()
         self._stop_reading()
 
     def _reaped(self) -> int | None:

@@ -10,13 +10,14 @@ import atexit
 import contextlib
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import threading
 from functools import cache
 from pathlib import Path
 
-from nbtools.workspace.commands.survivors import look
+from nbtools.workspace.commands.survivors import IGNORED, look
 
 _PROGRAM = Path(__file__).with_name("survivors.py")
 _ROOM = 1 << 20
@@ -76,6 +77,8 @@ class Supervisor:
         os.set_blocking(self._pipe, False)
         with contextlib.suppress(AttributeError, OSError):  # another system, or the user's share of pipe memory is used up
             fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, _ROOM)
+        # Blocked in this thread while it starts, and so in the new process until it ignores them itself: none can end it before that.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(_PROGRAM), str(os.getpid())],
@@ -87,6 +90,7 @@ class Supervisor:
                 start_new_session=True,
             )
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.close(out)
 
     def stop(self) -> None:

@@ -17,6 +17,8 @@ import signal
 import sys
 import time
 
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that may not end it: it ends by itself, soon after the kernel."""
 _GRACE = 2.0
 """Seconds between the request to end and the end."""
 _PATIENCE = 30.0
@@ -217,7 +219,7 @@ def _note(commands: dict[str, Begun], words: list[str]) -> None:
 
 
 def main() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     left = listen(0, int(sys.argv[1]))
     if left and os.path.isdir("/proc/self"):

@@ -39,6 +39,7 @@ _TO_END = 3.0
 _PATIENCE = 5.0
 """Seconds in which a program must read what is typed."""
 _KEY = re.compile(r"\^[@-_]")
+_END = "\x04"
 _INTERRUPTING = ("\x03", "\x1a", "\x1c")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -53,17 +54,22 @@ class Look:
     lost: int
 
 
-_HEEDING = """
+_RESET = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+"""What keys and the end of a terminal send."""
+_HEEDING = f"""
 import os, signal, sys
-for key in (signal.SIGINT, signal.SIGQUIT):
-    signal.signal(key, signal.SIG_DFL)
+for number in {tuple(map(int, _RESET))}:
+    signal.signal(number, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
 def heeding(argv: list[str]) -> list[str]:
-    """Starts ``argv`` so that keys end what runs in it: who ignores interrupts, as a kernel between its cells does, hands that on."""
-    if any(signal.getsignal(key) == signal.SIG_IGN for key in (signal.SIGINT, signal.SIGQUIT)):
+    """Starts ``argv`` so that keys and the end of the terminal end what runs in it.
+
+    A process hands on which signals it ignores: a kernel between its cells ignores interrupts, one started with nohup ignores hangups.
+    """
+    if any(signal.getsignal(number) == signal.SIG_IGN for number in _RESET):
         return [sys.executable, "-I", "-S", "-c", _HEEDING, *argv]
     return argv
 
@@ -82,6 +88,8 @@ class Terminal:
         self.screen = Screen(rows, columns)
         self.at_prompt = False
         """Whether bash waits for a command line."""
+        self.left = ""
+        """What was typed since the last Enter, and may still wait at the prompt."""
         self.prompts = 0
         """How often it has waited for one."""
         self.exit_code: int | None = None
@@ -164,10 +172,13 @@ class Terminal:
             keys = text.removesuffix("\n").replace("\n", "\r") + ("\r" if enter else "")
         self._began = not self.at_prompt
         self._interrupted = keys in _INTERRUPTING
+        if keys != _END:
+            self.left = "" if keys.endswith("\r") or self._interrupted else f"{self.left}{keys}"
         if self.at_prompt and keys.endswith("\r"):
             self.at_prompt = False
         try:
-            await asyncio.wait_for(self._write(keys.encode()), _PATIENCE)
+            async with asyncio.timeout(_PATIENCE):
+                await self._write(keys.encode())
         except TimeoutError:
             raise ToolFailure(ErrorCode.TIMEOUT, "The program in the terminal does not read what is typed. End it with ^C.") from None
         self._heard = self.loop.time()  # nobody rests before there was a chance to react
@@ -257,8 +268,10 @@ class Terminal:
             return False
 
     async def _something(self, seconds: float) -> None:
+        # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the news.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), None if seconds == inf else seconds)
+            async with asyncio.timeout(None if seconds == inf else seconds):
+                await self._news.wait()
 
     # --- looking
 

@@ -1,9 +1,10 @@
-"""Lines put in the place of others that were not given exactly: what is the same keeps its bytes, what is new is indented as the place."""
+"""Lines put in the place of others that were not given exactly: shared lines keep their bytes, new ones move by one step of indentation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import gcd
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.diff import opcodes
@@ -11,20 +12,20 @@ from nbtools.workspace.text import is_exact
 
 _TAB = 4
 """Columns of a tab, where a text has both."""
-_LIKELY_TABS = (2, 3, 4, 8)
+_TAB_WIDTHS = (2, 3, 4, 8)
 
 
-def transplanted(place: str, old: str, new: str, ending: str, unit: str) -> str:
+def transplanted(place: str, old: str, new: str, ending: str, unit: str, where: str) -> str:
     """The change from ``old`` to ``new`` (both with LF), made on ``place``: a text of as many lines that is like ``old``.
 
     Lines that ``old`` and ``new`` share keep every byte they have in ``place``.  The others end as the lines whose place they take, and
     are indented as ``Indentation`` says; ``unit`` is one level of indentation around the place.  Raises ``ToolFailure``
-    (``edit_preparation_failure``) when a line would turn undecodable bytes into U+FFFD.
+    (``edit_preparation_failure``) when a line would turn undecodable bytes into U+FFFD, and where ``Indentation`` does.
     """
     there, given, wanted = place.split("\n"), old.split("\n"), new.split("\n")
     ends = ["\r\n" if line.endswith("\r") else "\n" for line in there[:-1]]
     lines = [line.removesuffix("\r") for line in there[:-1]] + there[-1:]
-    indentation = Indentation(given, lines, wanted, unit)
+    indentation = Indentation(given, lines, wanted, unit, where)
     made: list[tuple[str, str]] = []
     for op in opcodes(given, wanted):
         beside = (ends[op.i1 : op.i2] or ends[max(op.i1 - 1, 0) :][:1] or [ending])[-1]
@@ -48,50 +49,109 @@ def _check(before: str, lines: Sequence[str]) -> None:
 
 
 class Indentation:
-    """From the indentation of a text as it was given to that of the lines it stands for; what lies between and beyond goes by levels."""
+    """Moves new lines from the indentation of the text as it was given to that of the lines that it stands for: all by the same step.
 
-    def __init__(self, given: Sequence[str], there: Sequence[str], wanted: Sequence[str], unit: str) -> None:
+    The step is the same for every line: characters added or removed before the indentation, or levels where one side is indented with tabs
+    and the other with spaces.  Relative indentation is therefore preserved.  Where the lines do not agree on one step, ``of`` raises
+    ``ToolFailure`` (``edit_preparation_failure``); ``where`` names the place in its message, ``unit`` is one level of indentation there.
+    """
+
+    def __init__(self, given: Sequence[str], there: Sequence[str], wanted: Sequence[str], unit: str, where: str) -> None:
         pairs = [(_indent(one), _indent(other)) for one, other in zip(given, there, strict=True) if one.strip() and other.strip()]
-        self._same = all(one == other for one, other in pairs)
-        self._known: dict[int, str] = {}
-        for one, other in pairs:
-            self._known.setdefault(_width(one), other)
-        self._unit = "\t" if any("\t" in other for other in self._known.values()) else unit
-        self._level = self._columns([*given, *wanted])
+        self._pairs = dict.fromkeys(pairs)
+        self._wanted = {_indent(line) for line in wanted if line.strip()}
+        self._unit, self._where = unit, where
+        self._moved: Mapping[str, str] | None = None
 
     def of(self, line: str) -> str:
-        """``line``, indented as the place is; a blank one is empty."""
-        if self._same:
+        """``line``, indented as the place is; a blank one is empty unless the place is indented as it was given."""
+        if all(one == other for one, other in self._pairs):
             return line
         if not line.strip():
             return ""
-        return self._at(_width(_indent(line))) + line.lstrip(" \t")
+        if self._moved is None:
+            self._moved = self._by_prefix() or self._by_levels()
+        if self._moved is None:
+            raise self._ambiguous()
+        return self._moved[_indent(line)] + line.lstrip()
 
-    def _at(self, width: int) -> str:
-        if width in self._known or not self._known:
-            return self._known.get(width, " " * width)
-        below = [known for known in self._known if known < width]
-        if below:
-            return self._known[max(below)] + self._filled(width - max(below))
-        least = min(self._known)
-        base = self._known[least]
-        return base[: max(len(base) - len(self._filled(least - width)), 0)]
+    def _by_prefix(self) -> Mapping[str, str] | None:
+        """The same characters added to every line, or removed from it, unless that mixes tabs and spaces."""
+        one, other = next(iter(self._pairs))
+        if other.endswith(one) and all(there == other.removesuffix(one) + given for given, there in self._pairs):
+            prefix = other.removesuffix(one)
+            moved = {indent: prefix + indent for indent in self._wanted}
+            seen = {given for given, _ in self._pairs}
+            return moved if all(indent in seen or not _mixed(moved[indent]) for indent in moved) else None
+        prefix = one.removesuffix(other)
+        if one.endswith(other) and all(given == prefix + there for given, there in self._pairs):
+            return {indent: indent.removeprefix(prefix) for indent in self._wanted} if self._all_have(prefix) else None
+        return None
 
-    def _filled(self, columns: int) -> str:
-        levels, rest = divmod(columns, self._level)
-        return self._unit * levels + " " * rest
+    def _all_have(self, prefix: str) -> bool:
+        return all(indent.startswith(prefix) for indent in self._wanted)
 
-    def _columns(self, lines: Sequence[str]) -> int:
-        """How many given columns are one level of the place: as two lines tell, as one does where it can be read so, else by a guess."""
-        widths, unit, step = sorted(self._known), len(self._unit), _step(lines)
-        if not widths:
-            return step
-        least, most = len(self._known[widths[0]]), len(self._known[widths[-1]])
-        if most > least:
-            return max(round((widths[-1] - widths[0]) * unit / (most - least)), 1)
-        if self._unit == "\t":
-            return widths[0] // most if most and widths[0] / most in _LIKELY_TABS else step
-        return step if len(widths) == 1 and most and widths[0] * unit == most * step else unit
+    def _by_levels(self) -> Mapping[str, str] | None:
+        """From spaces to tabs or from tabs to spaces, where so many columns are a tab in every line."""
+        given, there = {one for one, _ in self._pairs} | self._wanted, {other for _, other in self._pairs}
+        if _only(" ", given) and _only("\t", there):
+            return self._tabs_for_spaces()
+        return self._spaces_for_tabs() if _only("\t", given) and _only(" ", there) else None
+
+    def _tabs_for_spaces(self) -> Mapping[str, str] | None:
+        pairs = sorted({(len(one), len(other)) for one, other in self._pairs})
+        least = pairs[0][0]
+        widths = {*(width for width, _ in pairs), *map(len, self._wanted)}
+        columns = _columns([(tabs, width) for width, tabs in pairs], gcd(*(width - least for width in widths)))
+        if columns is None:
+            return None
+        moved = {width: divmod(width - least, columns) for width in map(len, self._wanted)}
+        if any(rest or pairs[0][1] + tabs < 0 for tabs, rest in moved.values()):
+            return None
+        return {indent: "\t" * (pairs[0][1] + moved[len(indent)][0]) for indent in self._wanted}
+
+    def _spaces_for_tabs(self) -> Mapping[str, str] | None:
+        pairs = sorted({(len(one), len(other)) for one, other in self._pairs})
+        least, width = pairs[0]
+        deeper = any(len(indent) != least for indent in self._wanted)
+        columns = _columns(pairs, len(self._unit) if deeper and _only(" ", {self._unit}) else 0)
+        if columns is None or any(width + (len(indent) - least) * columns < 0 for indent in self._wanted):
+            return None
+        return {indent: " " * (width + (len(indent) - least) * columns) for indent in self._wanted}
+
+    def _ambiguous(self) -> ToolFailure:
+        return ToolFailure(
+            ErrorCode.EDIT_PREPARATION_FAILURE,
+            f"{self._where}: the old text is there, but indented in another way than given, and not every line by the same amount: how "
+            "far to indent the new lines is not certain. Nothing was changed. Read the file and give both texts with its indentation.",
+        )
+
+
+def _columns(pairs: Sequence[tuple[int, int]], step: int) -> int | None:
+    """How many columns a tab stands for; ``pairs`` are (tabs, columns) of the same lines, in order.
+
+    Where all lines have the same indentation, ``step`` decides, the columns that new lines differ by (0: they do not), and must agree with
+    the indentation of the pair, where it has any.  None: not certain.
+    """
+    (tabs, columns), (most, widest) = pairs[0], pairs[-1]
+    if len(pairs) == 1:
+        if step == 0:
+            return _TAB
+        one = columns // tabs if tabs and columns % tabs == 0 else step
+        agree = one == step or one not in _TAB_WIDTHS or step % one != 0
+        return step if step in _TAB_WIDTHS and agree else None
+    if most == tabs or (widest - columns) % (most - tabs):
+        return None
+    each = (widest - columns) // (most - tabs)
+    return each if each > 0 and all(width == columns + (level - tabs) * each for level, width in pairs) else None
+
+
+def _only(blank: str, indents: Iterable[str]) -> bool:
+    return all(set(indent) <= {blank} for indent in indents)
+
+
+def _mixed(indent: str) -> bool:
+    return len(set(indent)) > 1
 
 
 def unit_of(lines: Sequence[str]) -> str:
@@ -111,7 +171,7 @@ def _step(lines: Sequence[str]) -> int:
 
 
 def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _width(indent: str) -> int:

@@ -78,7 +78,7 @@ def _at_once(body: Body, changes: Sequence[Replacement], subject: str, match: Ma
     loose: list[Loosely] = []
     for number, change in enumerate(changes, 1):
         found = _place_of(body, change, _named(subject, number, changes), match)
-        pieces += [(piece, number) for piece in _pieces(body, found, change)]
+        pieces += [(piece, number) for piece in _pieces(body, found, change, _named(subject, number, changes))]
         loose += [Loosely(body.line(found.spans[0][0]), found.how, found.likeness)] if found.loose else []
     if len(changes) > 1:
         pieces.sort(key=lambda pair: (pair[0].span, pair[1]))
@@ -115,14 +115,14 @@ def _is_there_already(body: Body, change: Replacement) -> bool:
     return len(change.new.strip()) > _TOO_SHORT_TO_KNOW and bool(exact(body, change.new).spans)
 
 
-def _pieces(body: Body, found: Located, change: Replacement) -> Iterator[_Piece]:
+def _pieces(body: Body, found: Located, change: Replacement, subject: str) -> Iterator[_Piece]:
     endings = Endings(body.data)
     made: dict[tuple[bytes, str], bytes] = {}
     new, lf = body.spelled(change.new), with_lf(change.new)
     for start, end in found.spans:
         there = body.data[start:end]
         if found.loose:
-            yield _Piece((start, end), body.spelled(_adapted(body, (start, end), change, endings.at(start))))
+            yield _Piece((start, end), body.spelled(_adapted(body, (start, end), change, endings.at(start), subject)))
         elif found.how == "exact" and b"\r" in there + new:
             yield _Piece((start, end), new)
         else:
@@ -132,14 +132,14 @@ def _pieces(body: Body, found: Located, change: Replacement) -> Iterator[_Piece]
             yield _Piece((start, end), made[there, ending])
 
 
-def _adapted(body: Body, span: Span, change: Replacement, ending: str) -> str:
+def _adapted(body: Body, span: Span, change: Replacement, ending: str, subject: str) -> str:
     start, end = span
     first = body.data.rfind(b"\n", 0, max(start - _AROUND, 0)) + 1
     around = body.data[max(first, start - 2 * _AROUND) : end + _AROUND].decode("utf-8", "replace").split("\n")
     there, old, new = body.text(start, end), with_lf(change.old), with_lf(change.new)
     if there.count("\n") < old.count("\n"):  # the file's last line has no end, and gets none
         old, new = old.removesuffix("\n"), new.removesuffix("\n")
-    return transplanted(there, old, new, ending, unit_of(around))
+    return transplanted(there, old, new, ending, unit_of(around), f"{subject}, line {body.line(start)}")
 
 
 def _joined(body: Body, pieces: Sequence[_Piece]) -> Iterator[bytes | memoryview]:

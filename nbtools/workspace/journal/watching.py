@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from nbtools.core.errors import ToolFailure
 from nbtools.core.settings import Settings
-from nbtools.core.shell_acts import understand
+from nbtools.shell import understand
 from nbtools.workspace.journal.journal import Journal
 from nbtools.workspace.journal.looking import Look, TooMuch
 from nbtools.workspace.journal.snapshot import Snapshot
@@ -55,9 +55,12 @@ class Watching:
     def __post_init__(self) -> None:
         self._snapshot = Snapshot(self.journal, self.root)
 
-    async def begin(self, command: str, tell: Callable[[str], None] | None = None) -> Watch:
-        """Keeps what is there, unless the command is known to change nothing.  Never fails: then its changes cannot be undone."""
-        if not self.journal.enabled or understand(command).harmless:
+    async def begin(self, command: str, tell: Callable[[str], None] | None = None, *, moved: bool = False) -> Watch:
+        """Keeps what is there, unless the command is known to change nothing.  Never fails: then its changes cannot be undone.
+
+        ``moved``: it does not run in the workspace's own folder.
+        """
+        if not self.journal.enabled or _changes_nothing(command, moved=moved):
             return Watch()
         told = _teller(tell)
         try:
@@ -67,10 +70,10 @@ class Watching:
             return Watch(_lost(failure.message))
         return Watch(_lost(entry.why)) if isinstance(entry, TooMuch) else Watch("", entry, self._end)
 
-    def warning(self, command: str) -> str:
+    def warning(self, command: str, *, moved: bool = False) -> str:
         """Before a command is asked about, from the last look: that there is too much for undoing what it changes; else empty."""
         known = self._too_much
-        if known is None or known[1] != self._limits() or not self.journal.enabled or understand(command).harmless:
+        if known is None or known[1] != self._limits() or not self.journal.enabled or _changes_nothing(command, moved=moved):
             return ""
         return _lost(known[0].why)
 
@@ -156,3 +159,8 @@ async def _to_its_end(work: Callable[[], T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
+
+
+def _changes_nothing(command: str, *, moved: bool) -> bool:
+    acts = understand(command)
+    return acts.harmless and not any(act.place and (moved or act.folders != ("",)) for act in acts.acts)

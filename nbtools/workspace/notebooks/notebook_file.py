@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,24 @@ class NotebookFile:
         """The name of the kernel it was written for; empty where it does not say."""
         spec = self._notebook.get("metadata", {}).get("kernelspec", {})
         return str(spec.get("name", "")) if isinstance(spec, dict) else ""
+
+    def source_lines(self) -> frozenset[int]:
+        """The lines of the file, counted from 1, that hold sources of cells; in a file of one line that is the line."""
+        members = _placed(self._members, len(self._head) + 1)
+        start = next(at for place, (_, at) in enumerate(members) if place == self._place) + len(self._lead) + 1
+        spans = [
+            (at + inner, at + inner + len(member))
+            for cell, at in _placed(self._cells, start)
+            for member, inner in _placed(parts_at(cell, 0), 1)
+            if key_of(member)[0] == "source"
+        ]
+        lines: set[int] = set()
+        done, number = 0, 1
+        for first, last in spans:
+            begin = number + self._text.count("\n", done, first)
+            done, number = last, begin + self._text.count("\n", first, last)
+            lines |= set(range(begin, number + 1))
+        return frozenset(lines)
 
     def replaced(self, place: int, source: str, type: CellType | None = None) -> bytes:  # noqa: A002 - the word of the format
         """With another source and, where ``type`` says so, of another type; a code cell's outputs are cleared."""
@@ -196,6 +214,14 @@ class _Members:
 
     def _is(self, name: str, value: object) -> bool:
         return any(key_of(item)[0] == name and json.loads(item[value_at(item) :]) == value for item in self._parts.items)
+
+
+def _placed(parts: Parts, start: int) -> Iterator[tuple[str, int]]:
+    """The items, and where they begin in a text in which the parts begin at ``start``."""
+    for gap, item in zip(parts.gaps, parts.items, strict=False):
+        start += len(gap)
+        yield item, start
+        start += len(item)
 
 
 def _text(data: bytes, subject: str) -> tuple[str, Encoding]:

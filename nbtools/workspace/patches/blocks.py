@@ -9,7 +9,8 @@
     lines as they shall be
     >>>>>>> REPLACE             or UPDATED
 
-Markers are whole lines; blanks and a CR may follow them.  What stands around blocks is prose.
+Markers are whole lines; blanks and a CR may follow them.  One line may end a block and begin the next (``>>>>>>> REPLACE<<<<<<< SEARCH``).
+Every other line of a block that contains a marker is refused: a newline is likely to be missing.  What stands around blocks is prose.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from nbtools.workspace.patches.model import Block, Patch, Reading, Update, quote
 START = re.compile(r"<{7} (?:ORIGINAL|SEARCH)\s*")
 _DIVIDER = re.compile(r"={7}\s*")
 _END = re.compile(r">{7} (?:UPDATED|REPLACE)\s*")
+_END_AND_START = re.compile(_END.pattern + START.pattern)
+_MARKER = re.compile(r"<{7} (?:ORIGINAL|SEARCH)|>{7} (?:UPDATED|REPLACE)")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 _NAME = re.compile(r"[^\s`*#:]\S*(?: \S+)*")
 _MOST_READINGS = 50
@@ -67,18 +70,22 @@ def outside(lines: Sequence[str]) -> Iterator[int]:
 def _found(lines: Sequence[str]) -> Iterator[_Found]:
     start: int | None = None
     for k, line in enumerate(lines):
+        joined = _END_AND_START.fullmatch(line) is not None
         if START.fullmatch(line):
             if start is not None:
                 raise unreadable(k + 1, f"a block begins before the one of line {start + 1} has its >>>>>>> line.")
             start = k
-        elif _END.fullmatch(line):
+        elif joined or _END.fullmatch(line):
             if start is None:
                 raise unreadable(k + 1, f"{quoted(line)} ends no block. Where a text holds such a line, use edit for it.")
             dividers = tuple(i for i in range(start + 1, k) if _DIVIDER.fullmatch(lines[i]))
             if not dividers:
                 raise unreadable(start + 1, "the block has no ======= line between its two texts.")
             yield _Found(start, dividers[:_MOST_READINGS], k)
-            start = None
+            start = k if joined else None
+        elif _MARKER.search(line) if start is not None else _MARKER.fullmatch(line.strip()):
+            why = "contains a marker, which must be a whole line. Where a text holds such a line, use edit for it."
+            raise unreadable(k + 1, f"{quoted(line)} {why}")
     if start is not None:
         raise unreadable(start + 1, "the block is not finished: its >>>>>>> line is missing.")
 

@@ -47,9 +47,9 @@ def _indented(lines: Lines, placed: Placed, come: Sequence[str]) -> Sequence[str
         return come
     given, there = ([line.rstrip("\r\n") for line in some] for some in (placed.hunk.old(), lines.lines[placed.start : placed.end]))
     around = lines.lines[max(placed.start - _AROUND, 0) : placed.end + _AROUND]
-    wanted = [line.removesuffix("\n") for line in come]
-    indentation = Indentation(given, there, wanted, unit_of(around))
-    return [indentation.of(line) + "\n" * one.endswith("\n") for line, one in zip(wanted, come, strict=True)]
+    wanted = [line.text.removesuffix("\n") for line in placed.hunk.lines if line.sign == "+"]
+    indentation = Indentation(given, there, wanted, unit_of(around), f"{placed.hunk.name}, line {placed.start + 1}")
+    return [indentation.of(line.removesuffix("\n")) + "\n" * line.endswith("\n") for line in come]
 
 
 def _edit(text: str, start: int, end: int, new: str, placed: Placed) -> Edit:

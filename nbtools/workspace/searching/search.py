@@ -10,12 +10,17 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Match
+from nbtools.workspace.halting import Halt, in_thread
 from nbtools.workspace.hiding import NOTHING, Hiding
+from nbtools.workspace.notebooks.notebook_file import NotebookFile
 from nbtools.workspace.searching import globs
 from nbtools.workspace.searching.long_lines import COLUMNS, Windows, is_cut
 from nbtools.workspace.searching.ripgrep import real_files, rg, unreadable
@@ -29,6 +34,7 @@ class Query:
 
     ``glob`` and ``exclude`` without a slash go for names in every folder; a folder that is excluded is so with all that is in it.
     ``multiline``: matches may go over several lines, and a dot stands for the end of a line, too; each of those lines counts.
+    ``outputs``: whether all lines of a notebook file count, or only those that hold sources of its cells.
     """
 
     pattern: str
@@ -41,6 +47,7 @@ class Query:
     multiline: bool = False
     exclude: str | None = None
     ignored: bool = False
+    outputs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,8 @@ async def count(
         progress(counts)
 
     complaints = await search(root, start, query, options, receive, hiding)
-    return Counted({path: counts[path] for path in sorted(real_files(root, counts))}, complaints)
+    counts = {path: counts[path] for path in sorted(real_files(root, counts))}
+    return Counted(counts if query.outputs else await _counted_in_sources(root, query, counts, names_only=names_only), complaints)
 
 
 async def lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0) -> list[Match]:
@@ -89,11 +97,15 @@ async def lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]]
     """
     shown: list[Match] = []
     for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
-        most = max(skip + take for _, skip, take in batch)
-        options = [f"--before-context={before}", f"--after-context={after}", f"--max-count={most}", *_flags(query), "--"]
-        found = await _matches(root, [*_LINES, *options, *(_below(path) for path, _, _ in batch)])
+        paths = [path for path, _, _ in batch]
+        sources = {} if query.outputs else await _sources(root, paths)
+        most = [] if sources else [f"--max-count={max(skip + take for _, skip, take in batch)}"]
+        options = [f"--before-context={before}", f"--after-context={after}", *most, *_flags(query), "--"]
+        found = await _matches(root, [*_LINES, *options, *map(_below, paths)])
+        found |= {path: [_in_source(match, sources[path]) for match in found.get(path, [])] for path in sources}
         page = [match for path, skip, take in batch for match in _page(found.get(path, []), skip, take, before, after)]
-        shown += await _with_windows(root, options, page)
+        page = await _with_windows(root, options, page)
+        shown += [_in_source(match, sources[match.path]) if match.path in sources else match for match in page]
     return shown
 
 
@@ -147,6 +159,39 @@ async def _with_windows(root: Path, options: list[str], page: list[Match]) -> li
     return [windows.found.get((match.path, match.line), match) for match in page]
 
 
+async def _counted_in_sources(root: Path, query: Query, counts: dict[str, int], *, names_only: bool) -> dict[str, int]:
+    """``counts`` with those matching lines of notebooks that hold sources of cells; a notebook without one is left out."""
+    sources = await _sources(root, counts)
+    counts = dict(counts)
+    for batch in (list(sources)[start : start + _BATCH] for start in range(0, len(sources), _BATCH)):
+        output = bytearray()
+        await rg(root, [*_MULTILINE, "--null", "--with-filename", *_flags(query), "--", *map(_below, batch)], output.extend)
+        found = Counter(path for raw, number in _PLACE.findall(output) if int(number) in sources.get(path := os.fsdecode(raw), frozenset()))
+        counts |= {path: min(found[path], 1) if names_only else found[path] for path in batch}
+    return {path: number for path, number in counts.items() if number}
+
+
+async def _sources(root: Path, paths: Iterable[str]) -> dict[str, frozenset[int]]:
+    """Of those paths that are notebooks the lines that hold sources of cells."""
+    notebooks = [path for path in paths if path.endswith(".ipynb")]
+    return await in_thread(partial(_read_sources, root, notebooks)) if notebooks else {}
+
+
+def _read_sources(root: Path, notebooks: Iterable[str], halt: Halt) -> dict[str, frozenset[int]]:
+    """Not of a file that cannot be read as a notebook: that is searched as text."""
+    found: dict[str, frozenset[int]] = {}
+    for path in notebooks:
+        halt.check()
+        with suppress(ToolFailure, OSError):
+            found[path] = NotebookFile((root / path).read_bytes(), path).source_lines()
+    return found
+
+
+def _in_source(match: Match, lines: frozenset[int]) -> Match:
+    """A line that holds no source may only be shown as the neighbour of one that does."""
+    return match if match.line in lines else replace(match, context=True, ranges=())
+
+
 def _match(line: bytes) -> Match | None:
     """A line of output; hits stand between colours that nobody else uses."""
     parts = _LINE.fullmatch(line)
@@ -179,6 +224,7 @@ _MULTILINE = ["--line-number", "--no-heading", "--max-columns=1", "--color=never
 _NAME = re.compile(r"(?:\./)?([^\0]+)\0")
 _COUNT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)\n")
 _NUMBERED = re.compile(rb"(?:\./)?([^\0]+)\0\d+:[^\n]*\n")
+_PLACE = re.compile(rb"(?:\./)?([^\0]+)\0(\d+):[^\n]*\n")
 _BINARY = re.compile(rb"^.*: binary file matches \(found .*\)\n", re.MULTILINE)
 
 Read: TypeAlias = tuple[Iterable[tuple[str, int]], bytes]

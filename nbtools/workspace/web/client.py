@@ -33,6 +33,8 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PATIENCE = 5.0
 """Seconds that one of several addresses of a host gets to answer; the last one gets all that is left."""
 _MINUTE = 60.0
+_LONGEST_REDIRECT = 2_000
+"""Characters of an address that the caller can be told to fetch."""
 
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 """The numeric addresses of a host and port, best first.  Raises ``OSError``."""
@@ -40,7 +42,7 @@ Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, after all redirects; ``body`` is unpacked, ``content_type`` is the header as it was sent."""
+    """What came back, after all redirects within the host; ``body`` is unpacked, ``content_type`` is the header as it was sent."""
 
     address: WebAddress
     status: int
@@ -142,7 +144,11 @@ class Web:
         return (numeric or address.host == "localhost") and not (is_public(address.host) or self._backend.may_be_anywhere(*address.place))
 
     async def get(self, address: WebAddress, seconds: float) -> Answer:
-        """The answer, whatever its status.  Raises ``ToolFailure``: ``timeout`` after ``seconds`` in all, else ``web_fetch_…``."""
+        """The answer, whatever its status.  Raises ``ToolFailure``: ``timeout`` after ``seconds`` in all, else ``web_fetch_…``.
+
+        Redirects within the host are followed. Permission was given for this host, so a redirect to another one is an error that names the
+        address.
+        """
         self._pace.step(address.host)
         try:
             async with asyncio.timeout(seconds), self._pool() as pool:
@@ -160,7 +166,16 @@ class Web:
             if isinstance(answer, Answer):
                 return answer
             address = _redirected(address, answer)
+            if address.host != first.host:
+                raise self._elsewhere(first, address)
         raise _problem(f"{_name(first)} leads through more than {self._most_redirects} redirects, the last one to {_name(address)}.")
+
+    def _elsewhere(self, first: WebAddress, address: WebAddress) -> ToolFailure:
+        if self._plainly_private(address):
+            return not_public(address.host)
+        if len(str(address)) > _LONGEST_REDIRECT:
+            return _problem(f"{_name(first)} redirects to another host, {shown(address.host)}, with an address too long to show.")
+        return _problem(f"{_name(first)} redirects to another host, {shown(address.host)}. To follow, fetch this address: {address}")
 
     async def _one(self, pool: httpcore.AsyncConnectionPool, address: WebAddress) -> Answer | str:
         """What an address answers, or where it leads."""

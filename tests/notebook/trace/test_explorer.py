@@ -11,10 +11,12 @@ import pytest
 
 import nbtools
 from nbtools.core.errors import TraceError
+from nbtools.notebook.command_line import words
 from nbtools.notebook.trace.opening import Explorer
 from nbtools.notebook.trace.serving import EXPLORERS
 from nbtools.notebook.trace.wire import TRACE_MIME, TraceAnswer, TraceOpened, TracePage, TracePlace, TraceProblem, TraceRaw, TraceView
 from nbtools.traces.model import Call
+from tests.notebook.test_command_line import SEPARATORS, only_call
 from tests.notebook.trace.samples import CLAUDE, LOGS, sample
 
 LIMIT = 20.0
@@ -164,12 +166,54 @@ def test_the_cells_that_go_on_from_here(tmp_path: Path) -> None:
     shown = nbtools.open_trace(log, step=28)
     view = TraceView.model_validate(shown.bundle()[TRACE_MIME])
     assert view.step == shown.line_at("28")
-    assert view.compare == f"%trace '{log}' "
+    assert view.actions == ("compare", "notebook", "sql")
+    assert ask(shown, {"type": "cell", "action": "compare"}).source == f"%trace '{log}' "
     assert opened(shown, "28").link == f"%trace '{log}' --step 28"
     assert opened(shown, "28").replay == f"%trace '{log}' --replay 28"
-    exec(view.notebook, {})
-    assert json.loads((folder / "a log.ipynb").read_text())["cells"]
-    exec(view.sql, {})
+    exec(ask(shown, {"type": "cell", "action": "sql"}).source, {})
+
+
+def test_a_bundle_has_no_code(explorer: Explorer) -> None:
+    assert not {"compare", "notebook", "sql"} & set(explorer.bundle()[TRACE_MIME])
+
+
+def test_a_notebook_is_written_beside_the_log_and_never_over_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "session.jsonl"
+    log.write_bytes(sample(CLAUDE).read_bytes())
+    (tmp_path / "session.ipynb").write_text("mine")
+    (tmp_path / "session-1.ipynb").symlink_to(tmp_path / "elsewhere.ipynb")
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "notebooks" / "asking.ipynb"))
+    monkeypatch.chdir(tmp_path)
+    shown = nbtools.open_trace("session.jsonl")
+    shown.bundle()
+    written = [ask(shown, {"type": "story"}) for _ in range(2)]
+    assert [one.path for one in written] == [str(tmp_path / f"session-{number}.ipynb") for number in (2, 3)]
+    assert [one.place for one in written] == ["../session-2.ipynb", "../session-3.ipynb"]
+    assert json.loads((tmp_path / "session-2.ipynb").read_text())["cells"]
+    assert (tmp_path / "session.ipynb").read_text() == "mine"
+    assert not (tmp_path / "elsewhere.ipynb").exists()
+
+
+def test_what_is_in_no_file_has_no_actions() -> None:
+    shown = Explorer(nbtools.open_trace(sample(CLAUDE)).trace)
+    assert TraceView.model_validate(shown.bundle()[TRACE_MIME]).actions == ()
+    assert isinstance(ask(shown, {"type": "story"}), TraceProblem)
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_a_name_with_a_separator_of_lines_is_one_argument_of_its_cells(tmp_path: Path, separator: str) -> None:
+    log = tmp_path / f"session{separator}open('pwned','w')#.jsonl"
+    log.write_bytes(sample(CLAUDE).read_bytes())
+    shown = nbtools.open_trace(log)
+    shown.bundle()
+    sources = (opened(shown, "28").link, opened(shown, "28").replay, ask(shown, {"type": "cell", "action": "compare"}).source)
+    for source in sources:
+        name, (magic, line) = only_call(source)
+        assert (name, magic) == ("run_line_magic", "trace")
+        assert next(words(line)).text == str(log)
+    query = ask(shown, {"type": "cell", "action": "sql"}).source
+    assert query.split("\n") == query.splitlines()
 
 
 def test_secrets_are_shown_nowhere(tmp_path: Path) -> None:

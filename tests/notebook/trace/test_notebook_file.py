@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import nbformat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from IPython.core.inputtransformer2 import TransformerManager
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.command_line import parse
@@ -18,6 +20,7 @@ from nbtools.notebook.trace.notebook_file import tamed
 from nbtools.replay import Meaning, ground_of, meaning_of
 from nbtools.tools import tools_to_make
 from nbtools.workspace.workspace import Workspace
+from tests.notebook.test_command_line import SEPARATORS
 from tests.replay.samples import bash, edit, log, sample
 
 _TOOLS = tools_to_make(Workspace("."))
@@ -70,6 +73,34 @@ def test_story_calls_and_recorded_results(tmp_path: Path) -> None:
     assert path.read_bytes() == trace.to_notebook(tmp_path / "again.ipynb").read_bytes()
 
 
+def test_a_notebook_is_written_beside_what_is_there(tmp_path: Path) -> None:
+    trace = log(tmp_path / "log.jsonl", edit("a", "b"))
+    (tmp_path / "out.ipynb").write_text("mine")
+    assert [trace.to_notebook(tmp_path / "out.ipynb") for _ in range(2)] == [tmp_path / "out-1.ipynb", tmp_path / "out-2.ipynb"]
+    assert (tmp_path / "out.ipynb").read_text() == "mine"
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_a_log_adds_no_line_to_the_cells_of_its_notebook(tmp_path: Path, separator: str) -> None:
+    """IPython makes of each cell the one call that the log recorded; what stands behind a separator stays an argument."""
+    text = f"a{separator}open('pwned','w')#"
+    trace = log(
+        tmp_path / "log.jsonl",
+        bash(f"echo {text}", ""),
+        bash(f"echo {text}\nls", ""),
+        ("Write", {"file_path": f"/repo/{text}", "content": f"%%tool\n{text}"}, "done", {}),
+        ("Skill", {"skill": text}, text, {}),
+    )
+    notebook = nbformat.read(trace.to_notebook(tmp_path / "out.ipynb"), 4)
+    manager = TransformerManager()
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source != "%load_ext nbtools":
+            body = ast.parse(manager.transform_cell(cell.source)).body
+            calls = [statement for statement in body if not isinstance(statement, ast.ImportFrom)]
+            assert len(calls) <= 1
+            assert all(call.value.func.attr in {"run_line_magic", "run_cell_magic", "shell", "write"} for call in calls)  # type: ignore[attr-defined]
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     trace = log(tmp_path / "log.jsonl", edit("a", "b"))
     with pytest.raises(TraceError, match="No such file"):
@@ -99,7 +130,7 @@ def test_every_cell_of_a_recorded_session_means_the_call(name: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.text(alphabet="a \n'\"\\-%{}[]é$"), st.text(alphabet="a \n'\"\\-%", min_size=1))
+@given(st.text(alphabet=f"a \n'\"\\-%{{}}[]é${SEPARATORS}"), st.text(alphabet=f"a \n'\"\\-%{SEPARATORS}", min_size=1))
 def test_any_text_is_written_so_that_it_is_read_again(text: str, path: str) -> None:
     for meaning in (
         Meaning("write", {"path": path, "content": text}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing import get_context
 from typing import Any
@@ -53,6 +53,24 @@ def test_a_file_that_kills_its_process_fails_alone() -> None:
     died = outcomes.pop("deadly")
     assert isinstance(died, Failed)
     assert "died" in died.why
+    assert outcomes == {"a": "A", "b": "B", "c": "C"}
+
+
+class BreaksOnce(ThreadPoolExecutor):
+    """A pool that is broken when its second task is handed over."""
+
+    submitted = 0
+
+    def submit(self, *args, **kwargs):
+        self.submitted += 1
+        if self.submitted == 2:
+            raise BrokenExecutor("a process has died")
+        return super().submit(*args, **kwargs)
+
+
+def test_a_pool_that_breaks_while_tasks_are_handed_over_loses_no_file() -> None:
+    with BreaksOnce(1) as pool:
+        outcomes = {item.name: outcome for item, outcome in map_files([Item("a"), Item("b"), Item("c")], measure, pool, task=1)}
     assert outcomes == {"a": "A", "b": "B", "c": "C"}
 
 

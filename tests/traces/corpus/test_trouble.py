@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +74,54 @@ def test_of_two_that_ingest_at_once_one_waits_its_turn_and_nothing_is_lost(tmp_p
     corpus = Corpus(folder)
     assert corpus.ingest(f"{logs}/*.json").same == 3
     assert corpus.sql("select count(*) from calls").fetchall() == [(9,)]
+
+
+OPEN = """
+import sys
+from nbtools.traces import Corpus, TraceError
+print("ready", flush=True)
+for folder in sys.stdin:
+    try:
+        Corpus(folder.strip())
+        print(folder, end="", flush=True)
+    except TraceError as error:
+        print(error, flush=True)
+"""
+PIPES: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+
+
+def test_processes_that_make_one_corpus_at_the_same_moment_wait_for_each_other(tmp_path: Path) -> None:
+    openers = [subprocess.Popen([sys.executable, "-c", OPEN], **PIPES) for _ in range(3)]
+    try:
+        assert [one.stdout.readline() for one in openers] == ["ready\n"] * 3
+        for folder in [f"{tmp_path / str(number)}\n" for number in range(20)]:
+            for one in openers:
+                one.stdin.write(folder)
+                one.stdin.flush()
+            assert [one.stdout.readline() for one in openers] == [folder] * 3
+    finally:
+        for one in openers:
+            one.communicate(timeout=60)
+
+
+def test_a_corpus_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:
+    opener = subprocess.Popen([sys.executable, "-c", OPEN], **PIPES)
+    folder = tmp_path / "new"
+    folder.mkdir()
+    try:
+        assert opener.stdout.readline() == "ready\n"
+        descriptor = os.open(folder, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with closing(sqlite3.connect(folder / "corpus.sqlite", isolation_level=None)) as made:
+            made.execute("begin immediate")
+            opener.stdin.write(f"{folder}\n")
+            opener.stdin.flush()
+            assert not select.select([opener.stdout], [], [], 1)[0]
+            made.execute("rollback")
+        os.close(descriptor)
+        assert opener.stdout.readline() == f"{folder}\n"
+    finally:
+        opener.communicate(timeout=60)
 
 
 def test_a_log_that_grows_while_it_is_read_is_read_again(corpus: Corpus, logs: Path) -> None:

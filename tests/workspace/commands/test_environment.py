@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nbtools.core.confirmation import Answer, ToolConfirmationOutcome
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.settings import Settings
 from nbtools.session import Session
@@ -54,7 +55,7 @@ PLAIN = [
     ("DISABLE_AUTH", "true"),
     ("SSL_CERT_FILE", "/etc/passwd"),
     ("GPG_KEY", "A035C8C19219BA821ECEA86B64E628F8D684696D"),
-    ("GIT_CONFIG_KEY_0", "user.name"),
+    ("GIT_CONFIG_KEY_7", "user.name"),
     ("GIT_AUTHOR_NAME", "Ann"),
     ("STRIPE_PUBLISHABLE_KEY", "x"),
     ("LD_PRELOAD", "/lib/x.so"),
@@ -158,3 +159,24 @@ def test_nothing_of_this_is_slow(tmp_path: Path) -> None:
     environment(outer, secrets=False)
     environment(outer, secrets=False)
     assert is_secret.cache_info().hits >= 100
+
+
+@pytest.mark.parametrize(("count", "added"), [("", "0"), ("0", "0"), ("2", "2")])
+def test_git_gets_one_more_setting(count: str, added: str) -> None:
+    made = environment({"GIT_CONFIG_COUNT": count, "GIT_CONFIG_KEY_1": "user.name", "GIT_CONFIG_VALUE_1": "Ann"})
+    assert (made["GIT_CONFIG_COUNT"], made[f"GIT_CONFIG_KEY_{added}"]) == (str(int(added) + 1), "safe.bareRepository")
+    assert (made["GIT_CONFIG_KEY_1"], made["GIT_CONFIG_VALUE_1"]) == ("user.name", "Ann")
+    assert environment({"GIT_CONFIG_COUNT": "x"})["GIT_CONFIG_COUNT"] == "x"
+
+
+async def test_git_runs_no_program_of_a_folder_that_only_looks_like_a_repository(tmp_path: Path) -> None:
+    fake = tmp_path / "docs"
+    for folder in (fake / "objects", fake / "refs"):
+        folder.mkdir(parents=True)
+    (fake / "HEAD").write_text("ref: refs/heads/main\n")
+    (fake / "config").write_text('[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = "touch mark; false"\n')
+    async with Session(tmp_path, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))) as session:
+        result = await session.call("shell", {"command": "git status", "path": "docs"})
+        assert result.ok
+        assert result.data.exit_code == 128
+        assert not [*tmp_path.rglob("mark")]

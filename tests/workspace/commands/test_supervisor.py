@@ -164,6 +164,15 @@ def test_signals_to_the_group_of_the_kernel_do_not_keep_it_from_its_work(tmp_pat
     assert host.supervisor_gone()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_that_comes_while_it_starts_does_not_end_it(tmp_path: Path, seconds: int, number: signal.Signals) -> None:
+    host = Host(f"    begin('sleep {seconds}'); os.kill(supervisor().pid, {int(number)})", tmp_path)
+    assert until(lambda: alive(seconds))
+    host.end()
+    assert until(lambda: not alive(seconds), 10)
+    assert host.supervisor_gone()
+
+
 def test_a_child_that_the_kernel_forked_and_that_lives_on_keeps_nothing_running(tmp_path: Path, seconds: int) -> None:
     code = f"    begin('sleep {seconds}')\n    if os.fork() == 0:\n        import time; time.sleep(30); os._exit(0)"
     host = Host(code, tmp_path)

@@ -75,3 +75,27 @@ def test_hunks_with_wrong_counts_end_where_the_next_begins():
     assert first.lines == (HunkLine("-", "a\n"), HunkLine("+", "A\n"))
     assert second.lines == (HunkLine("-", "b\n"), HunkLine("+", "B\n"))
     assert len(patch.notes) == 2
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_a_marker_is_never_written_into_a_file(data, tmp_path_factory):
+    """Two blocks of which a newline is lost or a character added, anywhere."""
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "f").write_text("a\nb\nc\n")
+    text = "<<<<<<< SEARCH\na\n=======\nA\n>>>>>>> REPLACE\n<<<<<<< SEARCH\nc\n=======\nC\n>>>>>>> REPLACE\n"
+    for _ in range(data.draw(st.integers(1, 2))):
+        place = data.draw(st.integers(0, len(text) - 1))
+        if data.draw(st.booleans()):
+            place = text.index("\n", place)
+            text = text[:place] + text[place + 1 :]
+        else:
+            text = text[:place] + data.draw(st.sampled_from([" ", "\t", "\r", "x", "\n"])) + text[place:]
+        text += "\n" * (not text.endswith("\n"))
+    try:
+        files = plan(Workspace(folder), read_patch(text, "f"), "exact").files
+    except ToolFailure:
+        return
+    for file in files:
+        assert b"<<<" not in file.after
+        assert b">>>" not in file.after

@@ -76,6 +76,41 @@ async def test_a_redirect_to_another_port_of_an_allowed_host_is_refused(server, 
     assert "not on the public internet" in why.message
 
 
+@pytest.mark.parametrize("host", ["other.example", "www.first.example", "sub.first.example", "first.example.other.example"])
+async def test_a_redirect_to_another_host_is_told_and_not_followed(server, host):
+    async def resolve(host, port):
+        return ("127.0.0.1",)
+
+    web = Web(allowed=[f"first.example:{server.port}", f"{host}:{server.port}"], resolve=resolve)
+    there = f"http://{host}:{server.port}/in?token=x"
+    server.pages["/a"] = reply(status="302 Found", location="/b")
+    server.pages["/b"] = reply(status="302 Found", location=there)
+    server.pages["/in?token=x"] = reply(b"in")
+    with pytest.raises(ToolFailure) as caught:
+        await web.get(web_address(f"http://first.example:{server.port}/a"), 5)
+    assert caught.value.code is ErrorCode.WEB_FETCH_PROCESSING_ERROR
+    assert there in caught.value.message
+    assert [head.split(" ", 2)[1] for head in server.asked] == ["/a", "/b"]
+    assert (await web.get(web_address(there), 5)).body == b"in"
+
+
+async def test_capitals_and_a_dot_at_the_end_make_no_other_host(server):
+    async def resolve(host, port):
+        return ("127.0.0.1",)
+
+    server.pages["/a"] = reply(status="302 Found", location=f"http://FIRST.example.:{server.port}/b")
+    server.pages["/b"] = reply(b"end")
+    web = Web(allowed=[f"first.example:{server.port}"], resolve=resolve)
+    assert (await web.get(web_address(f"http://first.example:{server.port}/a"), 5)).body == b"end"
+
+
+async def test_a_very_long_address_of_another_host_is_not_shown(server):
+    server.pages["/a"] = reply(status="302 Found", location=f"http://other.example/{'x' * 5_000}")
+    why = await failure(server, "/a")
+    assert "other.example" in why.message
+    assert len(why.message) < 1_000
+
+
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "http://me:pw@127.0.0.1/", "javascript:1", "gopher://x"])
 async def test_a_redirect_to_what_is_no_page(server, location):
     server.pages["/a"] = reply(status="302 Found", location=location)

@@ -18,9 +18,10 @@ from pydantic import AnyUrl, ValidationError
 from nbtools.core.redact import Redactor
 from nbtools.sources.mcp.login.kept import Kept
 from nbtools.sources.mcp.settings.entries import Address
+from nbtools.sources.mcp.wire.http import login_client
 
 CHALLENGE = "www-authenticate"
-TROUBLES = (OAuthFlowError, httpx2.HTTPError, ValidationError, ValueError)
+TROUBLES = (OAuthFlowError, httpx2.HTTPError, httpx2.StreamError, ValidationError, ValueError)
 """What getting tokens may raise."""
 SECONDS = 30.0
 """That a service may take for each answer."""
@@ -63,7 +64,7 @@ def credentials(address: Address, memory: Memory) -> OAuthClientProvider:
 
 async def run(provider: OAuthClientProvider, memory: Memory, request: httpx2.Request, first: httpx2.Response | None) -> bool:
     """Runs the SDK's flow until it has tokens, as if the server had answered ``request``, which is not sent, with ``first``."""
-    async with httpx2.AsyncClient(timeout=SECONDS) as http:
+    async with login_client(SECONDS) as http:
         flow = provider.async_auth_flow(request)
         try:
             wanted = await anext(flow)

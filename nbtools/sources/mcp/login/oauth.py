@@ -19,6 +19,7 @@ from nbtools.sources.mcp.login.landing import Landing, landing
 from nbtools.sources.mcp.login.tokens import Tokens
 from nbtools.sources.mcp.settings.entries import Address
 from nbtools.sources.mcp.settings.login import Login
+from nbtools.sources.mcp.wire.http import login_client
 
 _HELLO = {
     "jsonrpc": "2.0",
@@ -80,7 +81,7 @@ def _interactive(address: Address, memory: Memory, place: Landing, open_page: Ca
 
 async def _refusal(request: httpx2.Request) -> httpx2.Response:
     """How the server asks for a login.  One that answers everybody, and asks later, has a login all the same."""
-    async with httpx2.AsyncClient(timeout=SECONDS) as http:
+    async with login_client(SECONDS) as http:
         response = await http.send(request, stream=True)
         try:
             if response.status_code == httpx2.codes.UNAUTHORIZED:

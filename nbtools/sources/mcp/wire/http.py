@@ -1,8 +1,11 @@
-"""The SDK's HTTP, with a longest answer, and with the reason told where a server answers with none."""
+"""HTTP clients for servers and their logins: answers of bounded length, and the reason told where a server answers with none.
+
+Answers are asked for uncompressed, and compressed ones are refused: a few bytes can unpack to any number, all at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx2
@@ -17,9 +20,36 @@ _LONGER = 30.0
 
 
 def http_client(server: ServerSettings, address: Address, listener: Listener, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+    """The client for the SDK's transports, which bound each event of a stream themselves."""
     limits = httpx2.Timeout(server.connect_seconds, read=max(_SILENCE, server.call_seconds + _LONGER))
-    hooks: dict[str, list[Any]] = {"response": [_Answers(server.name, listener).seen]}
-    return httpx2.AsyncClient(headers=address.headers, timeout=limits, auth=auth, event_hooks=hooks)
+    hooks: list[Any] = [_Answers(server.name, listener).seen, _refuse_compressed, _limit_unless_stream]
+    return httpx2.AsyncClient(headers=_plain(address.headers), timeout=limits, auth=auth, event_hooks={"response": hooks})
+
+
+def login_client(seconds: float) -> httpx2.AsyncClient:
+    """The client for a login: ``seconds`` and ``LONGEST`` bytes for each answer."""
+    return httpx2.AsyncClient(headers=_plain({}), timeout=seconds, event_hooks={"response": [_refuse_compressed, _limit]})
+
+
+def _plain(headers: Mapping[str, str]) -> httpx2.Headers:
+    asked = httpx2.Headers(headers)
+    asked["Accept-Encoding"] = "identity"
+    return asked
+
+
+async def _refuse_compressed(response: httpx2.Response) -> None:
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity"):
+        raise httpx2.StreamError(f"it compressed its answer ({coding[:40]!r}), although it was asked not to")
+
+
+async def _limit(response: httpx2.Response) -> None:
+    response.stream = _Limited(response.stream)  # type: ignore[arg-type]
+
+
+async def _limit_unless_stream(response: httpx2.Response) -> None:
+    if response.is_error or "text/event-stream" not in response.headers.get("content-type", ""):
+        await _limit(response)
 
 
 class _Answers:
@@ -34,8 +64,6 @@ class _Answers:
             self._listener.noted(status_in_words(self._server, response.status_code, response.reason_phrase))
         elif asked == "POST":
             self._listener.noted("")
-        if "text/event-stream" not in response.headers.get("content-type", ""):
-            response.stream = _Limited(response.stream)  # type: ignore[arg-type]
 
 
 class _Limited(httpx2.AsyncByteStream):

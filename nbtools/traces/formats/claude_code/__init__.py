@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nbtools.traces.format import Head
+from nbtools.traces.format import Head, is_qwen_code
 from nbtools.traces.formats.claude_code.files import beside, first_session
 from nbtools.traces.formats.claude_code.reading import Reading
 from nbtools.traces.formats.claude_code.records import line
@@ -32,7 +32,7 @@ class ClaudeCode:
     tells_errors = True
 
     def recognises(self, head: Head) -> bool:
-        if not head.start.lstrip().startswith(b"{"):
+        if not head.start.lstrip().startswith(b"{") or is_qwen_code(head):
             return False
         first = mapping(head.first)
         if head.has("parentUuid", "type") and (head.has("sessionId") or head.has("isSidechain")):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.format import Head
+from nbtools.traces.format import Head, is_qwen_code
 from nbtools.traces.formats.gemini_cli.fold import Fold
 from nbtools.traces.formats.gemini_cli.messages import Place, call_of, events_of, kind_of
 from nbtools.traces.formats.gemini_cli.results import detail_of
@@ -33,6 +33,8 @@ class GeminiCli:
 
     def recognises(self, head: Head) -> bool:
         first = head.first
+        if is_qwen_code(head):
+            return False
         if not isinstance(first, dict):
             return head.has("sessionId", "projectHash") and not head.has("parentUuid")
         message = string(first.get("type")) in _TYPES and {"id", "timestamp", "content"} <= first.keys() and "message" not in first

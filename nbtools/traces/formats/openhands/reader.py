@@ -1,4 +1,4 @@
-"""OpenHands' logs: a JSON list of events, an evaluation's ``output.jsonl`` with a run a line, or a folder with one file an event.
+"""OpenHands' logs: events as a JSON list or a line each, an evaluation's ``output.jsonl`` with a run a line, a folder with a file an event.
 
 Calls are joined to results by ``cause``: ``tool_call_id`` is not unique, some models give every call the same.  Older evaluations have
 ``[action, observation]`` pairs.  Version 1 writes ``events/event-00000-<id>.json``; version 0 kept ``events/0.json`` the same way.
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.document import Opened, array, opened, parts
+from nbtools.traces.document import Opened, array, holds_lines, opened, parts
 from nbtools.traces.format import Head
 from nbtools.traces.formats.openhands.results import detail_of
 from nbtools.traces.formats.openhands.run import Run
@@ -24,6 +24,8 @@ from nbtools.traces.source import Source, decoded
 
 _FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,})?\.json")
 _V1 = {"source", "kind", "timestamp"}
+_BEGINNING = re.compile(rb'\[?\s*\{\s*"(?:id|timestamp|source|kind)"\s*:')
+"""Of an event, which names its kind last: behind a prompt that may be long."""
 
 
 class _Line(msgspec.Struct):
@@ -46,8 +48,10 @@ class OpenHands:
             run = "instance_id" in first or "metrics" in first or "test_result" in first
             return _is_event(first) or (isinstance(first.get("history"), list) and run and "trajectory" not in first)
         start = head.start.lstrip()
+        if _BEGINNING.match(start) and head.has("source", "timestamp") and (head.has("llm_message") or head.has("system_prompt")):
+            return True
         if start.startswith(b"["):
-            return head.has("source", "timestamp") and (head.has("action", "args") or head.has("kind", "llm_message"))
+            return head.has("source", "timestamp", "action", "args")
         return start.startswith(b"{") and head.has("instance_id") and _evaluation(head)
 
     def files(self, path: Path) -> Sequence[Path]:
@@ -64,8 +68,10 @@ class OpenHands:
             yield from _folder(source, origin)
         elif _is_list(source):
             yield from _list(source, origin)
+        elif holds_lines(source):
+            yield from _lines(source, origin)
         else:
-            yield from _runs(source, origin)
+            yield from _document(source, origin)
 
     def detail(self, source: Source, call: Call) -> Detail:
         asked = _one_of(source.record(call.ref), 0)
@@ -103,22 +109,52 @@ def _list(source: Source, origin: Origin) -> Iterator[Row]:
     yield from run.end({}, Ref(0, len(text)))
 
 
-def _runs(source: Source, origin: Origin) -> Iterator[Row]:
+def _lines(source: Source, origin: Origin) -> Iterator[Row]:
+    """Runs, or events of one run."""
     names: dict[str, int] = {}
+    alone = Run(source.path.stem, origin)
     for line in source.lines(lambda line: (line, msgspec.json.decode(line, type=_Line))):
         if isinstance(line, Problem):
             yield line
             continue
         ref, (text, recorded) = line
-        name = string(recorded.instance_id) or source.path.stem
-        names[name] = names.get(name, 0) + 1
-        run = Run(name if names[name] == 1 else f"{name}#{names[name]}", origin)
-        for part in array(Opened(None, text, len(text)), recorded.history, ref):
-            if isinstance(part, Problem):
-                yield part
-            else:
-                yield from _event(run, part[1], part[0])
-        yield from run.end(mapping(recorded.metrics), ref)
+        if _holds_history(recorded):
+            yield from _run(source, origin, ref, Opened(recorded, text, len(text)), names)
+        else:
+            yield from _event(alone, decoded(text), ref)
+    if alone.records:
+        yield from alone.end({}, Ref(0, source.path.stat().st_size))
+
+
+def _document(source: Source, origin: Origin) -> Iterator[Row]:
+    """A run, or its only event, over many lines."""
+    text = source.document()
+    document = opened(text, _Line)
+    yield from document.problems
+    ref = Ref(0, len(text))
+    if document.value is not None and _holds_history(document.value):
+        yield from _run(source, origin, ref, document, {})
+    elif document.value is not None:
+        run = Run(source.path.stem, origin)
+        yield from _event(run, decoded(document.text), ref)
+        yield from run.end({}, ref)
+
+
+def _holds_history(recorded: _Line) -> bool:
+    return bytes(recorded.history) != b"null" or recorded.instance_id is not None
+
+
+def _run(source: Source, origin: Origin, ref: Ref, document: Opened[_Line], names: dict[str, int]) -> Iterator[Row]:
+    recorded = document.value or _Line()
+    name = string(recorded.instance_id) or source.path.stem
+    names[name] = names.get(name, 0) + 1
+    run = Run(name if names[name] == 1 else f"{name}#{names[name]}", origin)
+    for part in array(document, recorded.history, ref):
+        if isinstance(part, Problem):
+            yield part
+        else:
+            yield from _event(run, part[1], part[0])
+    yield from run.end(mapping(recorded.metrics), ref)
 
 
 def _event(run: Run, event: Any, ref: Ref) -> Iterator[Row]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import resource
 import socket
 import subprocess
 import sys
@@ -10,9 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
+from nbtools.sources.mcp.login.flow import TROUBLES
+from nbtools.sources.mcp.wire.http import login_client
+from nbtools.sources.mcp.wire.stdio import LONGEST
 from tests.sources.mcp.watching import SERVERS, serving, under_way
+from tests.workspace.web_server import reply, web_server
+
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in which the system counts the memory of a process."""
 
 
 @contextmanager
@@ -36,6 +46,8 @@ def running(way: str) -> Iterator[str]:
         ("http", "moved", "Redirect to http://127.0.0.1:1/elsewhere not followed"),
         ("http", "page", "Unexpected content type: text/html"),
         ("http", "hangs", "it did not answer in 2 seconds"),
+        ("http", "compressed", "it compressed its answer ('gzip')"),
+        ("sse", "compressed", "it compressed its answer ('gzip')"),
         ("sse", "refuses", "it answered HTTP 500 Internal Server Error"),
         ("sse", "private", "it wants a login: %tools mcp login web"),
         ("sse", "hangs", "it did not answer in 2 seconds"),
@@ -77,6 +89,39 @@ async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, said: st
             result = await session.call("mcp__web__do")
             assert result.error is not None
             assert said in result.error.message
+
+
+@pytest.mark.parametrize("way", ["compressed_later", "compressed_stream"])
+async def test_a_compressed_answer_is_not_unpacked(tmp_path: Path, way: str) -> None:
+    with running(way) as url:
+        async with serving(tmp_path, "web", {"type": "http", "url": url}) as session:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            result = await session.call("mcp__web__do")
+            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            assert result.error is not None
+            assert "it compressed its answer ('gzip')" in result.error.message
+            assert (after - before) * _RSS_UNIT < 100_000_000
+
+
+async def test_a_login_reads_neither_compressed_nor_endless_answers() -> None:
+    async with web_server() as server, login_client(30) as http:
+        server.pages["/small"] = reply(b"{}")
+        server.pages["/compressed"] = reply(gzip.compress(b"{}"), content_encoding="gzip")
+        server.pages["/long"] = reply(b"x" * (LONGEST + 1), "text/event-stream")
+        assert (await http.get(server.url("/small"))).content == b"{}"
+        for path in ("/compressed", "/long"):
+            with pytest.raises(httpx2.StreamError) as refused:
+                await http.get(server.url(path))
+            assert isinstance(refused.value, TROUBLES)
+
+
+async def test_answers_are_asked_for_uncompressed(tmp_path: Path) -> None:
+    with running("tells_what_was_asked") as url:
+        entry = {"type": "http", "url": url, "headers": {"accept-encoding": "gzip"}}
+        async with serving(tmp_path, "web", entry) as session:
+            result = await session.call("mcp__web__do")
+            assert result.error is None
+            assert '["identity"]' in str(result.llm_content)
 
 
 async def test_a_call_that_hangs_is_left_at_once(tmp_path: Path) -> None:

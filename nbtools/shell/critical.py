@@ -1,0 +1,52 @@
+"""Removals that cannot be missed: the root, the home folder, where one stands, everything at once."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+_HOME = re.compile(r"(?:~[\w.-]*|\$HOME|\$\{HOME\})(?P<rest>/.*)?\Z", re.DOTALL)
+_HERE = re.compile(r"(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`|\$OLDPWD|\$\(git rev-parse --show-toplevel\))(?P<rest>/.*)?\Z", re.DOTALL)
+_BELOW_VARIABLE = re.compile(r"(?:\$\w+|\$\{\w+\}|\$\{\w+:?-\})+/", re.DOTALL)
+_BRACKETS = re.compile(r"\[[^]/]*\]")
+_DEVICE = re.compile(r"/+dev/+(?!null\Z|zero\Z|full\Z|u?random\Z|std(?:in|out|err)\Z|tty\Z|fd/|pts/|shm/|ptmx\Z|tcp/|udp/)")
+
+
+def critical_removal(path: str, *, dynamic: bool) -> str:
+    """Why the path is one that nothing should remove, empty when it is a usual one."""
+    shown = path
+    if dynamic:
+        path = path.replace('"', "").replace("'", "").replace("\\", "")
+        if _BELOW_VARIABLE.match(path) and not _HOME.match(path) and not _HERE.match(path):
+            return f"{shown} is {path[path.index('/') :]} when the variable is empty"
+    for anchor, name in ((_HOME, "the home folder"), (_HERE, "the folder it runs in")):
+        found = anchor.match(path) if dynamic or path.startswith("~") else None
+        if found:
+            rest = posixpath.normpath("." + (found["rest"] or ""))
+            return f"{shown} is {name} or all of it" if rest.startswith("..") or rest == "." or _all_of(rest) else ""
+    return _plain(path, shown, dynamic=dynamic)
+
+
+def _plain(path: str, shown: str, *, dynamic: bool) -> str:
+    clean = posixpath.normpath(path).replace("//", "/") if path else ""
+    parts = [part for part in clean.split("/") if part]
+    if clean.startswith("/"):
+        if len(parts) <= 1 or (len(parts) == 2 and (parts[0] in ("home", "Users") or (dynamic and _all_of(parts[1])))):
+            return f"{shown} is the root or a folder right below it"
+        return f"{shown} begins with a pattern right below the root" if dynamic and re.search(r"[*?\[{]", parts[0]) else ""
+    if clean in ("", ".") or set(parts) == {".."}:
+        return f"{shown} is the folder it runs in or one above it" if path else ""
+    if dynamic and parts and _all_of(parts[-1]) and set(parts[:-1]) <= {".."}:
+        return f"{shown} is everything there"
+    return ""
+
+
+def _all_of(part: str) -> bool:
+    """Whether a name is nothing but wildcards."""
+    bare = _BRACKETS.sub("*", part)
+    return bool(re.search(r"[*?]", bare)) and not re.search(r"[^*?.{},()!@+|]", bare)
+
+
+def critical_write(path: str) -> str:
+    """Why writing the path destroys more than a file."""
+    return f"{path} is a device" if _DEVICE.match(posixpath.normpath(path) if path else "") else ""

@@ -1,0 +1,127 @@
+"""The words of a program read as its own option parser reads them; what stands in no list is told as strange."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbtools.shell.started import Started
+
+if TYPE_CHECKING:
+    from nbtools.shell.table import Entry
+
+_NUMBER = re.compile(r"-\d+")
+
+
+class Option(NamedTuple):
+    """``value`` is None for one that stands alone; ``position`` is where its value is, or itself."""
+
+    name: str
+    value: str | None
+    position: int
+
+
+class Given(NamedTuple):
+    """What a program was given.  ``strange`` is the first option that is not listed, ``unclear`` a word that may turn out to be options."""
+
+    options: list[Option]
+    operands: list[int]
+    strange: str = ""
+    unclear: str = ""
+
+    def has(self, names: frozenset[str]) -> bool:
+        """Whether one of the options is given; of those that stand for every call, always."""
+        return "always" in names or any(option.name in names for option in self.options)
+
+    def values(self, names: frozenset[str]) -> list[Option]:
+        return [option for option in self.options if option.name in names and option.value is not None]
+
+
+def read_options(started: Started, entry: Entry, first: int = 1, *, stop: bool = False) -> Given:
+    """Reads from the word at ``first``.  ``stop``: the first operand ends the options."""
+    reader = _Reader(started, entry)
+    words, position = started.words, first
+    stop = stop or entry.style.endswith("first")
+    if entry.style == "text":
+        return Given([], list(range(first, len(words))))
+    while position < len(words):
+        word = words[position]
+        if word == "--" and started.fixed(position):
+            reader.operands.extend(range(position + 1, len(words)))
+            break
+        if started.dynamic and not entry.free and started.may_be_option(position):
+            reader.unclear = reader.unclear or word
+        if word[:1] != "-" or word == "-":
+            if stop:
+                reader.operands.extend(range(position, len(words)))
+                break
+            reader.operands.append(position)
+            position += 1
+        else:
+            position = reader.option(position, word)
+    return Given(reader.options, reader.operands, reader.strange, reader.unclear)
+
+
+class _Reader:
+    def __init__(self, started: Started, entry: Entry) -> None:
+        self.started = started
+        self.words = started.words
+        self.entry = entry
+        self.options: list[Option] = []
+        self.operands: list[int] = []
+        self.strange = ""
+        self.unclear = ""
+
+    def option(self, position: int, word: str) -> int:
+        """The position behind the option at ``position``."""
+        entry = self.entry
+        if word in entry.flags:
+            self.options.append(Option(word, None, position))
+            return position + 1
+        if entry.numbers and _NUMBER.fullmatch(word):
+            return position + 1
+        if word in entry.values:
+            return self._with_next(word, position)
+        name, equals, value = word.partition("=")
+        long = word.startswith("--")
+        if name in entry.optional | entry.values and (not equals or long or entry.style.startswith("words")):
+            return self._add(name, value if equals else None, position)
+        if long:
+            return self._unknown(word, position)
+        return self._attached(position, word) if entry.style.startswith("words") else self._cluster(position, word)
+
+    def _attached(self, position: int, word: str) -> int:
+        name = word[:2]
+        if name in self.entry.values or name in self.entry.optional:
+            return self._add(name, word[2:], position)
+        return self._unknown(word, position)
+
+    def _cluster(self, position: int, word: str) -> int:
+        entry = self.entry
+        for place, letter in enumerate(word[1:], 2):
+            name, rest = "-" + letter, word[place:]
+            if name in entry.values:
+                return self._add(name, rest, position) if rest else self._with_next(name, position)
+            if name in entry.optional:
+                return self._add(name, rest or None, position)
+            if name not in entry.flags:
+                return self._unknown(word, position)
+            self.options.append(Option(name, None, position))
+        return position + 1
+
+    def _with_next(self, name: str, position: int) -> int:
+        value = self.words[position + 1] if position + 1 < len(self.words) else None
+        if position + 1 in self.started.splits:
+            self.unclear = self.unclear or value or ""
+        self.options.append(Option(name, value, position + 1))
+        return position + 2
+
+    def _unknown(self, word: str, position: int) -> int:
+        self.strange = self.strange or word
+        return position + 1
+
+    def _add(self, name: str, value: str | None, position: int) -> int:
+        if position in self.started.splits and not self.entry.free:
+            self.unclear = self.unclear or self.words[position]
+        self.options.append(Option(name, value, position))
+        return position + 1

@@ -1,0 +1,61 @@
+"""Which variables may be set: one list for every way to set one."""
+
+from __future__ import annotations
+
+import re
+
+_EXPORTED = frozenset(
+    """LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLORTERM CI DEBUG VERBOSE QUIET NODE_ENV APP_ENV
+    RAILS_ENV RACK_ENV FLASK_ENV FLASK_DEBUG ENVIRONMENT RUST_BACKTRACE RUST_LOG LOG_LEVEL LOGLEVEL PYTHONUNBUFFERED
+    PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHONIOENCODING PYTHONUTF8 PYTHONFAULTHANDLER PYTHONASYNCIODEBUG PYTHONDEVMODE
+    PYTHONNOUSERSITE PYTHONOPTIMIZE PYTHONTRACEMALLOC GOOS GOARCH GOMAXPROCS CGO_ENABLED OMP_NUM_THREADS MKL_NUM_THREADS
+    OPENBLAS_NUM_THREADS CUDA_VISIBLE_DEVICES TOKENIZERS_PARALLELISM TF_CPP_MIN_LOG_LEVEL PORT HOST DEBIAN_FRONTEND SOURCE_DATE_EPOCH
+    PY_COLORS TEST_ENV LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME RUN_SLOW SKIP_SLOW MPLBACKEND HYPOTHESIS_PROFILE
+    CARGO_TERM_COLOR NPM_CONFIG_LOGLEVEL PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT UV_OFFLINE HF_HUB_OFFLINE TRANSFORMERS_OFFLINE
+    GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS""".split()  # noqa: SIM905
+)
+"""Variables that programs read, and that only choose how they speak or how much they do."""
+_IDLE = re.compile(r"(?:GIT_|MAN)?PAGER=(?:cat|''|\"\")?|(?:GIT_)?EDITOR=(?:true|:)")
+"""Variables that name a program, with one that does nothing."""
+_FOLDER = r"(?:\.?[\w-][\w.-]*|\.)(?:/[\w-][\w.-]*)*"
+_OF_PROJECT = re.compile(rf"(?:PYTHONPATH|NODE_PATH)={_FOLDER}(?::{_FOLDER})*")
+"""Folders of the project, for a program that runs the project's code anyway."""
+_OWN = re.compile(r"[a-z](?:[a-z0-9]{0,11}|[a-z0-9]{0,9}_[a-z0-9]{1,9})")
+_NOT_OWN = re.compile(r"\w+_proxy|(?:npm|pip|uv|git|ld|dyld|lc)_\w+")
+_OF_SHELLS = frozenset(
+    """path fpath cdpath manpath mailpath module_path fignore prompt prompt2 prompt3 prompt4 psvar watch status argv signals histchars
+    history keyboard_hack term home cwd shell user group term_program nullcmd readnullcmd env options aliases functions commands
+    parameters builtins reswords dirstack jobstates""".split()  # noqa: SIM905
+)
+"""Names in small letters that a shell gives a meaning."""
+_OWN_CAPITALS = frozenset(
+    """F I J K N X Y Z A B C D S T V FILE FILES NAME NAMES LINE OUT OUTPUT MSG MESSAGE COUNT TOTAL NUM RESULT RESULTS RES RET RC CODE
+    VERSION
+    VER TAG BRANCH COMMIT SHA REV HASH REF BASE HEAD DATE DAY MONTH YEAR NOW START END ELAPSED TIME STAMP TIMESTAMP URL QUERY PATTERN
+    WORD WORDS TEXT SRC
+    DST DEST DIR DIRS FOLDER ROOT TARGET TEST TESTS CHANGED DIFF LIST ITEM ITEMS KEY VALUE VAL SIZE ID PID INDEX FIRST LAST
+    LOG LOGS DATA INPUT RESPONSE BODY JSON MODULE PACKAGE PKG PROJECT REPO AUTHOR TITLE LABEL MATCHES FOUND MISSING""".split()  # noqa: SIM905
+)
+"""Names in capitals that people use in a line, and that no known program reads."""
+
+
+def name_of(assignment: str) -> str:
+    return re.split(r"[=\[+]", assignment, maxsplit=1)[0]
+
+
+def exported_risk(assignments: tuple[str, ...], *, project: bool = False) -> str:
+    """Why what a program is given in its environment may change what it does, empty where that is known to be harmless."""
+    for assignment in assignments:
+        named = _IDLE.fullmatch(assignment) or (project and _OF_PROJECT.fullmatch(assignment))
+        if not named and name_of(assignment) not in _EXPORTED:
+            return f"{name_of(assignment)} may change what it does"
+    return ""
+
+
+def variable_risk(assignment: str) -> str:
+    """Why setting a variable of the shell itself may change what comes later, exported or not."""
+    name = name_of(assignment)
+    own = name in _OWN_CAPITALS or (_OWN.fullmatch(name) and not _NOT_OWN.fullmatch(name) and name not in _OF_SHELLS)
+    if own or name in _EXPORTED or _IDLE.fullmatch(assignment):
+        return ""
+    return f"{name} may change what later commands do"

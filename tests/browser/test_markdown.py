@@ -1,0 +1,91 @@
+"""Markdown of models, drawn: code in colour, never markup as text."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.explorer import Explorer
+from tests.notebook.agent.scripts import PLAYING
+
+pytestmark = pytest.mark.timeout(300)
+TEXT = """\
+Code in several languages, fenced:
+
+```python
+def total(items: list[Item]) -> Decimal:
+    \"\"\"Sums <b>prices</b>.\"\"\"
+    return sum(item.price for item in items)  # exact
+```
+
+```json
+{"a": [1, true, null]}
+```
+
+~~~js
+const one = `${1 + 1}`; // two
+~~~
+
+```no-such-language
+<span class="x">kept</span>
+```
+
+3. three
+   - nested **bold**
+
+     ```bash
+     git log --oneline | head -5
+     ```
+4. four
+
+- [x] done
+- [ ] open
+
+| name | price |
+|---|--:|
+| `x` | 1 |
+
+<span class="\u037c1">raw</span> <input type="checkbox" disabled onclick="__pwned=1">
+"""
+MARKUP = re.compile(r"<span class=\"\u037c[0-9a-z]+\">(?!raw)")
+
+
+async def is_drawn(place):
+    """The text above, in one of the places where Markdown is drawn."""
+    code = place.locator("pre code")
+    await expect(code.first).to_contain_text("def total(items: list[Item]) -> Decimal:")
+    await expect(code.first).to_contain_text('"""Sums <b>prices</b>."""')
+    for index in (0, 1, 2):
+        await expect(code.nth(index).locator("span").first).to_be_visible()
+    await expect(code.nth(3)).to_have_text('<span class="x">kept</span>\n')
+    await expect(place.locator("li li pre code")).to_contain_text("git log --oneline | head -5")
+    await expect(place.locator("ol")).to_have_attribute("start", "3")
+    await expect(place).to_contain_text("☑ done")
+    await expect(place).to_contain_text("☐ open")
+    await expect(place.locator("tbody td").last).to_have_css("text-align", "right")
+    await expect(place).to_contain_text('<span class="\u037c1">raw</span>')
+    assert not MARKUP.search(await place.inner_text())
+    await expect(place.locator("input")).to_have_count(0)
+
+
+async def test_fenced_code_is_drawn_as_code(open_notebook, open_file):
+    turns = f"agent.model = playing([{TEXT!r}])"
+    story = "agent.trace().trace.to_notebook('story-told.ipynb').name"
+    tab = await open_notebook(PLAYING, turns, "%%agent\nShow it.", "%agent trace", story)
+    for index in range(1, 6):
+        await tab.run(index)
+    await is_drawn(tab.cell(3).locator(".nbtools-markdown"))
+    await tab.look("markdown-agent", tab.cell(3))
+    trace = Explorer(tab, 4)
+    await trace.row("Code in several languages").click()
+    await is_drawn(trace.card.locator(".nbtools-markdown"))
+    await tab.look("markdown-explorer", tab.cell(4))
+    written = tab.folder / "story-told.ipynb"
+    assert "def total" in json.dumps(json.loads(written.read_text(encoding="utf-8")))
+    told = await open_file(written)
+    answer = told.panel.locator(".jp-MarkdownCell").filter(has_text="Code in several languages")
+    await expect(answer.locator("pre code").first).to_contain_text("def total(items: list[Item]) -> Decimal:")
+    assert not MARKUP.search(await answer.inner_text())

@@ -1,0 +1,133 @@
+"""Every way to set a variable, held against the one list of those that may be set."""
+
+from __future__ import annotations
+
+import pytest
+
+from nbtools.shell import understand
+from nbtools.shell.variables import exported_risk, variable_risk
+
+OF_THE_SHELL = [
+    "{}=x",
+    "{}=x; ls",
+    "{{ {}=x; }}; ls",
+    "({}=x; ls)",
+    "a=1 {}=x",
+    "for {} in a b; do ls; done",
+    "ls ${{{}:=x}}",
+    "ls ${{{}=x}}",
+    'ls "${{{}:=x}}"',
+    "ls $(echo ${{{}:=x}})",
+    "read {}",
+    "read -r a {}",
+    "echo x | while read {}; do ls; done",
+    "mapfile {}",
+    "readarray -t {}",
+    "unset {}",
+    "eval {}=x",
+    "trap {}=x EXIT",
+    "bash -c '{}=x; ls'",
+]
+EXPORTED = ["{}=x ls", "LANG=C {}=x ls", "env {}=x ls", "env -i LANG=C {}=x ls", "nice env {}=x ls", "export {}=x", "export LANG=C {}=x"]
+ALWAYS_ASKED = [
+    "printf -v {} x",
+    "read -a {}",
+    "wait -p {} 1",
+    "exec -a {} ls",
+    "xargs --process-slot-var={} ls",
+    "getopts ab {}",
+    "sudo {}=x ls",
+]
+NOT_READ_STRICTLY = [
+    "declare {}=x",
+    "typeset {}=x",
+    "local {}=x",
+    "readonly {}=x",
+    "let {}=1",
+    "(( {} = 1 ))",
+    "ls $(({}=1))",
+    "{}+=x",
+    "{}[0]=x ls",
+    "{}=(a b)",
+    "select {} in a; do ls; done",
+    "coproc {} {{ ls; }}",
+    "time {}=x ls",
+    "ls {{{}}}>a",
+    "for (({}=0;;)); do ls; done",
+    "cat <<E\n${{{}:=x}}\nE",
+    "exec {{{}}}>a",
+]
+HARMFUL = ["PATH", "LD_PRELOAD", "BASH_ENV", "ENV", "IFS", "PAGER", "GIT_SSH_COMMAND", "http_proxy", "SOMETHING_ELSE", "path", "Aa"]
+
+
+def risky(line: str) -> bool:
+    return any(act.risk for act in understand(line).acts)
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+@pytest.mark.parametrize("form", [*OF_THE_SHELL, *EXPORTED, *ALWAYS_ASKED])
+def test_a_variable_that_may_change_things_is_a_risk(form: str, name: str) -> None:
+    assert risky(form.format(name))
+
+
+@pytest.mark.parametrize("form", OF_THE_SHELL)
+@pytest.mark.parametrize("name", ["x", "file_name", "FILE", "LANG"])
+def test_a_variable_of_ones_own_is_no_risk(form: str, name: str) -> None:
+    understood = understand(form.format(name))
+    assert not risky(form.format(name))
+    assert (understood.unverified, understood.doubt) == ("", "")
+
+
+@pytest.mark.parametrize("form", EXPORTED)
+def test_what_programs_see_is_a_shorter_list(form: str) -> None:
+    assert not risky(form.format("TZ"))
+    assert risky(form.format("x"))
+
+
+@pytest.mark.parametrize("form", ALWAYS_ASKED[:-2])
+def test_forms_that_are_always_asked(form: str) -> None:
+    assert risky(form.format("x"))
+
+
+@pytest.mark.parametrize("form", NOT_READ_STRICTLY)
+def test_forms_that_only_some_shells_know_are_not_read(form: str) -> None:
+    assert understand(form.format("x")).unverified
+
+
+@pytest.mark.parametrize("assignment", ["PAGER=cat", "GIT_PAGER=", "GIT_EDITOR=true", "EDITOR=:"])
+def test_a_program_that_does_nothing_may_be_named(assignment: str) -> None:
+    assert exported_risk((assignment,)) == variable_risk(assignment) == ""
+
+
+@pytest.mark.parametrize("assignment", ["PAGER=less", "GIT_PAGER=cat x", "EDITOR=true;x", "PAGER=$X"])
+def test_another_program_may_not(assignment: str) -> None:
+    assert exported_risk((assignment,))
+    assert variable_risk(assignment)
+
+
+@pytest.mark.parametrize(
+    ("line", "risk"),
+    [
+        ("PYTHONPATH=src pytest", False),
+        ("PYTHONPATH=.:src/a python x.py", False),
+        ("PYTHONPATH=src cat x", True),
+        ("PYTHONPATH=/tmp pytest", True),
+        ("PYTHONPATH=../a pytest", True),
+        ("PYTHONPATH=src:$X pytest", True),
+        ("PYTHONPATH=src:~/a pytest", True),
+        ("env PYTHONPATH=src pytest", False),
+        ("export PYTHONPATH=src; pytest", True),
+    ],
+)
+def test_folders_of_the_project_are_for_programs_that_run_it(line: str, risk: bool) -> None:
+    assert risky(line) is risk
+
+
+@pytest.mark.parametrize("line", ["env LANG=$X ls", "env TZ=1 LANG=$X ls", "env TZ=1 $X ls", "env TZ=$(cat a) ls", "env TZ=1 $X=1 ls"])
+def test_a_value_that_may_be_several_words_is_a_risk_to_env(line: str) -> None:
+    assert risky(line)
+
+
+def test_a_quoted_value_is_one_word() -> None:
+    assert not risky('env TZ=1 LANG="$X" ls')
+    assert not risky("TZ=1 LANG=$X ls")

@@ -1,0 +1,212 @@
+"""Logs of agents that are not read are refused by name; events of OpenHands are read in all the ways in which they are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtools.traces import TraceError, load, load_many
+from nbtools.traces.format import NOTHING_KNOWN, Head
+from nbtools.traces.formats import FORMATS
+
+LONG = "long " * 30_000
+"""More than the beginning by which a format is recognised."""
+
+
+def as_lines(*records: Any) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+# --- Qwen Code
+
+
+def qwen(number: int, kind: str, **fields: Any) -> dict[str, Any]:
+    parent = str(number - 1) if number else None
+    shared = {"sessionId": "s", "timestamp": f"2026-08-01T10:00:0{number}.000Z", "cwd": "/work/shop", "version": "0.9.0"}
+    return {"uuid": str(number), "parentUuid": parent, **shared, "type": kind, **fields}
+
+
+CALL = {"functionCall": {"id": "c1", "name": "run_shell_command", "args": {"command": "pytest -q"}}}
+ANSWER = {"functionResponse": {"id": "c1", "name": "run_shell_command", "response": {"output": "1 passed"}}}
+QWEN = (
+    qwen(0, "user", message={"role": "user", "parts": [{"text": "Run the tests"}]}),
+    qwen(1, "assistant", model="qwen3-coder-plus", message={"role": "model", "parts": [{"text": "I run them."}, CALL]}),
+    qwen(2, "tool_result", message={"role": "user", "parts": [ANSWER]}, toolCallResult={"callId": "c1", "status": "success"}),
+)
+QWEN_SYSTEM = qwen(0, "system", subtype="ui_telemetry", systemPayload={"uiEvent": {}})
+QWEN_LONG = qwen(0, "user", message={"role": "user", "parts": [{"text": LONG}]})
+QWEN_SESSION = {
+    "sessionId": "s",
+    "projectHash": "h",
+    "messages": [
+        {"id": "1", "timestamp": "2025-10-01T10:00:00Z", "type": "user", "content": "Run the tests"},
+        {"id": "2", "timestamp": "2025-10-01T10:00:01Z", "type": "qwen", "content": "I run them."},
+    ],
+}
+
+# --- opencode
+
+TOOL = {
+    "id": "prt_2",
+    "sessionID": "ses_1",
+    "messageID": "msg_2",
+    "type": "tool",
+    "callID": "c1",
+    "tool": "bash",
+    "state": {"status": "completed", "input": {"command": "pytest -q"}, "output": "1 passed", "metadata": {"output": "1 passed"}},
+}
+TEXT = {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "Run the tests"}
+ASKED = {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}}
+ANSWERED = {"id": "msg_2", "sessionID": "ses_1", "role": "assistant", "time": {"created": 2}, "cost": 0.01, "modelID": "m"}
+SESSION = {"id": "ses_1", "projectID": "p", "directory": "/work/shop", "title": "Tests", "version": "1.1.0", "time": {"created": 1}}
+EXPORT = {"info": SESSION, "messages": [{"info": ASKED, "parts": [TEXT]}, {"info": ANSWERED, "parts": [TOOL]}]}
+LONG_EXPORT = {**EXPORT, "messages": [{"info": ASKED, "parts": [{**TEXT, "text": LONG}]}, *EXPORT["messages"]]}
+
+REFUSED = {
+    "qwen": ("Qwen Code", as_lines(*QWEN)),
+    "qwen, telemetry first": ("Qwen Code", as_lines(QWEN_SYSTEM, *QWEN)),
+    "qwen, system records alone": ("Qwen Code", as_lines(QWEN_SYSTEM, QWEN_SYSTEM)),
+    "qwen, a long first line": ("Qwen Code", as_lines(QWEN_LONG, *QWEN)),
+    "qwen, an older session": ("Qwen Code", json.dumps(QWEN_SESSION)),
+    "qwen, an older session laid out": ("Qwen Code", json.dumps(QWEN_SESSION, indent=2)),
+    "opencode's export": ("opencode", json.dumps(EXPORT, indent=2)),
+    "opencode's export on a line": ("opencode", json.dumps(EXPORT)),
+    "opencode's long export": ("opencode", json.dumps(LONG_EXPORT, indent=2)),
+    "opencode's messages": ("opencode", json.dumps(EXPORT["messages"])),
+    "opencode's session": ("opencode", json.dumps(SESSION, indent=2)),
+    "opencode's message": ("opencode", json.dumps(ANSWERED, indent=2)),
+    "opencode's part": ("opencode", json.dumps(TOOL, indent=2)),
+    "opencode's output": ("opencode", as_lines({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": TOOL})),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_log_that_is_not_read_is_refused_by_its_agents_name(name: str, tmp_path: Path) -> None:
+    agent, text = REFUSED[name]
+    path = tmp_path / "log.jsonl"
+    path.write_text(text)
+    head = Head(path, path.read_bytes()[: 64 << 10])
+    assert [known.name for known in FORMATS if known.recognises(head)] == []
+    with pytest.raises(TraceError, match=agent):
+        load(path)
+
+
+def test_a_log_of_claude_code_may_speak_of_qwen_code(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    message = {"role": "user", "content": as_lines(*QWEN, QWEN_SESSION)}
+    record = {**qwen(0, "user", message=message), "toolUseResult": {"structuredContent": {"message": {"role": "user", "parts": []}}}}
+    path.write_text(as_lines(record))
+    trace = load(path)
+    assert trace.readings[0].format.name == "claude-code"
+    assert len(trace.events) == 1
+
+
+# --- OpenHands
+
+
+def event(number: int, source: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {"id": f"e{number}", "timestamp": f"2026-04-02T15:25:4{number}.706887", "source": source, **fields, "kind": kind}
+
+
+def text(words: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": words}]
+
+
+PROMPT = event(0, "agent", "SystemPromptEvent", system_prompt={"type": "text", "text": LONG}, tools=[])
+STATE = event(0, "environment", "ConversationStateUpdateEvent", key="execution_status", value="running")
+STEPS = (
+    event(1, "user", "MessageEvent", llm_message={"role": "user", "content": text("Run the tests")}),
+    event(
+        2,
+        "agent",
+        "ActionEvent",
+        thought=text("I run them."),
+        action={"command": "pytest -q", "kind": "TerminalAction"},
+        tool_name="terminal",
+        tool_call_id="c1",
+        tool_call={"id": "c1", "name": "terminal", "arguments": '{"command": "pytest -q"}'},
+    ),
+    event(
+        3,
+        "environment",
+        "ObservationEvent",
+        tool_name="terminal",
+        tool_call_id="c1",
+        action_id="e2",
+        observation={"content": text("1 passed"), "kind": "TerminalObservation"},
+    ),
+)
+OLD_STEPS = (
+    {"id": 0, "timestamp": "2025-04-02T15:25:40", "source": "user", "action": "message", "args": {"content": "Run the tests"}},
+    {
+        "id": 1,
+        "timestamp": "2025-04-02T15:25:41",
+        "source": "agent",
+        "action": "run",
+        "args": {"command": "pytest -q"},
+        "tool_call_metadata": {"function_name": "execute_bash", "tool_call_id": "c1"},
+    },
+    {"id": 2, "timestamp": "2025-04-02T15:25:42", "source": "agent", "cause": 1, "observation": "run", "content": "1 passed", "extras": {}},
+)
+RUN = {"instance_id": "a", "history": list(STEPS), "metrics": {}}
+READ = {
+    "lines": as_lines(*STEPS),
+    "lines, the state first": as_lines(STATE, *STEPS),
+    "lines, a long prompt first": as_lines(PROMPT, *STEPS),
+    "a list": json.dumps(STEPS, indent=2),
+    "a list, a long prompt first": json.dumps([PROMPT, *STEPS]),
+    "lines of version 0": as_lines(*OLD_STEPS),
+    "a run a line": as_lines(RUN),
+    "a run over many lines": json.dumps(RUN, indent=2),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_events_of_openhands_are_read_however_they_are_kept(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(READ[name])
+    trace = load(path)
+    assert trace.readings[0].format.name == "openhands"
+    assert len(trace.sessions) == 1
+    assert [(call.op, call.status) for call in trace.calls] == [("shell", "ok")]
+    assert "Run the tests" in [one.text for one in trace.events if one.kind == "user"]
+    assert trace.readings[0].detail(trace.calls[0]).command == "pytest -q"
+    assert list(trace.problems) == []
+
+
+def test_one_event_over_many_lines(tmp_path: Path) -> None:
+    path = tmp_path / "an action.json"
+    path.write_text(json.dumps(STEPS[1], indent=2))
+    trace = load(path)
+    assert [call.status for call in trace.calls] == ["unanswered"]
+    assert trace.readings[0].detail(trace.calls[0]).command == "pytest -q"
+
+
+@pytest.mark.parametrize("wrapped", [{"items": [PROMPT, *STEPS]}, {"events": list(STEPS)}])
+def test_answers_of_openhands_server_are_refused_by_name(wrapped: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(wrapped))
+    with pytest.raises(TraceError, match="no format that is known"):
+        load(path)
+
+
+# --- a reader that knows nothing of a log
+
+
+@pytest.mark.parametrize("log", [json.dumps({"messages": [{"role": "user", "content": []}]}), '{"sessionId": "s", "projectHash": "h"}\n'])
+def test_a_reader_that_knows_nothing_of_a_log_says_so(log: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(log)
+    with pytest.raises(TraceError, match="nothing in it is a step"):
+        load(path)
+    assert [problem.why for problem in load_many([path]).problems] == [NOTHING_KNOWN]
+
+
+def test_a_session_that_has_just_begun_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    record = {"type": "session_meta", "payload": {"id": "s", "cwd": "/work", "cli_version": "1"}, "timestamp": "2026-01-01T00:00:00Z"}
+    path.write_text(as_lines(record))
+    assert [session.records for session in load(path).sessions] == [1]
