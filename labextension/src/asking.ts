@@ -21,7 +21,8 @@ export class QuestionKeys {
   /** Whether the person has turned to writing since they last ran something. */
   private writing = false;
   private focused = -GRACE;
-  private scrolled = 0;
+  /** When the person last pressed a key, clicked or scrolled. */
+  private acted = 0;
 
   constructor(private readonly notebooks: INotebookTracker) {}
 
@@ -29,7 +30,7 @@ export class QuestionKeys {
   listen(): void {
     window.addEventListener('keydown', event => this.onKey(event), true);
     window.addEventListener('pointerdown', event => (this.writing = inField(event.target)), true);
-    ['wheel', 'pointerdown', 'keydown'].forEach(type => window.addEventListener(type, () => (this.scrolled = performance.now()), { capture: true, passive: true }));
+    ['wheel', 'pointerdown', 'keydown'].forEach(type => window.addEventListener(type, () => (this.acted = performance.now()), { capture: true, passive: true }));
     document.addEventListener('animationstart', event => this.onAppear(event));
     document.addEventListener('click', onFormClick, true);
     document.addEventListener('click', event => this.onClick(event));
@@ -111,9 +112,16 @@ export class QuestionKeys {
     this.seen.add(wanting);
     nameFields(wanting.closest(FORM) ?? wanting);
     nameQuestion(wanting.closest(QUESTION));
-    if (this.mayTakeFocus(wanting)) {
+    if (this.mayTakeFocus(wanting) || this.isBeforeFocused(wanting)) {
       this.focus(wanting);
     }
+  }
+
+  /** Whether this field comes before the one of its form that took the focus by itself: widgets are drawn in any order. */
+  private isBeforeFocused(wanting: HTMLElement): boolean {
+    const active = document.activeElement;
+    const same = active !== null && wanting.closest(FORM)?.contains(active) === true;
+    return same && this.acted < this.focused && Boolean(wanting.compareDocumentPosition(active) & Node.DOCUMENT_POSITION_FOLLOWING);
   }
 
   /** Whether the person looks at this notebook and is neither writing nor answering another question. */
@@ -129,7 +137,21 @@ export class QuestionKeys {
     wanting.focus({ preventScroll: true });
     const question = wanting.closest<HTMLElement>(QUESTION);
     const { focused } = this;
-    SETTLING.forEach(time => window.setTimeout(() => question?.isConnected && this.scrolled < focused && reveal(question), time));
+    const settle = (): void => {
+      if (question?.isConnected && this.acted < focused && focused === this.focused) {
+        this.keepFocus(wanting);
+        reveal(question);
+      }
+    };
+    SETTLING.forEach(time => window.setTimeout(settle, time));
+  }
+
+  /** The notebook takes the focus for the cell that it has gone on to, sometimes only after the question has appeared. */
+  private keepFocus(wanting: HTMLElement): void {
+    const active = document.activeElement;
+    if (active !== wanting && this.notebooks.currentWidget?.node.contains(active) && !active?.closest(QUESTION)) {
+      wanting.focus({ preventScroll: true });
+    }
   }
 
   /** After an answer the focus goes to the next question, or back to the notebook, instead of being lost with the button. */
