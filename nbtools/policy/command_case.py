@@ -1,4 +1,4 @@
-"""One command line held against the rules: every program in it, what those read and write, and what cannot be told before it runs."""
+"""Matches a command line against the rules: its programs, the files they read and write, and what is only known at run time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REMOVES = re.compile(
     r"(?<![\w./-])(?:\S*/)?(?:rm|rmdir|unlink|shred|mv|dd|mkfs[.\w]*|wipefs|truncate|rsync|chmod|chown|find|fd|git\s+clean|eval|xargs)(?![\w-])"
     r"|\$'|:\s*\(\)|>\s*/dev/"
 )
-"""Where a line is not understood, the names of programs by which it may remove what cannot be missed."""
+"""Programs and constructs that may delete essential files, for lines that are not understood."""
 _NO_WRITE = re.compile(r"/dev/(?:null|zero|full|tty|stdout|stderr)|-")
 """A descriptor by its number, and the input, may be any file that is open."""
 _NO_FILE = re.compile(r"/dev/(?:null|zero|full|tty|stdin|stdout|stderr|fd/\d+)|-")
@@ -106,7 +106,7 @@ class CommandCase(Case):
         if repository := ask_repository((spot for _, _, spot in self.written), self.grounds):
             return repository
         if doubt := self.acts.doubt or self._moved():
-            return Decision(Action.ASK, f"the command could not be read whole ({doubt})", DOUBT)
+            return Decision(Action.ASK, f"the command could not be fully analysed ({doubt})", DOUBT)
         if self.acts.unverified and (found := _REMOVES.search(self.command)):
             why = f"it may remove something with {found[0]}, and is not understood completely: {self.acts.unverified}"
             return Decision(Action.ASK, why, DOUBT)
@@ -121,7 +121,7 @@ class CommandCase(Case):
                 yield ask_protected(spot, "what is unpacked there may be what makes programs run")
 
     def _removals(self) -> Iterator[Decision]:
-        """Those of what cannot be missed."""
+        """Critical deletions, and writes to devices."""
         for act in self.acts.acts:
             if act.critical:
                 yield ask_critical(act.text, act.critical)

@@ -60,7 +60,7 @@ def ask_protected(spot: Spot, why: str) -> Decision:
 
 
 def is_critical(spot: Spot, grounds: Grounds) -> bool:
-    """Whether what would be removed cannot be missed: the workspace, what it lies in, the home folder, the top of the disk."""
+    """Whether deleting it is critical: the workspace or a folder above it, the home folder, a top-level folder."""
     path = spot.absolute
     return any(_is_in(grounds.named(kept), path) for kept in (grounds.root, *grounds.homes)) or path.count("/") == 1
 
@@ -117,7 +117,7 @@ def _is_repository(folder: str, written: set[str], grounds: Grounds) -> bool:
 
 
 def ask_critical(what: str, why: str) -> Decision:
-    return Decision(Action.ASK, f"it removes what cannot be missed: {why}", CRITICAL, what)
+    return Decision(Action.ASK, f"it would delete or overwrite something essential: {why}", CRITICAL, what)
 
 
 def _may_be_protected(part: str) -> bool:

@@ -1,4 +1,4 @@
-"""What one simple command of a command line does, as far as that can be told before it runs."""
+"""Data model: what each simple command of a command line does, as far as that is known before it runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Act(NamedTuple):
     folders: tuple[str, ...] = ("",)
     """The folders that it may run in, from where the command line starts."""
     critical: str = ""
-    """Why it is asked in every mode: what it removes cannot be missed (``/``, the home folder, the workspace …)."""
+    """Why it needs approval in every mode: it deletes something essential (``/``, the home folder, the workspace …)."""
     harmless: bool = False
     """Whether it is known to change nothing at all."""
     launched: tuple[str, ...] = ()

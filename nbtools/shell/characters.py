@@ -1,4 +1,4 @@
-"""Characters that a person does not see, or that make a line look like another one."""
+"""Finds invisible and misleading characters in a command line."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def hidden_character(text: str) -> str:
     for found in _SUSPECT.finditer(text):
         letter = found[0]
         if unicodedata.category(letter) in _HIDDEN or re.match(f"[{_BLANK_LOOKING}]", letter):
-            return f"it contains U+{ord(letter):04X} ({unicodedata.name(letter, 'a control character')}), which is not seen"
+            return f"it contains an invisible character, U+{ord(letter):04X} ({unicodedata.name(letter, 'a control character')})"
     return ""

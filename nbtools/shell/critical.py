@@ -1,4 +1,4 @@
-"""Removals that cannot be missed: the root, the home folder, where one stands, everything at once."""
+"""Detects critical deletions and writes: the root folder, the home folder, the working directory, devices."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _DEVICE = re.compile(r"/+dev/+(?!null\Z|zero\Z|full\Z|u?random\Z|std(?:in|out|er
 
 
 def critical_removal(path: str, *, dynamic: bool) -> str:
-    """Why the path is one that nothing should remove, empty when it is a usual one."""
+    """Returns why deleting the path needs approval in every mode; empty for an ordinary path."""
     shown = path
     if dynamic:
         path = path.replace('"', "").replace("'", "").replace("\\", "")
         if _BELOW_VARIABLE.match(path) and not _HOME.match(path) and not _HERE.match(path):
             return f"{shown} is {path[path.index('/') :]} when the variable is empty"
-    for anchor, name in ((_HOME, "the home folder"), (_HERE, "the folder it runs in")):
+    for anchor, name in ((_HOME, "your home folder"), (_HERE, "the working directory")):
         found = anchor.match(path) if dynamic or path.startswith("~") else None
         if found:
             rest = posixpath.normpath("." + (found["rest"] or ""))
-            return f"{shown} is {name} or all of it" if rest.startswith("..") or rest == "." or _all_of(rest) else ""
+            return f"{shown} is {name} or everything in it" if rest.startswith("..") or rest == "." or _all_of(rest) else ""
     return _plain(path, shown, dynamic=dynamic)
 
 
@@ -35,7 +35,7 @@ def _plain(path: str, shown: str, *, dynamic: bool) -> str:
             return f"{shown} is the root or a folder right below it"
         return f"{shown} begins with a pattern right below the root" if dynamic and re.search(r"[*?\[{]", parts[0]) else ""
     if clean in ("", ".") or set(parts) == {".."}:
-        return f"{shown} is the folder it runs in or one above it" if path else ""
+        return f"{shown} is the working directory or a folder above it" if path else ""
     if dynamic and parts and _all_of(parts[-1]) and set(parts[:-1]) <= {".."}:
         return f"{shown} is everything there"
     return ""
@@ -48,5 +48,5 @@ def _all_of(part: str) -> bool:
 
 
 def critical_write(path: str) -> str:
-    """Why writing the path destroys more than a file."""
+    """Returns why writing the path needs approval in every mode; empty for an ordinary file."""
     return f"{path} is a device" if _DEVICE.match(posixpath.normpath(path) if path else "") else ""

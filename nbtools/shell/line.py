@@ -1,4 +1,4 @@
-"""A command line read: every program in it, and those that these start, each as one act."""
+"""Analyses a command line: every program that it starts, directly or through another program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONNECTION = re.compile(r"/+dev/+(?:tcp|udp)/")
 
 @lru_cache(maxsize=512)
 def understand(command: str, table: Table | None = None) -> Acts:
-    """All that a command line does.  Never raises: what is not understood is told."""
+    """Returns everything that a command line does.  Never raises: what is not understood is reported in the result."""
     walk = _Walk(table or reviewed(), command)
     walk.doubted(hidden_character(command))
     walk.line(command, _Around())

@@ -1,4 +1,4 @@
-"""The words of a program read as its own option parser reads them; what stands in no list is told as strange."""
+"""Parses the words of a program as its own option parser does; options that the table does not list are reported as strange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the paths of a line lead, after ``cd``."""
+"""Tracks the working directory through ``cd`` and resolves the paths of a command line against it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program does with its words, by its entry in the table."""
+"""Derives the effects of a program from its words and its entry in the table of programs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _plain(started: Started, place: int) -> tuple[str, ...]:
 def _odd(entry: Entry, started: Started, given: Given, first: int) -> str:
     """Why the options are not known to be harmless."""
     if given.strange:
-        return f"{given.strange} is no option of {entry.name} that is known to be harmless"
+        return f"{given.strange} is not a known harmless option of {entry.name}"
     if given.unclear:
         where = "an option" if first == 1 else f"an option of {entry.name}"
         return f"{given.unclear} is only known when it runs, and may be {where}"
@@ -136,11 +136,11 @@ def _of_entry(entry: Entry, started: Started, first: int, table: Table) -> Effec
             return _of_module(found, table)
         return found._replace(entry=entry.name, note=found.note or entry.note, warn=found.warn or entry.warn, risk=entry.asks or found.risk)
     given = read_options(started, entry, first, stop=not _STARTING.isdisjoint(entry.operands))
-    return _Reckoning(entry, started, first, given).effects()
+    return _EffectsBuilder(entry, started, first, given).effects()
 
 
-class _Reckoning:
-    """What one program does, put together from its options and operands."""
+class _EffectsBuilder:
+    """Collects the effects of one program from its options and operands."""
 
     __slots__ = (
         "entry",

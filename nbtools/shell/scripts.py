@@ -1,4 +1,4 @@
-"""The small languages of ``sed`` and ``awk``: whether a script only changes text."""
+"""Checks scripts of ``sed``, ``awk`` and SQLite: whether they start no program and write no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs whose words are a language of their own: the few that no list of options describes."""
+"""Analyses programs whose arguments are a language of their own and cannot be described by lists of options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _names(text: str) -> frozenset[str]:
 def _not_listed(entry: Entry, given: Given) -> str:
     """Why the options are not known to be harmless; words behind the first operand may be the words of another program."""
     if given.strange:
-        return f"{given.strange} is no option of {entry.name} that is known to be harmless"
+        return f"{given.strange} is not a known harmless option of {entry.name}"
     return f"{given.unclear} is only known when it runs, and may be an option" if given.unclear else ""
 
 
@@ -73,7 +73,7 @@ class _Expression:
         if fixed and word == "-delete":
             self.deletes = True
         elif not fixed or word not in self.entry.flags | _PUNCTUATION:
-            self.risk = self.risk or f"{word} is no word of find that is known to be harmless"
+            self.risk = self.risk or f"{word} is not a known harmless expression of find"
         return place + 1
 
 
@@ -122,7 +122,7 @@ def _xargs(started: Started, entry: Entry, _: int) -> Effects:
     given = read_options(started, entry, stop=True)
     own = given.operands[0] if given.operands else len(started.words)
     unclear = given.unclear if given.unclear in started.words[:own] else ""
-    risk = f"{given.strange or unclear} is no option of xargs that is known to be harmless" if given.strange or unclear else ""
+    risk = f"{given.strange or unclear} is not a known harmless option of xargs" if given.strange or unclear else ""
     files = tuple(option.value or "" for option in given.values(entry.reads))
     if not given.operands:
         return Effects(reads=files, risk=risk)
@@ -317,7 +317,7 @@ def _shell(started: Started, entry: Entry, _: int) -> Effects:
         known = word in entry.flags or (not word.startswith("--") and {f"-{letter}" for letter in letters} <= entry.flags | {"-c"})
         known = known and (not set_by_name or "".join(words[position + 1 : position + 2]) in _SET_BY_NAME)
         if not started.fixed(position) or not known:
-            return Effects(risk=f"{word} is no option of {started.name} that is known to be harmless")
+            return Effects(risk=f"{word} is not a known harmless option of {started.name}")
         flags += "" if word.startswith("--") else word
         position += 1 + set_by_name
     position += position < len(words) and words[position] in ("-", "--")

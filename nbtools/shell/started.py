@@ -1,4 +1,4 @@
-"""A program with its words, and what it is known to do with them."""
+"""Data model: a program with its words, and the effects that it is known to have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of programs: reviewed data on what each does with its options and operands.
+"""The table of programs: reviewed data on what each program does with its options and operands.
 
 ``docs/programs.md`` describes the format of ``tables/*.toml``.  A person's own table and a trusted project's are laid over it.
 """

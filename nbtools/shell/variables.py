@@ -1,4 +1,4 @@
-"""Which variables may be set: one list for every way to set one."""
+"""Judges which variables a command line may set, by one list for every way to set one."""
 
 from __future__ import annotations
 

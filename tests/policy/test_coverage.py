@@ -45,7 +45,7 @@ def decided(rule: str, command: str) -> Action:
         ("shell(git foo:*)", "whatever git foo does, with any words: git foo is not in the table", ""),
         ("shell(./run.sh:*)", "whatever ./run.sh does", ""),
         ("shell(psql:*)", "nothing: psql is asked, as it takes commands", ""),
-        ("shell(git log --output:*)", "nothing, as --output is no option", ""),
+        ("shell(git log --output:*)", "nothing, as --output is not a known harmless option", ""),
         ("shell(git status)", "exactly this line: git status", "git status x"),
         ("shell(git * main)", "commands like git * main", "an option that the table of programs does not list"),
         ("shell(npm run test*)", "commands like npm run test*", "an option that the table of programs does not list"),
