@@ -1,10 +1,10 @@
 # make lab    JupyterLab on the first notebook, from nothing
 # make test   everything that is tested, from nothing
-# make check  style, types, layers, generated files
+# make check  style, types, layers, generated files, language
 # make fuzz   looks for inputs that break a law; each fuzzer for FUZZ seconds (make fuzz FUZZ=3600)
 # make bench  the benchmarks, one table each
 # make build  the wheel and the sdist, in dist/
-# make wire   labextension/src/wire.ts, trace/wire.ts and agent/wire.ts from nbtools/notebook
+# make wire   the TypeScript models in labextension/src from the Python models in nbtools/notebook
 # make docs   docs/dialects.md from nbtools/dialects
 # make clean  takes back all of it, the virtual environment too
 
@@ -16,16 +16,16 @@ BIN := $(VENV)/bin
 DONE := .make
 SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
-FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/src/*.ts labextension/src/*/*.ts labextension/style/*)
+FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/src/*.ts labextension/src/*/*.ts labextension/src/*/*/*.ts labextension/style/*)
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
 .PHONY: lab test check fuzz bench build wire docs clean
 .DELETE_ON_ERROR:
 
-lab: $(DONE)/front-end
+lab: $(DONE)/environment $(DONE)/front-end
 	@exec $(BIN)/python $(SCRIPTS)/open_lab.py $(NOTEBOOK)
 
-test: $(DONE)/front-end $(DONE)/browser $(DONE)/servers
+test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers
 	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --nbval-lax tests notebooks
 
 check: $(DONE)/python
@@ -34,6 +34,7 @@ check: $(DONE)/python
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python $(SCRIPTS)/wire_types.py --check
+	$(BIN)/python .ci/language.py
 
 FUZZ ?= 300
 fuzz: $(DONE)/python
@@ -44,7 +45,7 @@ fuzz: $(DONE)/python
 bench: $(DONE)/python
 	@for script in bench/[a-z]*.py; do $(BIN)/python $$script || exit; done
 
-build: $(DONE)/front-end
+build: $(DONE)/environment $(DONE)/front-end
 	$(BIN)/python -m build
 
 wire: $(DONE)/python
@@ -56,12 +57,17 @@ docs: $(DONE)/python
 clean:
 	rm -rf $(DONE) $(VENV) dist nbtools/labextension labextension/lib labextension/node_modules tests/mcp_servers/node_modules
 
-$(DONE)/python: pyproject.toml
+# What JupyterLab and the build of the front end need; what the tests need comes on top.
+$(DONE)/environment: pyproject.toml $(SCRIPTS)/environment.py
 	@test -n "$(PYTHON)" || { echo "nbtools needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python3" >&2; exit 1; }
-	@$(PYTHON) $(SCRIPTS)/environment.py $(VENV)
+	@$(PYTHON) $(SCRIPTS)/environment.py $(VENV) all,build
 	@mkdir -p $(DONE) && touch $@
 
-$(DONE)/front-end: $(DONE)/python $(FRONT_END) $(SCRIPTS)/front_end.py
+$(DONE)/python: $(DONE)/environment
+	@$(PYTHON) $(SCRIPTS)/environment.py $(VENV) test
+	@touch $@
+
+$(DONE)/front-end: $(FRONT_END) $(SCRIPTS)/front_end.py | $(DONE)/environment
 	@$(BIN)/python $(SCRIPTS)/front_end.py
 	@touch $@
 

@@ -26,7 +26,7 @@ import psutil
 from nbtools.core.errors import TraceError
 from nbtools.traces import load
 from nbtools.traces.corpus import Corpus
-from nbtools.traces.corpus.mapping import processors
+from nbtools.traces.corpus.parallel import processors
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
 ROUNDS = 20

@@ -21,8 +21,8 @@ from report import Figure, alternate, table
 
 from nbtools import Policy, Session
 from nbtools.core.tool import AnyToolInvocation
-from nbtools.policy.decide import Judge
-from nbtools.rulebook import Rulebook
+from nbtools.policy.decide import PolicyEngine
+from nbtools.session.policy_state import PolicyState
 
 CALLS, ROUNDS = 20, 60
 FLOOR = "shlex.split (floor)"
@@ -47,8 +47,8 @@ class Bench:
         self.tools = session.tools
         self._session = session
 
-    def judge(self, policy: Policy) -> Judge:
-        return Rulebook(self._session.workspace.root, policy, (), self._session.tool_named, lambda _: None).judge
+    def judge(self, policy: Policy) -> PolicyEngine:
+        return PolicyState(self._session.workspace.root, policy, (), self._session.tool_named, lambda _: None).judge
 
     def cost(self, rules: int, tool: str, arguments: Callable[[int], Mapping[str, Any]], *, calls: int = CALLS) -> Callable[[], float]:
         """µs a decision, each on a call that is new."""

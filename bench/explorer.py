@@ -19,8 +19,8 @@ from typing import Any
 from report import Figure, table
 
 from nbtools import open_trace
-from nbtools.notebook.trace.opening import Explorer
-from nbtools.notebook.trace.serving import EXPLORERS
+from nbtools.notebook.explorer.explorer import Explorer
+from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.traces import stream
 from nbtools.traces.model import Call
 
@@ -88,7 +88,7 @@ def milliseconds(run: Callable[[], object]) -> float:
 def asking(explorer: Explorer, **task: Any) -> Callable[[], object]:
     """As a page does, to the JSON that travels."""
     request = {"id": 1, "explorer": explorer.id, "task": task}
-    return lambda: EXPLORERS.answered(request).model_dump_json()
+    return lambda: EXPLORERS.respond(request).model_dump_json()
 
 
 def pages(explorer: Explorer, **wanted: Any) -> list[float]:

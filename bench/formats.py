@@ -22,9 +22,9 @@ import orjson
 from report import Figure, alternate, paired, rate
 
 from nbtools import traces
-from nbtools.traces.format import reading
-from nbtools.traces.log_records import CallRecord, Changed, SessionRecord
 from nbtools.traces.model import Call
+from nbtools.traces.reader import open_log
+from nbtools.traces.recording.log_records import CallRecord, ChangeRecord, SessionRecord
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
 MEGABYTES = float(sys.argv[1]) if len(sys.argv) > 1 else 10
@@ -157,7 +157,7 @@ def _recorded(call: Call) -> CallRecord:
         ended=2.0,
         state="success",
         size=call.result_size,
-        changes=tuple(Changed(path=one.file_name, kind="modify", added=1, removed=1) for one in detail.changes),
+        changes=tuple(ChangeRecord(path=one.file_name, kind="modify", added=1, removed=1) for one in detail.changes),
         arguments=msgspec.Raw(msgspec.json.encode(detail.args)),
         content=msgspec.Raw(msgspec.json.encode(detail.result)),
         display=msgspec.Raw(msgspec.json.encode({"type": "str", "text": detail.result})),
@@ -188,7 +188,7 @@ def extract(path: Path) -> int:
 
 def figures(shape: Shape, path: Path) -> str:
     size = path.stat().st_size / 1e6
-    calls, known = extract(path), reading(path).format.name
+    calls, known = extract(path), open_log(path).format.name
     rates = alternate(ROUNDS, orjson=rate(shape.decoded(path), size), rows=rate(lambda: extract(path), size))
     decoded, rows = Figure("orjson", rates["orjson"], "MB/s"), Figure("rows", rates["rows"], "MB/s")
     ratio = paired(rows.values, decoded.values)

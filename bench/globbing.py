@@ -19,7 +19,7 @@ from pathlib import Path
 from report import Figure, alternate, table
 
 from nbtools import Session
-from nbtools.workspace.searching.ripgrep import find_rg
+from nbtools.workspace.search.ripgrep import find_rg
 
 FILES = int(sys.argv[1]) if len(sys.argv) > 1 else 64_000
 ROUNDS = 9

@@ -17,10 +17,10 @@ from report import Figure, alternate, table
 
 from nbtools import Policy, Session
 from nbtools.core.settings import Settings
-from nbtools.workspace.atomic import replace
-from nbtools.workspace.changes import make
-from nbtools.workspace.journal.journal import Journal
-from nbtools.workspace.steps import Write
+from nbtools.workspace.files.atomic_write import replace_content
+from nbtools.workspace.history.changes import make_change
+from nbtools.workspace.history.journal import Journal
+from nbtools.workspace.history.operations import Write
 
 SIZES = {"1 kB": 1_000, "100 kB": 100_000, "1 MB": 1_000_000, "20 MB": 20_000_000}
 ROUNDS = 15
@@ -58,8 +58,8 @@ def writes(folder: Path, size: int) -> None:
     name = next(name for name, bytes_ in SIZES.items() if bytes_ == size)
     taken = alternate(
         ROUNDS,
-        bare=timed(lambda before, after: replace(bare, after, before, "bare"), one, other),
-        journal=timed(lambda before, after: make(journal, Write(kept, "kept", before, after)), one, other),
+        bare=timed(lambda before, after: replace_content(bare, after, before, "bare"), one, other),
+        journal=timed(lambda before, after: make_change(journal, Write(kept, "kept", before, after)), one, other),
     )
     journal.close()
     figures = [Figure("atomic write", taken["bare"], "ms"), Figure("the same with the journal", taken["journal"], "ms", "≤ 2 x")]

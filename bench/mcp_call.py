@@ -19,8 +19,8 @@ from mcp.server.mcpserver import MCPServer
 from report import Figure, alternate, table
 
 from nbtools import Policy, Session
-from nbtools.sources.mcp.settings.entries import settings_of
-from nbtools.sources.mcp.wire import client as mcp_client
+from nbtools.mcp.client import transport as mcp_client
+from nbtools.mcp.config.entries import parse_server
 
 CALLS, ROUNDS, SERVERS = 200, 9, 20
 ARGUMENTS = {"text": "hello"}
@@ -51,24 +51,24 @@ def timed(call: Callable[[], Awaitable[Any]], loop: asyncio.AbstractEventLoop) -
 @contextmanager
 def in_memory() -> Iterator[None]:
     """The SDK's client is given the server itself, and so is ours: the same wire for both."""
-    opened = mcp_client.opened
+    opened = mcp_client.open_client
 
     @asynccontextmanager
     async def beside(server: Any, folder: Any, listener: Any, callbacks: dict[str, Any]) -> AsyncIterator[Client]:
         async with Client(echo(), **callbacks) as client:
-            mcp_client._check_with_care(client)  # noqa: SLF001 - as every client of ours does
+            mcp_client.bound_output_validation(client)
             yield client
 
-    mcp_client.opened = beside
+    mcp_client.open_client = beside
     try:
         yield
     finally:
-        mcp_client.opened = opened
+        mcp_client.open_client = opened
 
 
 async def session_with(servers: int, argv: list[str]) -> Session:
     session = Session(".", policy=Policy(mode="yolo"))
-    session.mcp.add([settings_of(f"echo{n}", {"command": argv[0], "args": argv[1:]}, {}) for n in range(servers)])
+    session.mcp.add([parse_server(f"echo{n}", {"command": argv[0], "args": argv[1:]}, {}) for n in range(servers)])
     return session
 
 
@@ -76,7 +76,7 @@ async def session_with(servers: int, argv: list[str]) -> Session:
 async def calls(bare: Any, argv: list[str], loop: asyncio.AbstractEventLoop) -> AsyncIterator[dict[str, Callable[[], float]]]:
     session = await session_with(1, argv)
     await session.mcp.connect()
-    connection = session.mcp.named("echo0")
+    connection = session.mcp.get("echo0")
     async with Client(bare) as client:
         await client.list_tools()
         yield {

@@ -1,6 +1,6 @@
-"""nbtools: the tools that coding agents work with, guarded, in a Jupyter notebook.
+"""nbtools: the tools of coding agents for Jupyter notebooks, guarded by a policy.
 
-Importing it does nothing and costs next to nothing; a name is loaded when it is first used.
+Importing this package loads nothing else; a name is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nbtools.core.extension_points import register
+
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent as Agent
     from nbtools.agents.model import model_named as model_named
     from nbtools.agents.usage import Limits as Limits
-    from nbtools.blocking import BlockingSession as BlockingSession
     from nbtools.core.call import AwaitingApprovalCall as AwaitingApprovalCall
     from nbtools.core.call import CancelledCall as CancelledCall
     from nbtools.core.call import ErroredCall as ErroredCall
@@ -74,25 +75,26 @@ if TYPE_CHECKING:
     from nbtools.core.toolset import Toolset as Toolset
     from nbtools.dialects import Dialect as Dialect
     from nbtools.dialects import dialect as dialect
-    from nbtools.layers import policy_layers as policy_layers
+    from nbtools.notebook.explorer.explorer import open_trace as open_trace
     from nbtools.notebook.extension import load_ipython_extension as load_ipython_extension
     from nbtools.notebook.extension import unload_ipython_extension as unload_ipython_extension
-    from nbtools.notebook.trace.opening import open_trace as open_trace
+    from nbtools.plugins.discovered_tools import discover as discover
+    from nbtools.plugins.function_tool import tool as tool
     from nbtools.policy.layers import Layer as Layer
     from nbtools.policy.layers import Policy as Policy
     from nbtools.policy.rules import Rule as Rule
     from nbtools.scheduler.scheduler import ToolScheduler as ToolScheduler
     from nbtools.session import Session as Session
-    from nbtools.sources.discovery import discover as discover
-    from nbtools.sources.functions import tool as tool
+    from nbtools.session.policy_state import policy_layers as policy_layers
+    from nbtools.session.sync import BlockingSession as BlockingSession
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULES = {
     "nbtools.agents.agent": "Agent",
     "nbtools.agents.usage": "Limits",
     "nbtools.agents.model": "model_named",
-    "nbtools.blocking": "BlockingSession",
+    "nbtools.session.sync": "BlockingSession",
     "nbtools.core.call": "AwaitingApprovalCall CancelledCall ErroredCall ExecutingCall Observer OutputEvent ScheduledCall SuccessfulCall "
     "ToolCall ToolCallRequest ValidatingCall",
     "nbtools.core.confirmation": "Answer Choice Confirmation Confirmer Question ToolAskConfirmationDetails "
@@ -108,26 +110,35 @@ _HOMES = {
     "ToolLocation is_tool",
     "nbtools.core.toolset": "ToolRegistry Toolset",
     "nbtools.dialects": "Dialect dialect",
-    "nbtools.layers": "policy_layers",
+    "nbtools.session.policy_state": "policy_layers",
     "nbtools.notebook.extension": "load_ipython_extension unload_ipython_extension",
-    "nbtools.notebook.trace.opening": "open_trace",
+    "nbtools.notebook.explorer.explorer": "open_trace",
     "nbtools.policy.layers": "Layer Policy",
     "nbtools.policy.rules": "Rule",
     "nbtools.scheduler.scheduler": "ToolScheduler",
     "nbtools.session": "Session",
-    "nbtools.sources.discovery": "discover",
-    "nbtools.sources.functions": "tool",
+    "nbtools.plugins.discovered_tools": "discover",
+    "nbtools.plugins.function_tool": "tool",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - tested to equal the imports above
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports above
+
+
+# What lower packages call and higher packages supply.
+register("traces.replay", "nbtools.replay:replay")
+register("traces.write_notebook", "nbtools.notebook.explorer.notebook_export:write_notebook")
+register("traces.step_numbers", "nbtools.notebook.explorer.timeline:step_numbers")
+register("traces.comparison_html", "nbtools.notebook.explorer.comparison_html:comparison_html")
+register("replay.mime_bundle", "nbtools.notebook.explorer.replayed_card:replayed_bundle")
+register("session.toolset", "nbtools.agents.toolset:SessionToolset")
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module 'nbtools' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
+    value = globals()[name] = getattr(import_module(module), name)
     return value
 
 

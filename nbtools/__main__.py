@@ -1,4 +1,4 @@
-"""``python -m nbtools``."""
+"""Runs the command line for ``python -m nbtools``."""
 
 from nbtools.cli import main
 

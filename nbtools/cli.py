@@ -1,4 +1,4 @@
-"""``nbtools lab | enable | disable | doctor | trace | mcp`` on the command line."""
+"""Command line: ``nbtools lab | enable | disable | doctor | trace | mcp``."""
 
 from __future__ import annotations
 
@@ -14,116 +14,125 @@ from nbtools.core.errors import TraceError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code: 0 fine, 1 something is missing, 2 not understood."""
-    parser = argparse.ArgumentParser(prog="nbtools", description="The tools that coding agents work with, guarded, in a Jupyter notebook.")
+    """Runs one command and returns its exit code: 0 success, 1 failure or something is missing, 2 usage error."""
+    parser = argparse.ArgumentParser(prog="nbtools", description="The tools of coding agents for Jupyter notebooks, guarded by a policy.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    lab = commands.add_parser("lab", help="open this environment's JupyterLab; takes its options", add_help=False)
+    lab = commands.add_parser("lab", help="start this environment's JupyterLab; further options are passed on to it", add_help=False)
     lab.set_defaults(run=_lab)
-    for name, run, says in _PLAIN:
-        commands.add_parser(name, help=says, description=says).set_defaults(run=run)
+    for name, run, summary in _SIMPLE_COMMANDS:
+        commands.add_parser(name, help=summary, description=summary).set_defaults(run=run)
     _add_trace(commands.add_parser("trace", help=_TRACE, description=_TRACE))
-    _add_mcp(commands.add_parser("mcp", help=_MCP, description=_MCP_MORE))
+    _add_mcp(commands.add_parser("mcp", help=_MCP, description=_MCP_DESCRIPTION))
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
-        parser.error(f"{options.command} does not know {' '.join(rest)}")
+        parser.error(f"unrecognized arguments of {options.command}: {' '.join(rest)}")
     options.rest = rest
     code: int = options.run(options)
     return code
 
 
 def _add_trace(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("log", metavar="LOG", help="a session's log: of Claude Code, Codex, Gemini CLI, SWE-agent, OpenHands and others")
-    does = parser.add_mutually_exclusive_group()
-    does.add_argument("--search", metavar="TEXT", help="only the steps in whose text, arguments or output this stands")
-    does.add_argument("--json", action="store_true", help="what can be counted of it, as JSON")
-    does.add_argument("--notebook", metavar="FILE", help="write it as a notebook in which each call can be run")
+    parser.add_argument("log", metavar="LOG", help="a session log of Claude Code, Codex, Gemini CLI, SWE-agent, OpenHands or another agent")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT")
+    output.add_argument("--json", action="store_true", help="print counts and totals as JSON")
+    output.add_argument("--notebook", metavar="FILE", help="write the log as a notebook in which each call can be run again")
     parser.set_defaults(run=_trace)
 
 
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workspace", metavar="FOLDER", default="", help="what the tools work on; else the project around this folder")
-    parser.add_argument("--dialect", metavar="NAME", default="nbtools", help="as whose tools they are named: nbtools, claude, gemini, void")
     parser.add_argument(
-        "--http", metavar="PORT", nargs="?", type=int, const=0, help="over HTTP, on this machine only, instead of standard input and output"
+        "--workspace", metavar="FOLDER", default="", help="the workspace (default: the project that contains the current folder)"
     )
-    parser.add_argument("--token", default="", help="what a client over HTTP must show; else $NBTOOLS_MCP_TOKEN, else one is made")
+    parser.add_argument(
+        "--dialect", metavar="NAME", default="nbtools", help="names and parameters of the tools: nbtools, claude, gemini or void"
+    )
+    parser.add_argument(
+        "--http",
+        metavar="PORT",
+        nargs="?",
+        type=int,
+        const=0,
+        help="serve over HTTP, on this machine only, not over stdin and stdout",
+    )
+    parser.add_argument("--token", default="", help="the token HTTP clients must send (default: $NBTOOLS_MCP_TOKEN, else a new one)")
     parser.set_defaults(run=_mcp)
 
 
 def _lab(options: argparse.Namespace) -> int:
-    """Becomes JupyterLab, and returns only where it is not installed."""
+    """Replaces this process with JupyterLab; returns only where it is not installed."""
     program = shutil.which("jupyter-lab", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if program is None:
-        print("JupyterLab is not here: pip install jupyterlab", file=sys.stderr)
+        print('JupyterLab is not installed in this environment: pip install "nbtools-agent[lab]"', file=sys.stderr)
         return 1
     print("In a notebook: %load_ext nbtools. For every notebook: nbtools enable.", flush=True)
-    return os.execv(program, [program, *options.rest])  # noqa: S606 - the command's very purpose
+    return os.execv(program, [program, *options.rest])  # noqa: S606 - the purpose of this command
 
 
 def _enable(_: argparse.Namespace) -> int:
-    from nbtools.notebook.profile import enable  # noqa: PLC0415 - IPython: nothing that a server should wait for
+    from nbtools.notebook.profile import enable  # noqa: PLC0415 - loads IPython, which the MCP server does not need
 
-    path, new = enable()
-    print(f"Every new kernel loads nbtools: {path}" if new else f"Already enabled: {path}")
+    path, created = enable()
+    print(f"Every new kernel now loads nbtools: {path}" if created else f"Already enabled: {path}")
     return 0
 
 
 def _disable(_: argparse.Namespace) -> int:
     from nbtools.notebook.profile import disable  # noqa: PLC0415 - as above
 
-    path, was = disable()
-    print(f"Kernels no longer load nbtools by themselves: {path} is gone" if was else "It was not enabled.")
+    path, removed = disable()
+    print(f"New kernels no longer load nbtools (removed {path})." if removed else "nbtools was not enabled.")
     return 0
 
 
 def _doctor(_: argparse.Namespace) -> int:
     from nbtools.notebook.doctor import findings  # noqa: PLC0415 - as above
 
-    found = findings()
-    width = max(len(finding.name) for finding in found)
-    for finding in found:
-        print(f"{'ok     ' if finding.ok else 'missing'}  {finding.name.ljust(width)}  {finding.detail}")
-        if not finding.ok:
-            print(f"{' ' * (width + 11)}{finding.remedy}")
-    return 0 if all(finding.ok for finding in found) else 1
+    checks = findings()
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        print(f"{'ok     ' if check.ok else 'missing'}  {check.name.ljust(width)}  {check.detail}")
+        if not check.ok:
+            print(f"{' ' * (width + 11)}{check.remedy}")
+    return 0 if all(check.ok for check in checks) else 1
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from nbtools.notebook.trace import terminal  # noqa: PLC0415 - the other commands read no logs
+    from nbtools.notebook.explorer import terminal  # noqa: PLC0415 - only this command reads logs
 
     try:
         if options.json:
-            print(terminal.counted(options.log))
+            print(terminal.facts_json(options.log))
         elif options.notebook:
-            print(terminal.written(options.log, options.notebook))
+            print(terminal.export_notebook(options.log, options.notebook))
         else:
-            lines = terminal.found(options.log, options.search) if options.search else terminal.told(options.log)
+            lines = terminal.matching_steps(options.log, options.search) if options.search else terminal.summary_lines(options.log)
             print("\n".join(lines), flush=True)
     except TraceError as error:
-        print(terminal.problem(error), file=sys.stderr)
+        print(terminal.error_text(error), file=sys.stderr)
         return 1
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _mcp(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("mcp") is None:
-        print('MCP needs its SDK: pip install "nbtools-agent[mcp]"', file=sys.stderr)
+        print('The MCP SDK is not installed: pip install "nbtools-agent[mcp]"', file=sys.stderr)
         return 1
-    from nbtools.serving.command import Wish, run  # noqa: PLC0415 - the other commands serve nothing
+    from nbtools.mcp.server.command import ServeOptions, run  # noqa: PLC0415 - only this command needs the server
 
-    return run(Wish(options.workspace, options.dialect, options.http, options.token))
+    return run(ServeOptions(options.workspace, options.dialect, options.http, options.token))
 
 
-_MCP = "offer the tools to any MCP client, with the person approving in a notebook"
-_MCP_MORE = (
-    f"{_MCP[0].upper()}{_MCP[1:]}: in the one in which %tools serve was run last on this workspace. With none open the rules "
-    "decide, and what must be asked is denied."
+_MCP = "offer the tools to any MCP client; a person approves calls in a notebook"
+_MCP_DESCRIPTION = (
+    f"{_MCP[0].upper()}{_MCP[1:]}, the one in which %tools serve was last run for this workspace. Without an open notebook, "
+    "the rules decide, and calls that need approval are denied."
 )
-_TRACE = "print what a coding agent did, step by step, from its log"
-_PLAIN: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (
+_TRACE = "print the steps of a coding agent's session log"
+_SIMPLE_COMMANDS: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (
     ("enable", _enable, "load nbtools in every kernel of this IPython profile"),
-    ("disable", _disable, "take that back"),
-    ("doctor", _doctor, "say what is installed, what is missing, and how to mend it"),
+    ("disable", _disable, "no longer load nbtools in every kernel"),
+    ("doctor", _doctor, "report what is installed, what is missing, and how to fix it"),
 )

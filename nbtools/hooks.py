@@ -1,4 +1,4 @@
-"""Code of your own that looks at every call before it runs and at its result.
+"""Hooks: your own code that runs before and after every tool call.
 
 >>> @before("shell", closed=True)
 ... def no_force(call):
@@ -6,8 +6,8 @@
 ...         return Block("No force here; ask the team first.")
 >>> session = Session(".", hooks=[no_force, *claude_hooks(".claude/settings.json")])
 
-Hooks run in their order, each told what the ones before made of the call, so those that change it stand before those that guard it.
-Block is stronger than ask, ask than allow; an allow takes the place of the person's yes only where nothing but the mode asks for one.
+Hooks run in order, and each gets the call as the earlier ones changed it, so put hooks that change calls before hooks that check them.
+Block is stronger than ask, ask than allow.  An allow replaces the person's approval only where nothing but the mode requires it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from posixpath import join, normpath
 from typing import Any, Literal
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.hook import (
+from nbtools.core.hooks import (
     AfterAnswer,
     AfterCall,
     AfterHook,
@@ -36,11 +36,11 @@ from nbtools.core.hook import (
     Replace,
 )
 from nbtools.core.tool import Kind
-from nbtools.core.vocabulary import VOCABULARY
+from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, dialect, dialect_names
-from nbtools.sources.hook_settings import read_hook_settings
-from nbtools.sources.hooks import Saying, command_after, command_before
-from nbtools.workspace.paths import without_tilde
+from nbtools.plugins.command_hooks import TranslatedCall, command_after, command_before
+from nbtools.plugins.hook_settings import read_hook_settings
+from nbtools.workspace.paths import expand_home
 
 __all__ = [
     "AfterCall",
@@ -65,27 +65,27 @@ __all__ = [
 def before(
     matcher: str = "*", *, name: str = "", closed: bool = False, timeout: float = 60
 ) -> Callable[[Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]], BeforeHook]:
-    """Makes a function, plain or a coroutine, a hook that is shown calls before they run.
+    """Makes a function or coroutine function a hook that runs before calls.
 
-    ``matcher`` is a tool's name, canonical or any agent's, or a regular expression for names.  ``closed``: nothing runs past the hook
-    when it crashes or takes longer than ``timeout`` seconds; otherwise that is told and it is passed over.
+    ``matcher`` is a tool's name, canonical or any agent's, or a regular expression for names.  ``closed``: the call is blocked when the
+    hook crashes or takes longer than ``timeout`` seconds; otherwise that is reported and the hook is skipped.
     """
 
-    def make(run: Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]) -> BeforeHook:
+    def decorate(run: Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]) -> BeforeHook:
         return BeforeHook(name=name or _name_of(run), matcher=matcher, closed=closed, timeout=timeout, names=_any_name, run=run)
 
-    return make
+    return decorate
 
 
 def after(
     matcher: str = "*", *, name: str = "", closed: bool = False, timeout: float = 60
 ) -> Callable[[Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]], AfterHook]:
-    """Makes a function a hook that is shown results, those of failed calls too.  ``closed``: what it could not look at is withheld."""
+    """Makes a function a hook that runs after calls, failed ones too.  ``closed``: when it fails, the result is withheld."""
 
-    def make(run: Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]) -> AfterHook:
+    def decorate(run: Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]) -> AfterHook:
         return AfterHook(name=name or _name_of(run), matcher=matcher, closed=closed, timeout=timeout, names=_any_name, run=run)
 
-    return make
+    return decorate
 
 
 def command_hook(
@@ -98,30 +98,30 @@ def command_hook(
     timeout: float = 60,
     speaks: str = "claude",
 ) -> Hook:
-    """A command line for ``sh`` with Claude Code's contract: JSON on its input, exit code 2 blocks, JSON that it prints is heard.
+    """Returns a hook that runs a command line with ``sh`` by Claude Code's contract: JSON on stdin, exit code 2 blocks, JSON on stdout.
 
-    ``event``: before calls, after those that went well, or after those that failed.  ``speaks`` is the dialect of its JSON and matcher.
+    ``event``: before calls, after successful calls, or after failed calls.  ``speaks`` is the dialect of its JSON and of ``matcher``.
     """
-    accent = Accent(dialect(speaks))
+    translator = DialectTranslator(dialect(speaks))
     if event == "before":
-        return command_before(command, accent, name=name, matcher=matcher, closed=closed, timeout=timeout)
+        return command_before(command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout)
     on_failure = event == "failure"
-    return command_after(command, accent, name=name, matcher=matcher, closed=closed, timeout=timeout, on_failure=on_failure)
+    return command_after(command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, on_failure=on_failure)
 
 
 def claude_hooks(path: str, *, closed: bool = False) -> tuple[Hook, ...]:
-    """The hooks about calls in a settings file of Claude Code.  What of them cannot be taken is told in a warning.
+    """Reads the tool hooks from a settings file of Claude Code.  Causes a warning for each that cannot be used.
 
     Raises ``SessionError`` where the file cannot be read.
     """
-    listed = read_hook_settings(path, Accent(dialect("claude")), closed=closed)
-    for problem in listed.problems:
+    settings = read_hook_settings(path, DialectTranslator(dialect("claude")), closed=closed)
+    for problem in settings.problems:
         warnings.warn(problem, stacklevel=2)
-    return listed.hooks
+    return settings.hooks
 
 
 _MODES = {"auto_edit": "acceptEdits", "yolo": "bypassPermissions", "dont_ask": "dontAsk"}
-_KIN = {
+_SIMILAR_TOOLS = {
     Kind.READ: ("read",),
     Kind.SEARCH: ("grep",),
     Kind.EDIT: ("edit", "write"),
@@ -133,58 +133,59 @@ _KIN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Accent:
-    """A dialect for hooks to be spoken to in."""
+class DialectTranslator:
+    """Translates calls to the dialect of a hook and its answers back."""
 
     dialect: Dialect
 
     def names(self, tool: str, kind: Kind) -> tuple[str, ...]:
-        """What the agent calls the tool.  One that it does not know goes by the names of its like: who guards edits guards patches."""
+        """Returns the agent's names of the tool.  A tool that the agent lacks gets the names of similar tools."""
+        # A hook that guards edits must guard patches, too.
         own = self.dialect.names_of(tool)
-        if own or tool not in VOCABULARY:
+        if own or tool not in CANONICAL_NAMES:
             return own
-        return tuple(name for like in _KIN.get(kind, ()) for name in self.dialect.names_of(like))
+        return tuple(name for similar in _SIMILAR_TOOLS.get(kind, ()) for name in self.dialect.names_of(similar))
 
-    def say(self, tool: str, arguments: Mapping[str, Any], root: str) -> Saying:
-        """The call in the agent's words, with whole paths; its name with canonical arguments where it has no words for those."""
-        said = self.dialect.speak(tool, arguments)
-        if said is not None:
-            name, spoken = said
-            return Saying(name, _whole_paths(spoken, root), lambda changed: self._read(name, tool, changed, root))
+    def translate(self, tool: str, arguments: Mapping[str, Any], root: str) -> TranslatedCall:
+        """Translates a call to the dialect, with absolute paths; where it cannot, uses the dialect's name and canonical arguments."""
+        translated = self.dialect.speak(tool, arguments)
+        if translated is not None:
+            name, parameters = translated
+            return TranslatedCall(name, _absolute_paths(parameters, root), lambda changed: self._read(name, tool, changed, root))
         name = next(iter(self.dialect.names_of(tool)), tool)
-        shown = _whole_paths(arguments, root)
-        return Saying(name, shown, lambda changed: self._merged(name, tool, shown, changed, root))
+        canonical = _absolute_paths(arguments, root)
+        return TranslatedCall(name, canonical, lambda changed: self._merged(name, tool, canonical, changed, root))
 
     def _read(self, name: str, tool: str, changed: Mapping[str, Any], root: str) -> Mapping[str, Any]:
-        meant = self.dialect.read(name, changed, root)
-        if meant.tool != tool:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"with that input it is a call of {meant.tool}, not of {tool}.")
-        return meant.arguments
+        call = self.dialect.read(name, changed, root)
+        if call.tool != tool:
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"with that input it is a call of {call.tool}, not of {tool}.")
+        return call.arguments
 
-    def _merged(self, name: str, tool: str, shown: Mapping[str, Any], changed: Mapping[str, Any], root: str) -> Mapping[str, Any]:
-        """What a hook changed in arguments that are not its own: that in the agent's words where they can be read, the rest as it was."""
+    def _merged(self, name: str, tool: str, original: Mapping[str, Any], changed: Mapping[str, Any], root: str) -> Mapping[str, Any]:
+        """Applies a hook's changes to canonical arguments: changes in the agent's parameters where readable, the rest unchanged."""
         try:
-            before, after = (self._read(name, tool, arguments, root) for arguments in (shown, changed))
+            before, after = (self._read(name, tool, arguments, root) for arguments in (original, changed))
         except ToolFailure:
             return changed
-        gone = before.keys() - after.keys()
-        kept = {key: value for key, value in shown.items() if key not in gone}
-        return kept | {key: value for key, value in after.items() if key not in before or before[key] != value}
+        removed = before.keys() - after.keys()
+        unchanged = {key: value for key, value in original.items() if key not in removed}
+        return unchanged | {key: value for key, value in after.items() if key not in before or before[key] != value}
 
-    def mode(self, mode: str) -> str:
+    def mode_name(self, mode: str) -> str:
         return _MODES.get(mode, mode)
 
 
-def _whole_paths(arguments: Mapping[str, Any], root: str) -> dict[str, Any]:
-    """Hooks compare paths: no spelling of one may get past them."""
+def _absolute_paths(arguments: Mapping[str, Any], root: str) -> dict[str, Any]:
+    # Hooks compare paths, so every spelling of a path must look the same.
     return {
-        key: normpath(join(root, without_tilde(value))) if key.endswith("path") and isinstance(value, str) else value
+        key: normpath(join(root, expand_home(value))) if key.endswith("path") and isinstance(value, str) else value
         for key, value in arguments.items()
     }
 
 
 def _any_name(tool: str, kind: Kind) -> Iterable[str]:
-    return (name for known in dialect_names() for name in Accent(dialect(known)).names(tool, kind))
+    return (name for agent in dialect_names() for name in DialectTranslator(dialect(agent)).names(tool, kind))
 
 
 def _name_of(run: object) -> str:

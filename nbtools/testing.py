@@ -1,4 +1,4 @@
-"""Doubles for tests, ours and yours: a confirmer that follows a script, an observer that remembers, a workspace that goes away."""
+"""Test doubles: a scripted confirmer, a recording observer and a temporary workspace."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ CANCEL = Answer(ToolConfirmationOutcome.CANCEL, by="the script")
 
 
 def modify(new_content: str) -> Answer:
-    """The answer of a person who edits the proposed text."""
+    """Returns the answer of a person who edits the proposed text."""
     return Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(new_content=new_content), by="the script")
 
 
 def answers(*texts: str) -> Answer:
-    """The answer of a person who is asked questions: a text each, in their order."""
+    """Returns the answer to an ``ask`` call: one text per question, in their order."""
     return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=texts), by="the script")
 
 
 class ScriptedConfirmer:
-    """Gives its answers one after the other and keeps the questions in ``asked``; one question too many is an ``AssertionError``."""
+    """Gives the scripted answers in order and records the questions in ``asked``.
+
+    Raises ``AssertionError`` when there are more questions than answers.
+    """
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)
@@ -35,12 +38,12 @@ class ScriptedConfirmer:
     async def ask(self, confirmation: Confirmation) -> Answer:
         self.asked.append(confirmation)
         if not self._answers:
-            raise AssertionError(f"asked once more than the script foresees: {confirmation.details.title}")
+            raise AssertionError(f"there is no scripted answer left for: {confirmation.details.title}")
         return self._answers.pop(0)
 
 
 class RecordingObserver:
-    """Keeps every event, in order."""
+    """Records every event, in order."""
 
     def __init__(self) -> None:
         self.events: list[CallEvent] = []
@@ -50,17 +53,17 @@ class RecordingObserver:
 
     @property
     def calls(self) -> list[ToolCall]:
-        """The states, without the output in between."""
+        """The recorded states of calls, without output events."""
         return [event for event in self.events if not isinstance(event, OutputEvent)]
 
     def states(self, call_id: str | None = None) -> list[str]:
-        """The names of the states of one call, or of all calls."""
+        """Returns the names of the states of one call, or of all calls."""
         return [call.state for call in self.calls if call_id in (None, call.request.id)]
 
 
 @contextmanager
 def temporary_workspace(files: Mapping[str, str | bytes] | None = None) -> Iterator[Path]:
-    """A folder with ``files`` (path to content), gone at the end."""
+    """Creates a folder with ``files`` (path to content) and deletes it at the end."""
     with tempfile.TemporaryDirectory(prefix="nbtools-") as folder:
         root = Path(folder).resolve()
         for name, content in (files or {}).items():

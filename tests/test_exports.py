@@ -53,7 +53,7 @@ def test_traces_say_what_they_have() -> None:
 
 
 def test_reading_logs_loads_neither_the_recorder_nor_libraries_for_tables() -> None:
-    heavy = ("nbtools.traces.recorder", "pyarrow", "duckdb", "distributed", "IPython")
+    heavy = ("nbtools.traces.recording.recorder", "pyarrow", "duckdb", "distributed", "IPython")
     code = f"import sys, nbtools.traces; print([name for name in {heavy} if name in sys.modules]); nbtools.traces.Recorder"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"

@@ -17,8 +17,8 @@ HIDDEN = f"import sys\nfor name in {EXTRAS}: sys.modules[name] = None\n"
 USE = """
 import asyncio
 from nbtools import Agent, NbtoolsError, Session
-from nbtools.core.model import Turn, Wanted
-from nbtools.sources.mcp.settings.entries import settings_of
+from nbtools.core.language_model import TextRequest, Turn
+from nbtools.mcp.config.entries import parse_server
 
 async def said(of):
     try:
@@ -28,7 +28,7 @@ async def said(of):
 
 async def main():
     async with Session(".") as session:
-        session.mcp.add([settings_of("a", {"command": "true"}, {}), settings_of("b", {"url": "http://127.0.0.1:1/mcp"}, {})])
+        session.mcp.add([parse_server("a", {"command": "true"}, {}), parse_server("b", {"url": "http://127.0.0.1:1/mcp"}, {})])
         await session.mcp.connect()
         for connection in session.mcp.connections.values():
             print(connection.problem)
@@ -37,7 +37,7 @@ async def main():
 
 asyncio.run(main())
 """
-MCP = 'pip install "nbtools-agent[mcp]" first, then start the kernel anew'
+MCP = 'MCP support is not installed. Run pip install "nbtools-agent[mcp]", then restart the kernel'
 
 
 def run(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -49,9 +49,9 @@ def run(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess
 def test_nothing_of_them_is_loaded_with_nbtools(tmp_path: Path) -> None:
     code = f"""
 import sys, nbtools, nbtools.cli
-from nbtools.sources.mcp.settings.entries import settings_of
+from nbtools.mcp.config.entries import parse_server
 session = nbtools.Session(".")
-session.mcp.add([settings_of("a", {{"url": "http://127.0.0.1:1/mcp"}}, {{}})])
+session.mcp.add([parse_server("a", {{"url": "http://127.0.0.1:1/mcp"}}, {{}})])
 nbtools.Agent, nbtools.model_named("openai:gpt-5")
 print([name for name in {EXTRAS} if name in sys.modules])
 """
@@ -67,19 +67,22 @@ def test_what_they_do_says_in_one_line_what_to_install(tmp_path: Path) -> None:
 def test_serving_says_it_too(tmp_path: Path) -> None:
     done = run(f"{HIDDEN}from nbtools.cli import main\nsys.exit(main(['mcp']))", tmp_path)
     assert done.returncode == 1
-    assert done.stderr.strip() == 'MCP needs its SDK: pip install "nbtools-agent[mcp]"'
+    assert done.stderr.strip() == 'The MCP SDK is not installed: pip install "nbtools-agent[mcp]"'
 
 
 def test_without_keyring_a_login_is_kept_in_a_file(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['keyring'] = None\nfrom nbtools.sources.mcp.login.tokens import Tokens\n"
-    done = run(code + "a = Tokens('a', 'b'); print(a.write('x'), a.read(), a.forget(), a.read())", tmp_path)
+    code = "import sys; sys.modules['keyring'] = None\nfrom nbtools.mcp.auth.token_store import LoginStore\n"
+    done = run(code + "a = LoginStore('a', 'b'); print(a.write('x'), a.read(), a.delete(), a.read())", tmp_path)
     assert "which only you can read" in done.stdout
     assert done.stdout.strip().endswith("x None None")
 
 
 def test_the_doctor_says_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {finding.name: finding for finding in doctor.findings()}
-    assert found["MCP servers"].detail == f"yes: mcp {importlib.metadata.version('mcp')}, keyring {importlib.metadata.version('keyring')}"
+    assert (
+        found["MCP servers"].detail
+        == f"installed: mcp {importlib.metadata.version('mcp')}, keyring {importlib.metadata.version('keyring')}"
+    )
     assert found["agents"].ok
     versions = {"mcp": "1.30.0"}
 
@@ -90,5 +93,26 @@ def test_the_doctor_says_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib.metadata, "version", version)
     found = {finding.name: finding for finding in doctor.findings()}
-    assert (found["agents"].ok, found["agents"].detail) == (True, 'no: pip install "nbtools-agent[agents]"')
+    assert (found["agents"].ok, found["agents"].detail) == (True, 'not installed: pip install "nbtools-agent[agents]"')
     assert (found["MCP servers"].ok, found["MCP servers"].detail) == (False, "mcp: 1.30.0 is older than 2.3; needed for MCP servers")
+
+
+def test_a_wrapper_names_the_extra_that_it_needs(tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['cachetools'] = None"
+    code = f"{hidden}\nfrom nbtools.wrappers import sequence, logged\nfrom nbtools.wrappers import cached"
+    done = run(code, tmp_path)
+    assert done.stderr.splitlines()[-1] == 'ModuleNotFoundError: cached needs cachetools: pip install "nbtools-agent[wrappers]"'
+
+
+def test_pages_of_a_document_name_the_extra_that_they_need(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4\n" + b"x" * 100)
+    code = "import sys; sys.modules['pypdf'] = None\nfrom nbtools import Session\nwith Session('.').sync() as session:\n"
+    done = run(code + "    print(session.call('read', {'path': 'a.pdf'}).error.message)", tmp_path)
+    assert 'pip install "nbtools-agent[documents]"' in done.stdout, done.stderr
+
+
+def test_running_cells_names_the_extra_that_it_needs(tmp_path: Path) -> None:
+    code = "import asyncio, sys; sys.modules['nbclient'] = None\nfrom pathlib import Path\nfrom nbtools.core.errors import ToolFailure\n"
+    code += "from nbtools.workspace.notebooks.kernels import _start\n"
+    code += "try:\n    asyncio.run(_start(Path('a.ipynb'), ''))\nexcept ToolFailure as failure:\n    print(failure.message)"
+    assert 'pip install "nbtools-agent[notebooks]"' in run(code, tmp_path).stdout

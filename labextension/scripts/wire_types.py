@@ -1,4 +1,4 @@
-"""Write ``wire.ts`` in ``src``, ``src/trace`` and ``src/agent`` from the wire formats in ``nbtools/notebook``; ``--check`` only compares.
+"""Write `cards/model.ts`, `explorer/model.ts` and `agent/model.ts` in `labextension/src` from the models in `nbtools/notebook`.
 
 Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when a file on disk is not
 what would be written.  Needs nbtools, no Node.
@@ -19,10 +19,10 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from nbtools.notebook import wire as call
-from nbtools.notebook.agent import wire as agent
-from nbtools.notebook.trace import wire as trace
-from nbtools.notebook.trace.target import TRACE_TARGET
+from nbtools.notebook.agent import model as agent
+from nbtools.notebook.cards import model as call
+from nbtools.notebook.explorer import model as trace
+from nbtools.notebook.explorer.comm import TRACE_TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = """\
@@ -127,7 +127,7 @@ def schemas(roots: Iterable[type[BaseModel]]) -> dict[str, Schema]:
 
 
 SPAN = """\
-import * as parse from './parse.js';
+import * as parse from '../shared/parse.js';
 
 /** Text and its space-separated style words. */
 export type Span = readonly [string, string];
@@ -135,26 +135,26 @@ export type Span = readonly [string, string];
 CALLS = (call.Card, call.LiveRequest, call.LiveAnswer)
 FORMATS = (
     Format(
-        "nbtools/notebook/wire.py",
-        "labextension/src/wire.ts",
+        "nbtools/notebook/cards/model.py",
+        "labextension/src/cards/model.ts",
         CALLS,
         {"MIME": call.MIME, "LIVE_TARGET": call.LIVE_TARGET},
         SPAN,
     ),
     Format(
-        "nbtools/notebook/trace/wire.py",
-        "labextension/src/trace/wire.ts",
+        "nbtools/notebook/explorer/model.py",
+        "labextension/src/explorer/model.ts",
         (trace.TraceView, trace.TraceRequest, trace.TraceAnswer),
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET},
-        "import * as parse from '../parse.js';\nimport { parseCard, type Card, type Span } from '../wire.js';\n",
+        "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
     ),
     Format(
-        "nbtools/notebook/agent/wire.py",
-        "labextension/src/agent/wire.ts",
+        "nbtools/notebook/agent/model.py",
+        "labextension/src/agent/model.ts",
         (agent.RunView,),
         {"AGENT_MIME": agent.AGENT_MIME},
-        "import * as parse from '../parse.js';\nimport { parseTextBlock, type TextBlock } from '../wire.js';\n",
+        "import * as parse from '../shared/parse.js';\nimport { parseTextBlock, type TextBlock } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
     ),
 )

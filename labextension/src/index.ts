@@ -5,22 +5,22 @@ import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { addRunRenderer } from './agent/renderer.js';
-import { QuestionKeys } from './asking.js';
-import { CallCanceller } from './cancel.js';
-import { LiveCells } from './cells.js';
-import { FileOpener } from './open.js';
-import type { CellSpot } from './opened.js';
-import { Orphans } from './orphans.js';
-import { addCallRenderer } from './renderer.js';
-import { ICallCanceller, IFileOpener } from './tokens.js';
-import { Arrivals } from './trace/arrival.js';
-import { TraceKernels } from './trace/kernel.js';
-import { addTraceLauncher } from './trace/launch.js';
-import { addTraceRenderer } from './trace/renderer.js';
+import { QuestionKeyboard } from './approval/question_keyboard.js';
+import { CallCanceller } from './cards/cancel_call.js';
+import { LiveCells } from './live_cells/cell_requests.js';
+import { FileOpener } from './shared/file_opener.js';
+import type { CellLocation } from './live_cells/open_notebook.js';
+import { StaleCards } from './cards/stale_cards.js';
+import { addCallRenderer } from './cards/renderer.js';
+import { ICallCanceller, IFileOpener } from './shared/tokens.js';
+import { RunOnOpen } from './explorer/run_on_open.js';
+import { ExplorerKernels } from './explorer/kernel_connection.js';
+import { addTraceLauncher } from './explorer/open_with.js';
+import { addTraceRenderer } from './explorer/renderer.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
   id: 'nbtools-agent:opener',
-  description: 'Opens the files that cards name, at their lines.',
+  description: 'Opens files from cards at a given line.',
   autoStart: true,
   provides: IFileOpener,
   activate: (app: JupyterFrontEnd) => new FileOpener(app.commands)
@@ -28,7 +28,7 @@ const opener: JupyterFrontEndPlugin<IFileOpener> = {
 
 const canceller: JupyterFrontEndPlugin<ICallCanceller> = {
   id: 'nbtools-agent:canceller',
-  description: 'Cancels running calls.',
+  description: 'Cancels running tool calls and undoes finished ones.',
   autoStart: true,
   requires: [INotebookTracker],
   provides: ICallCanceller,
@@ -37,7 +37,7 @@ const canceller: JupyterFrontEndPlugin<ICallCanceller> = {
 
 const renderer: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:renderer',
-  description: 'Draws the cards of calls.',
+  description: 'Renders the cards of tool calls.',
   autoStart: true,
   requires: [IRenderMimeRegistry],
   optional: [IFileOpener, ICallCanceller],
@@ -47,25 +47,25 @@ const renderer: JupyterFrontEndPlugin<void> = {
 
 const questions: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:questions',
-  description: 'Focus and keys for questions.',
+  description: 'Keyboard focus and shortcuts of approval requests and question forms.',
   autoStart: true,
   requires: [INotebookTracker],
-  activate: (_, notebooks: INotebookTracker) => new QuestionKeys(notebooks).listen()
+  activate: (_, notebooks: INotebookTracker) => new QuestionKeyboard(notebooks).listen()
 };
 
 const orphans: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:orphans',
-  description: 'Keeps cards true after the page is loaded again, or the kernel has ended.',
+  description: 'Updates the cards of unfinished calls after a page reload or the end of the kernel.',
   autoStart: true,
   requires: [INotebookTracker],
   optional: [ITranslator],
   activate: (_, notebooks: INotebookTracker, translator: ITranslator | null) =>
-    void new Orphans(notebooks, (translator ?? nullTranslator).load('nbtools_agent'))
+    void new StaleCards(notebooks, (translator ?? nullTranslator).load('nbtools_agent'))
 };
 
 const cells: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:cells',
-  description: 'Lets kernels read, change and run the cells of open notebooks.',
+  description: 'Lets kernels read, edit and run the cells of open notebooks.',
   autoStart: true,
   requires: [INotebookTracker],
   activate: (app: JupyterFrontEnd, notebooks: INotebookTracker) => {
@@ -75,17 +75,17 @@ const cells: JupyterFrontEndPlugin<void> = {
 
 const traces: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:traces',
-  description: 'Draws what agents did, to look through.',
+  description: 'Renders the explorer of agent session logs.',
   autoStart: true,
   requires: [IRenderMimeRegistry, INotebookTracker],
   optional: [IFileOpener, ICallCanceller],
   activate: (_, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker, opener: IFileOpener | null, canceller: ICallCanceller | null) =>
-    addTraceRenderer({ rendermime, notebooks, opener, canceller, kernels: new TraceKernels() })
+    addTraceRenderer({ rendermime, notebooks, opener, canceller, kernels: new ExplorerKernels() })
 };
 
 const runs: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:runs',
-  description: 'Draws what the notebook\'s agent says, between the cards of its calls.',
+  description: 'Renders the status and the messages of agent runs in the notebook.',
   autoStart: true,
   requires: [IRenderMimeRegistry, INotebookTracker],
   optional: [IFileOpener, ICallCanceller],
@@ -95,7 +95,7 @@ const runs: JupyterFrontEndPlugin<void> = {
 
 const launcher: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:trace-launcher',
-  description: 'Opens the logs of agents from the file browser.',
+  description: 'Opens agent session logs from the file browser.',
   autoStart: true,
   optional: [IFileBrowserFactory, INotebookTracker, ICommandPalette, ITranslator],
   activate: (
@@ -105,19 +105,19 @@ const launcher: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null,
     translator: ITranslator | null
   ) => {
-    const arrivals = new Arrivals(app.serviceManager.serverSettings.baseUrl);
-    files && addTraceLauncher(app, files, palette, arrivals, (translator ?? nullTranslator).load('nbtools_agent'));
-    notebooks && arrivals.watch(notebooks);
+    const runOnOpen = new RunOnOpen(app.serviceManager.serverSettings.baseUrl);
+    files && addTraceLauncher(app, files, palette, runOnOpen, (translator ?? nullTranslator).load('nbtools_agent'));
+    notebooks && runOnOpen.watch(notebooks);
   }
 };
 
-/** Runs a cell and leaves the person where they were: typing goes on, for in command mode letters would be commands. */
-async function run({ panel: { content, sessionContext }, index }: CellSpot): Promise<unknown> {
+/** Runs a cell without changing the notebook's mode: in command mode, letters that a person is typing would be shortcuts. */
+async function run({ panel: { content, sessionContext }, index }: CellLocation): Promise<unknown> {
   const cell = content.widgets[index];
   const mode = content.mode;
-  const ran = cell && NotebookActions.runCells(content, [cell], sessionContext);
+  const execution = cell && NotebookActions.runCells(content, [cell], sessionContext);
   content.mode = mode;
-  return ran?.catch(() => false);
+  return execution?.catch(() => false);
 }
 
 export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher];

@@ -1,1 +1,1 @@
-"""Models that use the tools.  Needs ``pip install "nbtools-agent[agents]"``."""
+"""Agents: models that use a session's tools.  Needs ``pip install "nbtools-agent[agents]"``."""

@@ -1,4 +1,4 @@
-"""A model that works with a session's tools, watched and stopped by a person."""
+"""An agent: a model that works with a session's tools and can be watched and stopped by a person."""
 
 from __future__ import annotations
 
@@ -7,40 +7,59 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtools.agents.happenings import Answer, Happening
+from nbtools.agents.events import AgentEvent, Answer
 from nbtools.agents.instructions import instructions_for
-from nbtools.agents.servers import connected
-from nbtools.agents.troubles import trouble
+from nbtools.agents.provider_errors import provider_failure
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import AgentError
-from nbtools.session import Session
+from nbtools.session.session import Session
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model
 
-    from nbtools.agents.running import Run
-    from nbtools.agents.telling import Teller
-    from nbtools.traces.agent_log import AgentLog
+    from nbtools.agents.events import EventEmitter
+    from nbtools.agents.run import Run
+    from nbtools.traces.recording.agent_log import AgentLog
+
+_CONNECT_SECONDS = 10.0
+"""Seconds to wait for servers to connect; the tools of a slower one become available when it is connected."""
+
+
+async def connect_servers(session: Session, ending: asyncio.Event) -> None:
+    """Connects the session's MCP servers.  Returns when all have connected or failed, when ``ending`` is set, or after a timeout."""
+    servers = session.mcp
+    names = [name for name, one in servers.connections.items() if one.state == "disconnected" and not one.server.disabled]
+    if not names:
+        return
+    connecting = asyncio.ensure_future(servers.connect(*names))
+    stopped = asyncio.ensure_future(ending.wait())
+    try:
+        await asyncio.wait({connecting, stopped}, timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopped.cancel()
+
 
 _LIMITS = Limits()
 
 
-def nobody(_: Happening) -> None:
-    """Hears nothing."""
+def ignore_event(_: AgentEvent) -> None:
+    """Ignores the event."""
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return None
 
 
 class Agent:
-    """``model`` is one of pydantic-ai's names (``openai:gpt-5``, ``test``) or a ``Model``; ``instructions`` come before what nbtools says.
+    """Runs a model with a session's tools.
 
-    Every call goes the session's way: judged, asked, recorded.  ``messages`` is the history, kept from run to run; ``usage`` is that of
-    all runs; ``limits`` are of one; ``logs`` says whether they are recorded.  The latter two may be set between runs.  pydantic-ai is
-    loaded by the first run, in a thread.
+    ``model`` is a name of pydantic-ai (``openai:gpt-5``, ``test``) or a ``Model``; ``instructions`` precede those of nbtools.  Every tool
+    call is decided, approved and recorded by the session.  ``messages`` is the history of all runs and ``usage`` their sum; ``limits``
+    apply to each run; ``logs`` says whether runs are recorded.  The latter two may be changed between runs.
     """
+
+    # pydantic-ai takes seconds to load: the first run loads it, in a thread.
 
     def __init__(self, session: Session, model: str | Model, *, instructions: str = "", limits: Limits = _LIMITS, log: bool = True) -> None:
         self.session = session
@@ -52,9 +71,9 @@ class Agent:
         self.logs = log
         self._log: AgentLog | None = None
         self._running = False
-        self._end: Callable[[], None] = _nothing
+        self._cancel: Callable[[], None] = _do_nothing
         self._stopped = ""
-        self._known: tuple[str | Model, Model] | None = None
+        self._resolved_model: tuple[str | Model, Model] | None = None
 
     @property
     def model_name(self) -> str:
@@ -62,100 +81,100 @@ class Agent:
 
     @property
     def log(self) -> Path | None:
-        """Where its runs are recorded (``nbtools.traces.load`` reads it), from the first on; None where they are not."""
+        """The log of its runs (``nbtools.traces.load`` reads it); None before the first run or without logging."""
         return None if self._log is None else self._log.path
 
-    async def run(self, prompt: str, *, heard: Callable[[Happening], None] = nobody) -> Answer:
-        """Runs until the model has its last word, is stopped or reaches a limit; to be awaited in the session's event loop.
+    async def run(self, prompt: str, *, heard: Callable[[AgentEvent], None] = ignore_event) -> Answer:
+        """Runs until the model gives its answer, is stopped or reaches a limit; await it in the session's event loop.
 
-        ``heard`` is told everything in its order, a ``Called`` before the call's first event.  Raises ``AgentError`` where the model cannot
+        ``heard`` is called with all events in order, a ``Called`` before the call's first event.  Raises ``AgentError`` if the model cannot
         be used; what was done until then stays in the history.  Cancelling the awaiting task ends the run and propagates.
         """
         if self._running:
-            raise AgentError("This agent is at work already: stop it first, or wait for it.")
+            raise AgentError("This agent is already running. Stop it first, or wait until it has finished.")
         self._running, self._stopped = True, ""
         try:
-            return await self._through(prompt, heard)
+            return await self._run_with_log(prompt, heard)
         except Exception as error:
-            known = trouble(error, self.model_name)
-            if known is None:
+            failure = provider_failure(error, self.model_name)
+            if failure is None:
                 raise
-            raise AgentError(known.message) from error
+            raise AgentError(failure.message) from error
         finally:
-            self._running, self._end = False, _nothing
+            self._running, self._cancel = False, _do_nothing
 
     def stop(self, why: str = "you stopped it") -> None:
-        """Ends the run under way, from any thread: the request to the model and the calls are cancelled, what is done stays."""
+        """Stops the current run, from any thread: cancels the model request and the tool calls; completed changes stay."""
         if self._running:
             self._stopped = self._stopped or why
-            self._end()
+            self._cancel()
 
     def new(self) -> None:
-        """Forgets what was said; ``usage`` goes on."""
+        """Clears the history; ``usage`` is kept."""
         self.messages = []
 
-    async def _through(self, prompt: str, heard: Callable[[Happening], None]) -> Answer:
-        log = await asyncio.to_thread(self._opened_log)
+    async def _run_with_log(self, prompt: str, heard: Callable[[AgentEvent], None]) -> Answer:
+        log = await asyncio.to_thread(self._open_log)
         if log is None:
-            return await self._ran(prompt, heard, None)
-        forget = self.session.observe(log)
-        log.said("user", prompt)
+            return await self._run(prompt, heard, None)
+        stop_observing = self.session.observe(log)
+        log.write_message("user", prompt)
         try:
-            answer = await self._ran(prompt, heard, log)
+            answer = await self._run(prompt, heard, log)
         except BaseException as error:
-            log.end(self._in_words(error), failed=True)
+            log.write_end(self._error_text(error), failed=True)
             raise
         finally:
-            forget()
+            stop_observing()
         if answer.stopped:
-            log.end(answer.stopped)
+            log.write_end(answer.stopped)
         return answer
 
-    async def _ran(self, prompt: str, heard: Callable[[Happening], None], log: AgentLog | None) -> Answer:
-        await self._connected()
-        run, teller = await asyncio.to_thread(self._made, heard, log)
-        self._end = run.token.cancel
+    async def _run(self, prompt: str, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> Answer:
+        await self._connect_servers()
+        run, teller = await asyncio.to_thread(self._new_run, heard, log)
+        self._cancel = run.token.cancel
         if self._stopped:
             return Answer("", Usage(), self._stopped)
         try:
-            ended = await run.through(prompt, self.messages)
+            ended = await run.execute(prompt, self.messages)
         finally:
             self.messages, self.usage = run.messages, self.usage + run.usage
         return Answer(teller.text, run.usage, ended and (self._stopped or ended))
 
-    async def _connected(self) -> None:
+    async def _connect_servers(self) -> None:
         ending, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def end() -> None:
             loop.call_soon_threadsafe(ending.set)
 
-        self._end = end
-        await connected(self.session, ending)
+        self._cancel = end
+        await connect_servers(self.session, ending)
 
-    def _made(self, heard: Callable[[Happening], None], log: AgentLog | None) -> tuple[Run, Teller]:
-        from nbtools.agents.running import Run, model_of  # noqa: PLC0415 - pydantic-ai takes seconds to load
-        from nbtools.agents.telling import Teller  # noqa: PLC0415 - as above
+    def _new_run(self, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> tuple[Run, EventEmitter]:
+        from nbtools.agents.events import EventEmitter  # noqa: PLC0415 - as above
+        from nbtools.agents.run import Run, model_of  # noqa: PLC0415 - pydantic-ai takes seconds to load
 
-        if self._known is None or self._known[0] != self.model:
-            self._known = self.model, model_of(self.model)
-        teller = Teller(heard, log)
-        return Run(self.session, self._known[1], self._instructed, self.limits, teller), teller
+        if self._resolved_model is None or self._resolved_model[0] != self.model:
+            self._resolved_model = self.model, model_of(self.model)
+        teller = EventEmitter(heard, log)
+        return Run(self.session, self._resolved_model[1], self._full_instructions, self.limits, teller), teller
 
-    def _instructed(self) -> str:
+    def _full_instructions(self) -> str:
         return instructions_for(self.session, self.instructions)
 
-    def _in_words(self, error: BaseException) -> str:
+    def _error_text(self, error: BaseException) -> str:
         if isinstance(error, asyncio.CancelledError):
             return "it was cancelled"
-        known = trouble(error, self.model_name) if isinstance(error, Exception) else None
-        return known.message if known else repr(error)
+        failure = provider_failure(error, self.model_name) if isinstance(error, Exception) else None
+        return failure.message if failure else repr(error)
 
-    def _opened_log(self) -> AgentLog | None:
-        """The log of all runs; None where none is wanted."""
+    def _open_log(self) -> AgentLog | None:
+        """Returns the log of all runs, created on first use; None without logging."""
         if not self.logs:
             return None
         if self._log is None:
-            from nbtools.traces.agent_log import AgentLog  # noqa: PLC0415 - what writes logs is loaded with the first run
+            from nbtools.traces.recording.agent_log import AgentLog  # noqa: PLC0415 - loaded with the first run
 
             workspace, limit = self.session.workspace, self.session.settings.record_bytes
             self._log = AgentLog(workspace.root, workspace.journal.session, self.session.dialect.name, limit)

@@ -1,30 +1,30 @@
-"""What an agent is told beside the prompt: the person's instructions, where it works, and what MCP servers say of their tools."""
+"""The system prompt of an agent: instructions of the caller, the workspace and its MCP servers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nbtools.core.server_names import prefix_of
-from nbtools.session import Session
+from nbtools.core.tool_names import server_prefix
+from nbtools.session.session import Session
 
-_LONGEST = 8_000
-"""Characters that one server may say."""
+_MOST_CHARACTERS = 8_000
+"""Maximum length of one server's instructions, in characters."""
 
 
 def instructions_for(session: Session, own: str) -> str:
-    """``own`` comes first.  It is the same text as long as tools and servers are the same: providers keep what they have read before."""
+    """Returns the instructions, beginning with ``own``.  Deterministic for the same tools and servers, so that providers can cache it."""
     names = ", ".join(name for name in session.tools.names() if not name.startswith("mcp__"))
-    ours = (
+    general = (
         f"You work in the folder {session.workspace.root}; relative paths begin there. Your tools: {names}. "
-        "A person watches. A call may be refused, with a reason, or changed before it runs; you are told so. "
-        "Take a refusal as meant: do not try the same in another way."
+        "A person watches. A call may be denied, with a reason, or changed before it runs; its result says so. "
+        "Accept a denial: do not try to achieve the same in another way."
     )
-    return "\n\n".join(part for part in (own.strip(), ours, *_of_servers(session)) if part)
+    return "\n\n".join(part for part in (own.strip(), general, *_server_instructions(session)) if part)
 
 
-def _of_servers(session: Session) -> Iterator[str]:
+def _server_instructions(session: Session) -> Iterator[str]:
     for name, connection in session.mcp.connections.items():
-        said = connection.greeting.instructions.strip()
-        if connection.state == "connected" and said:
-            cut = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-            yield f"The MCP server {name} says of its tools ({prefix_of(name)}…):\n{cut}"
+        text = connection.server_info.instructions.strip()
+        if connection.state == "connected" and text:
+            cut = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+            yield f"Instructions of the MCP server {name} for its tools ({server_prefix(name)}…):\n{cut}"

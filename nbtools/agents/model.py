@@ -1,4 +1,4 @@
-"""Any provider's model as tools and servers ask it for a text: pydantic-ai's, without an agent around it."""
+"""Language models of any provider, through pydantic-ai, for single texts without an agent."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 import base64
 from typing import TYPE_CHECKING
 
-from nbtools.agents.troubles import in_one_line, refusal
+from nbtools.agents.provider_errors import provider_failures, refusal_failure
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.model import LanguageModel, Turn, Wanted, Written
+from nbtools.core.language_model import GeneratedText, LanguageModel, TextRequest, Turn
 from nbtools.core.result import LlmContent, Part
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
-# pydantic-ai takes seconds to load: whoever names a model does not wait for it, the first text does.
+# pydantic-ai takes seconds to load, so it is imported for the first text, not when a model is named.
 # ruff: noqa: PLC0415
 
 
 def model_named(model: str | Model) -> LanguageModel:
-    """The model of that name (``openai:gpt-5``, as pydantic-ai has them), or one of pydantic-ai's own making.
+    """Returns the model with pydantic-ai's name for it (``openai:gpt-5``), or wraps a pydantic-ai ``Model``.
 
-    Looks nothing up: a name that nobody knows, a key or a package that is missing are told by the first ``write``.
+    Nothing is checked here: an unknown name, a missing key or package is reported by the first ``write``.
     """
-    return _Named(model)
+    return _PydanticModel(model)
 
 
-class _Named:
+class _PydanticModel:
     def __init__(self, model: str | Model) -> None:
         self._model = model
 
@@ -39,50 +39,50 @@ class _Named:
     def __repr__(self) -> str:
         return f"model_named({self.name!r})"
 
-    async def write(self, wanted: Wanted) -> Written:
-        with in_one_line(self.name):
-            model, messages, settings = await asyncio.to_thread(self._prepared, wanted)
+    async def write(self, request: TextRequest) -> GeneratedText:
+        with provider_failures(self.name):
+            model, messages, settings = await asyncio.to_thread(self._prepare, request)
             from pydantic_ai.direct import model_request
 
             response = await model_request(model, messages, model_settings=settings)
         if response.finish_reason == "content_filter" and not response.text:
-            raise refusal(self.name)
-        return Written(response.text or "", response.model_name or model.model_name, response.finish_reason == "length")
+            raise refusal_failure(self.name)
+        return GeneratedText(response.text or "", response.model_name or model.model_name, response.finish_reason == "length")
 
-    def _prepared(self, wanted: Wanted) -> tuple[Model, list[ModelMessage], ModelSettings]:
+    def _prepare(self, request: TextRequest) -> tuple[Model, list[ModelMessage], ModelSettings]:
         from pydantic_ai.models import infer_model
 
         self._model, name = infer_model(self._model), self.name
-        if not any(turn.role == "user" for turn in wanted.turns):
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The model {name} was asked nothing: no turn is the user's.")
-        return self._model, [_message(turn, wanted.instructions) for turn in wanted.turns], _settings(wanted)
+        if not any(turn.role == "user" for turn in request.turns):
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The request to the model {name} has no user turn.")
+        return self._model, [_message(turn, request.instructions) for turn in request.turns], _settings(request)
 
 
-def _settings(wanted: Wanted) -> ModelSettings:
+def _settings(request: TextRequest) -> ModelSettings:
     from pydantic_ai.settings import ModelSettings
 
     settings = ModelSettings()
-    if wanted.longest is not None:
-        settings["max_tokens"] = wanted.longest
-    if wanted.temperature is not None:
-        settings["temperature"] = wanted.temperature
-    if wanted.stop:
-        settings["stop_sequences"] = list(wanted.stop)
+    if request.max_tokens is not None:
+        settings["max_tokens"] = request.max_tokens
+    if request.temperature is not None:
+        settings["temperature"] = request.temperature
+    if request.stop:
+        settings["stop_sequences"] = list(request.stop)
     return settings
 
 
 def _message(turn: Turn, instructions: str) -> ModelMessage:
-    return _asked(turn.content, instructions) if turn.role == "user" else _answered(turn.content)
+    return _user_message(turn.content, instructions) if turn.role == "user" else _model_message(turn.content)
 
 
-def _asked(content: LlmContent, instructions: str) -> ModelRequest:
+def _user_message(content: LlmContent, instructions: str) -> ModelRequest:
     from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-    said = content if isinstance(content, str) else [str(part["text"]) if "text" in part else _binary(part) for part in content]
-    return ModelRequest(parts=[UserPromptPart(said)], instructions=instructions or None)
+    prompt = content if isinstance(content, str) else [str(part["text"]) if "text" in part else _binary(part) for part in content]
+    return ModelRequest(parts=[UserPromptPart(prompt)], instructions=instructions or None)
 
 
-def _answered(content: LlmContent) -> ModelResponse:
+def _model_message(content: LlmContent) -> ModelResponse:
     from pydantic_ai.messages import FilePart, ModelResponse, TextPart
 
     if isinstance(content, str):

@@ -1,4 +1,4 @@
-"""A session's tools for pydantic-ai's agents."""
+"""A session's tools as a pydantic-ai toolset."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from nbtools.core.result import ToolResult
 from nbtools.session import Session
 
 _ANYTHING = SchemaValidator(core_schema.any_schema())
-"""Arguments are checked where every call's are: by the tool."""
+"""Accepts any arguments: the tool validates them."""
 
 
-def _nobody(_id: str, _name: str) -> None:
+def _ignore(_id: str, _name: str) -> None:
     return None
 
 
 class SessionToolset(AbstractToolset[Any]):
-    """Calls go the session's way: validated, judged, asked with its cards, recorded.
+    """A session's tools for pydantic-ai agents.  The session validates, decides, approves and records each call.
 
-    A refusal, with the person's reason, goes back to the model as a failed call, and so does a failure: the model goes on.  With ``defer``
-    what must be asked ends the run with pydantic-ai's deferred requests; once approved there, it is not asked again.  ``told`` hears the id
-    and the name of each call before its first event.
+    Denials, with the person's reason, and failures are returned to the model as failed calls.  With ``defer``, calls that need approval
+    end the run with pydantic-ai's deferred requests; once approved there, they run without another question.  ``told`` is called with
+    the id and name of each call before its first event.
     """
 
     def __init__(
         self,
         session: Session,
         *,
-        id: str | None = None,  # noqa: A002 - pydantic-ai's word
+        id: str | None = None,  # noqa: A002 - pydantic-ai's name for it
         defer: bool = False,
-        told: Callable[[str, str], None] = _nobody,
+        on_call: Callable[[str, str], None] = _ignore,
     ) -> None:
         self._session = session
         self._id = id
         self._defer = defer
-        self._told = told
+        self._on_call = on_call
 
     @property
     def id(self) -> str | None:
@@ -69,12 +69,12 @@ class SessionToolset(AbstractToolset[Any]):
             if decision.action is Action.ASK:
                 raise ApprovalRequired({"reason": decision.reason, "rule": decision.rule})
         call_id = self._session.new_id()
-        self._told(call_id, name)
+        self._on_call(call_id, name)
         return content_of(await self._session.call(name, tool_args, id=call_id, approved=self._defer and ctx.tool_call_approved))
 
 
 def content_of(result: ToolResult) -> Any:
-    """What the model reads.  Raises ``ToolFailed`` for a call that failed."""
+    """Returns the result's content for the model.  Raises ``ToolFailed`` for a failed call."""
     content = result.llm_content
     if result.error is not None:
         raise ToolFailed(content if isinstance(content, str) else result.error.message)

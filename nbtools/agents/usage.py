@@ -1,4 +1,4 @@
-"""What a run has used, and what it may."""
+"""Token usage of runs, and limits on it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens; ``input`` is without those from the cache.  ``cost`` is in US dollars, None where the model's price is not known."""
+    """Requests, tool calls and tokens; ``input`` excludes cached tokens.  ``cost`` is in US dollars, None if the price is unknown."""
 
     requests: int = 0
     calls: int = 0
@@ -22,7 +22,7 @@ class Usage:
         return self.input + self.cache_read + self.cache_write + self.output
 
     def __add__(self, other: Usage) -> Usage:
-        """The cost of both is known only where that of each is."""
+        """Adds usages; the cost is None if either is unknown."""
         if not self.requests or not other.requests:
             cost = self.cost if self.requests else other.cost
         else:
@@ -40,14 +40,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a run stops by itself, with what it has.  ``steps`` are requests to the model, ``cost`` US dollars; None: no limit."""
+    """Limits at which a run stops.  ``steps`` are model requests, ``cost`` is in US dollars; None means no limit."""
 
     steps: int = 50
     tokens: int | None = None
     cost: float | None = None
 
     def reached(self, used: Usage) -> str:
-        """Why nothing more may be asked of the model; empty while it may."""
+        """Returns which limit is reached; empty if none is."""
         if used.requests >= self.steps:
             return f"it reached its limit of {self.steps:,} step{'s' if self.steps != 1 else ''}"
         if self.tokens is not None and used.tokens >= self.tokens:
@@ -55,5 +55,5 @@ class Limits:
         if self.cost is None or not used.requests:
             return ""
         if used.cost is None:
-            return "the price of this model is not known, so its limit of cost cannot be kept"
+            return "the price of this model is unknown, so the cost limit cannot be enforced"
         return f"it reached its limit of ${self.cost:g} (${used.cost:.4f} used)" if used.cost >= self.cost else ""

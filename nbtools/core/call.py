@@ -1,4 +1,4 @@
-"""A call, one frozen type a state, and those who watch it.
+"""The states of a tool call, each a frozen type, and the protocol of observers.
 
 ::
 
@@ -6,12 +6,13 @@
           │   ╰───────────── allowed ──────────────╯  │              │
           ╰──────────── ErroredCall or CancelledCall, from any of them ╯
 
-A finished call keeps the state it ended from in ``last``, so nothing is optional.  Times are seconds since the epoch.
+A finished call keeps the state it ended from in ``last``, so no field is optional.  Times are seconds since the epoch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -23,7 +24,7 @@ from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Kind
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRequest:
-    """A call as it was asked for.  ``name`` and ``arguments`` are canonical, ``spoken`` is the name that the caller used."""
+    """A request to run a tool.  ``name`` and ``arguments`` are canonical; ``spoken`` is the tool's name as the caller wrote it."""
 
     id: str
     name: str
@@ -33,9 +34,9 @@ class ToolCallRequest:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would run, what policy and hooks say of it, and the canonical arguments: those asked for, or what became of them since.
+    """The invocation that would run, with the decision of policy and hooks.
 
-    ``notes`` are for the model to read after the result.
+    ``arguments`` are the canonical arguments, as requested or as changed since.  ``notes`` are added for the model after the result.
     """
 
     tool: AnyToolBuilder
@@ -46,13 +47,13 @@ class Plan:
 
     @property
     def kind(self) -> Kind:
-        """What this call does to the world."""
+        """The kind of this call: the invocation's own, else the tool's."""
         return self.invocation.kind or self.tool.kind
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A question that was answered with yes."""
+    """An approval request that was approved, with the answer."""
 
     confirmation: Confirmation
     answer: Answer
@@ -67,8 +68,8 @@ class ValidatingCall:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedCall:
-    """Built, and not simply allowed.  No event tells of it: it is what a call ends from that was denied, or needed a yes of nobody."""
+class EvaluatedCall:
+    """A call whose decision is not allow.  It causes no event; it is the last state of a call that is denied without a question."""
 
     state: ClassVar[str] = "validating"
     request: ToolCallRequest
@@ -87,7 +88,7 @@ class AwaitingApprovalCall:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledCall:
-    """May run as soon as there is room.  ``approval`` is None where nobody needed to be asked."""
+    """A call that runs as soon as the concurrency limit permits.  ``approval`` is None where no approval was needed."""
 
     state: ClassVar[str] = "scheduled"
     request: ToolCallRequest
@@ -105,7 +106,7 @@ class ExecutingCall:
     at: float
 
 
-LiveCall: TypeAlias = ValidatingCall | JudgedCall | AwaitingApprovalCall | ScheduledCall | ExecutingCall
+LiveCall: TypeAlias = ValidatingCall | EvaluatedCall | AwaitingApprovalCall | ScheduledCall | ExecutingCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ class ErroredCall:
 
 @dataclass(frozen=True, slots=True)
 class CancelledCall:
-    """Declined by the person or stopped by the caller; ``result.error`` says which.  ``answer`` is the person's no, if one was given."""
+    """A call denied by the person or cancelled by the caller; ``result.error`` says which.  ``answer`` is the person's denial, if any."""
 
     state: ClassVar[str] = "cancelled"
     request: ToolCallRequest
@@ -140,13 +141,13 @@ class CancelledCall:
 
 FinishedCall: TypeAlias = SuccessfulCall | ErroredCall | CancelledCall
 FINISHED = (SuccessfulCall, ErroredCall, CancelledCall)
-"""The same for ``isinstance`` on a hot path, where a tuple is quicker than a union."""
+"""The types of ``FinishedCall`` as a tuple, which ``isinstance`` checks faster than a union."""
 ToolCall: TypeAlias = LiveCall | FinishedCall
 
 
 @dataclass(frozen=True, slots=True)
 class OutputEvent:
-    """A running call shows what it has so far; it replaces what it showed before."""
+    """Progress of a running call; ``display`` replaces the one before."""
 
     call: ExecutingCall
     display: ToolResultDisplay
@@ -156,12 +157,16 @@ CallEvent: TypeAlias = ToolCall | OutputEvent
 
 
 class Observer(Protocol):
-    """Watches calls.  Called in the session's event loop, in order, once a state; it must return at once and may not raise."""
+    """Observes calls.  It is called in the session's event loop, in order, once per state; it must return quickly and must not raise."""
 
     def notice(self, event: CallEvent) -> None: ...
 
 
 class Clock(Protocol):
-    """Says what time it is, in seconds since the epoch."""
+    """Returns the current time in seconds since the epoch."""
 
     def __call__(self) -> float: ...
+
+
+CURRENT_CALL: ContextVar[str] = ContextVar("nbtools_current_call", default="")
+"""The id of the tool call being executed in this context, its tasks and threads included; empty outside of calls."""

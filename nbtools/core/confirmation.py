@@ -1,7 +1,7 @@
-"""A question to the person, as data, and the answer.
+"""Approval requests and their answers, as data.
 
-Five kinds of question, told apart by ``type``.  A ``Confirmer`` shows one and returns the answer; widget, terminal prompt and test script
-are interchangeable.
+``type`` distinguishes five kinds of request.  A ``Confirmer`` shows one and returns the answer; widget, terminal prompt and test script are
+interchangeable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nbtools.core.result import DiffStat, FileDiff
 
 
 class ToolConfirmationOutcome(StrEnum):
-    """An *always* grants what ``Confirmation.offers`` says and never more: ``PROCEED_ALWAYS_TOOL`` on a command its parts, not the tool."""
+    """The choice of the person.  *Always* grants exactly ``Confirmation.offers``; for a command these are rules for its programs."""
 
     PROCEED_ONCE = "proceed_once"
     PROCEED_ALWAYS = "proceed_always"
@@ -28,8 +28,10 @@ class ToolConfirmationOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolConfirmationPayload:
-    """What the person changed or said: the proposed text of an edit, arguments by name, an answer a question, or which of the rules that
-    were offered an *always* is to add, where not ``offers``.
+    """The changes or answers that a person entered.
+
+    ``new_content`` is the modified text of an edit, ``arguments`` are changed arguments by name, ``answers`` has one per question, and
+    ``rules`` are the offered rules that *always* adds instead of ``Confirmation.offers``.
     """
 
     new_content: str | None = None
@@ -40,10 +42,10 @@ class ToolConfirmationPayload:
 
 @dataclass(frozen=True, slots=True)
 class ToolEditConfirmationDetails:
-    """A change to a file.  ``is_modifying`` says that the person has already changed the proposal once.
+    """A change to a file.  ``is_modifying`` says that the person has already modified the proposal.
 
-    ``others`` are more files of the same change: all are changed or none; such a change can only be taken as it is.  ``note`` is worth
-    knowing before the yes; ``language`` is that of a part of a file, as in ``FileDiff``.
+    ``others`` are further files of the same change: all are changed or none, and the change cannot be modified.  ``note`` is a remark for
+    the person who decides; ``language`` is that of a part of a file, as in ``FileDiff``.
     """
 
     title: str
@@ -62,10 +64,10 @@ class ToolEditConfirmationDetails:
 
 @dataclass(frozen=True, slots=True)
 class ToolExecuteConfirmationDetails:
-    """A command.  ``root_commands`` are the programs it starts, each once; ``directory`` is where, relative to the workspace.
+    """A command.  ``root_commands`` are the programs it starts, each once; ``directory`` is relative to the workspace.
 
-    ``sandbox`` says in a line what confines it, or why nothing does; empty where no sandbox is wanted.  ``note`` says what is
-    worth knowing before the yes: that what it changes cannot be undone.  ``shell`` is the program that reads the command line, by its name.
+    ``sandbox`` says in one line how the command is confined, or why it is not; empty where the sandbox is off.  ``note`` is a remark for
+    the person who decides, such as that changes cannot be undone.  ``shell`` is the name of the program that interprets the command line.
     """
 
     title: str
@@ -81,7 +83,7 @@ class ToolExecuteConfirmationDetails:
 
 @dataclass(frozen=True, slots=True)
 class ToolMcpConfirmationDetails:
-    """A call of a server's tool.  ``rule`` speaks of all tools of the server; ``claims`` is what it says of this one, unchecked."""
+    """A call of an MCP server's tool.  ``rule`` covers all tools of the server; ``claims`` are the unverified annotations of this one."""
 
     title: str
     server_name: str
@@ -103,7 +105,7 @@ class ToolInfoConfirmationDetails:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several answers; ``description`` says what choosing it means."""
+    """One of several answers; ``description`` explains it."""
 
     label: str
     description: str = ""
@@ -111,10 +113,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something to ask the person: to choose (``several``: any number), to write, or to say yes or no.  ``header`` is two or three words.
+    """A question to the person: a choice (``several``: of any number), a text, or yes or no.  ``header`` has two or three words.
 
-    A choice can always be answered in other words.  An answer is the chosen label, several joined by ``", "``, the text, or yes or no.
-    ``default`` is an answer that stands there already; one that is ``optional`` may be left out.
+    A choice can also be answered with free text.  The answer is the chosen label, several joined by ``", "``, the text, or yes or no.
+    ``default`` is the prefilled answer; an ``optional`` question may be left unanswered.
     """
 
     text: str
@@ -129,7 +131,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ToolAskConfirmationDetails:
-    """Questions whose answers are what the call is made for: they come back in the payload, one a question, in their order."""
+    """Questions that are the purpose of the call.  The payload has one answer per question, in their order."""
 
     title: str
     questions: tuple[Question, ...]
@@ -147,10 +149,10 @@ ToolCallConfirmationDetails: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """One question about one call: what would happen, why it is asked, and the rules that an *always* would add.
+    """An approval request for one call: what would happen, why approval is needed, and the rules that *always* would add.
 
-    ``narrower`` are others to choose instead: the same for just this folder.  ``covered`` says of each offered rule about commands what it
-    covers, and what it does not.
+    ``narrower`` are alternatives to ``offers`` for only the folders concerned.  ``covered`` describes what each offered rule about commands
+    covers and does not cover.
     """
 
     call_id: str
@@ -168,9 +170,9 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was decided.  ``by`` says who answered; ``reason`` goes to the model with a denial.
+    """The answer to an approval request.  ``by`` says who answered; ``reason`` is passed to the model with a denial.
 
-    ``save``: what an *always* adds holds in later sessions, too.
+    ``save``: the rules that *always* adds also apply to later sessions.
     """
 
     outcome: ToolConfirmationOutcome
@@ -181,26 +183,26 @@ class Answer:
 
 
 class Confirmer(Protocol):
-    """Puts a question to somebody.  Cancelled while it waits, it takes the question back."""
+    """Puts an approval request to someone and returns the answer.  When cancelled, it withdraws the request."""
 
     async def ask(self, confirmation: Confirmation) -> Answer: ...
 
 
-def how_to_allow(spoken: str, decision: Decision, rules: tuple[str, ...]) -> str:
-    """The message for a call that would have to be asked where nobody can answer; ``rules`` would allow it."""
+def approval_unavailable_message(spoken: str, decision: Decision, rules: tuple[str, ...]) -> str:
+    """Returns the message for a call that needs approval where nobody can answer; ``rules`` would allow it."""
     magic = " ".join(f'"{rule}"' for rule in rules or (spoken,))
     policy = ", ".join(repr(rule) for rule in rules or (spoken,))
     return (
-        f"{spoken} needs a yes and there is nobody to ask ({decision.reason}). Nothing has happened. "
+        f"{spoken} needs approval and there is nobody to ask ({decision.reason}). The call was not run. "
         f"Allow it beforehand with %tools allow {magic} or Policy(allow=[{policy}])."
     )
 
 
-def nobody_to_confirm(spoken: str, decision: Decision) -> str:
-    """The message for a call that is asked each time, where nobody can answer."""
-    return f"{spoken} needs a yes each time and there is nobody to ask ({decision.reason}). Nothing has happened."
+def confirmation_unavailable_message(spoken: str, decision: Decision) -> str:
+    """Returns the message for a call that needs approval every time, where nobody can answer."""
+    return f"{spoken} needs approval every time and there is nobody to ask ({decision.reason}). The call was not run."
 
 
-def nobody_to_answer(spoken: str) -> str:
-    """The message for a call that is there to ask, where nobody can answer: whoever made it has to go on alone."""
-    return f"{spoken} has nobody to ask: no person is there to answer. Go on by your best judgement, and say what you assumed."
+def answer_unavailable_message(spoken: str) -> str:
+    """Returns the message for a call whose purpose is to ask, where nobody can answer."""
+    return f"{spoken} has nobody to ask: no person is there to answer. Continue with your best judgement and state your assumptions."

@@ -1,4 +1,4 @@
-"""What policy says of a call: the action, and why."""
+"""The decision of the policy on a call: the action and its reason."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An action with its reason in words.  ``rule`` is what made it: a rule as written, or the name of a built-in one (*edits ask*).
+    """An action with its reason as text.
 
-    ``part`` is what of the call it speaks of, where that is not all: one path, one command of a command line.  ``source`` is where the
-    rule stands: ``user``, ``project``, ``session``, a grant; empty for built-in ones.
+    ``rule`` is the rule that made it, as written, or the name of a built-in one (*edits need approval*).  ``part`` is the part of the call
+    that it is about: one path, or one command of a command line; empty for the whole call.  ``source`` is the rule's layer: ``user``,
+    ``project``, ``session``, a grant; empty for built-in rules.
     """
 
     action: Action
@@ -26,9 +27,9 @@ class Decision:
     part: str = ""
     source: str = ""
     reading: str = ""
-    """How a command line was read, where that decided.
+    """How the command line was analysed, if the decision depends on that.
 
-    ``strict``: by the reader that understands all of it; ``grammar``: by bash's grammar; ``text``: as a text.
+    ``strict``: completely, by the strict reader; ``grammar``: by bash's grammar; ``text``: compared as text.
     """
     entry: str = ""
-    """The entries of the table of programs that tell what its programs do: ``git log, head``."""
+    """The entries of the table of programs that were used: ``git log, head``."""

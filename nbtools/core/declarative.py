@@ -1,4 +1,4 @@
-"""Base classes that save typing: a tool whose parameters are a pydantic model or a JSON Schema."""
+"""Base classes for tools whose parameters are a pydantic model or a JSON Schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ICONS = {
 
 
 class DeclarativeTool(ABC, Generic[P]):
-    """A tool that keeps proving apart from acting.  The attributes are those of ``ToolBuilder``; a subclass sets them on the class."""
+    """Base class of tools that separate validation from execution.  Subclasses set the attributes of ``ToolBuilder`` on the class."""
 
     name: str
     display_name: str
@@ -57,21 +57,21 @@ class DeclarativeTool(ABC, Generic[P]):
 
     @abstractmethod
     def build(self, params: Mapping[str, Any]) -> ToolInvocation[P]:
-        """Raises ``ToolFailure`` in one clear line when the parameters will not do."""
+        """Builds an invocation.  Raises ``ToolFailure`` with a message of one line for invalid parameters."""
 
     async def build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
-        """Raises ``ToolFailure``; asks nobody."""
+        """Builds and executes without asking for approval.  Raises ``ToolFailure``."""
         return await self.build(params).execute(update_output)
 
     def silent_build(self, params: Mapping[str, Any]) -> ToolInvocation[P] | ToolError:
-        """Like ``build``, with the failure as a value."""
+        """Builds an invocation and returns a failure as a value."""
         try:
             return self.build(params)
         except ToolFailure as failure:
             return failure.error
 
     async def validate_build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
-        """Never raises: bad parameters and failures of any kind are results.  Asks nobody."""
+        """Builds and executes without asking for approval.  Never raises: every failure becomes a result."""
         invocation = self.silent_build(params)
         if isinstance(invocation, ToolError):
             return failed(invocation)
@@ -84,7 +84,7 @@ class DeclarativeTool(ABC, Generic[P]):
 
 
 class BaseDeclarativeTool(DeclarativeTool[P]):
-    """Validates against ``parameters`` and leaves the making of an invocation to the subclass.
+    """Validates parameters by ``parameters``; subclasses create the invocation.
 
     ``parameters`` is a pydantic model class (``P`` is then that model) or a JSON Schema (``P`` is then a mapping).
     """
@@ -103,22 +103,22 @@ class BaseDeclarativeTool(DeclarativeTool[P]):
         return self.create_invocation(checked)
 
     def validate_tool_params(self, params: Mapping[str, Any]) -> P:
-        """The checked parameters.  Raises ``ToolFailure`` with every problem in one line."""
+        """Returns the validated parameters.  Raises ``ToolFailure`` with all problems in one line."""
         model = self.parameters
         if isinstance(model, type):
             try:
                 return cast("P", model.__pydantic_validator__.validate_python(params))
             except ValidationError as error:
-                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, parameters.explain(self.name, model, error)) from None
+                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, parameters.describe_errors(self.name, model, error)) from None
         return cast("P", parameters.check_against_schema(self.name, model, params))
 
     def validate_tool_param_values(self, params: P) -> str | None:
-        """What is wrong with parameters of the right types, or None."""
+        """Returns what is wrong with parameters of the right types, or None."""
         return None
 
     @abstractmethod
     def create_invocation(self, params: P) -> ToolInvocation[P]:
-        """May raise ``ToolFailure``."""
+        """Creates the invocation for validated parameters.  May raise ``ToolFailure``."""
 
 
 AnyDeclarativeTool: TypeAlias = DeclarativeTool[Any]

@@ -1,15 +1,15 @@
-"""What can go wrong, and whom it concerns.
+"""The exceptions of nbtools, error codes, and the translation of ``OSError``.
 
 ::
 
-    NbtoolsError               catch this to catch everything that nbtools raises on purpose
-     ├─ ToolFailure            a call did not work; the caller can mend it.  Inside a tool: raise it, it becomes a result
-     ├─ PolicyError            a rule cannot be read
-     ├─ SessionError           a session was built or used wrongly (closed, unknown dialect)
-     ├─ TraceError             a log is not there, in no known format, or has changed since it was read
-     └─ AgentError             a model cannot be used: no key, no such model, not reached, refused
+    NbtoolsError               base of everything that nbtools raises on purpose
+     ├─ ToolFailure            a call failed and the caller can fix it; raised inside a tool, it becomes a result
+     ├─ PolicyError            a rule or mode is invalid
+     ├─ SessionError           a session was created or used wrongly (closed, unknown dialect)
+     ├─ TraceError             a log is missing, in no known format, or has changed since it was read
+     └─ AgentError             a model cannot be used: no key, unknown model, not reachable, refused
 
-Every other exception out of a tool is a bug in that tool and is reported as such (``unhandled_exception``).
+Every other exception raised by a tool is a bug in that tool and is reported as such (``unhandled_exception``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from enum import StrEnum
 
 
 class ErrorCode(StrEnum):
-    """The closed list of reasons a call can fail for; the values are Gemini CLI's, and the last five are ours."""
+    """The closed set of reasons for a failed call.  The values are those of Gemini CLI, except the last five."""
 
     POLICY_VIOLATION = "policy_violation"
     INVALID_TOOL_PARAMS = "invalid_tool_params"
@@ -69,7 +69,7 @@ class ErrorCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolError:
-    """Why a call failed: a code to branch on and a message that says what to do next."""
+    """Why a call failed: a code for programs and a message that says what to do next."""
 
     code: ErrorCode
     message: str
@@ -80,20 +80,20 @@ class ToolError:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """The data of a failure: ``size`` bytes that cannot be shown or edited as text, and what they are."""
+    """The data of a failure on a binary file: ``what`` it contains, and its ``size`` in bytes."""
 
     what: str
     size: int
 
 
 class NbtoolsError(Exception):
-    """The root of everything that nbtools raises on purpose."""
+    """Base class of everything that nbtools raises on purpose."""
 
 
 class ToolFailure(NbtoolsError):  # noqa: N818 - the name that the public API gives it
-    """A call did not work and the caller can mend it.  ``tools.…`` raises it; a magic shows it; ``Session.call`` returns it as a result.
+    """A call failed and the caller can fix it.  ``tools.…`` raises it, a magic shows it, ``Session.call`` returns it as a result.
 
-    ``data`` is what a program may want to know of it beyond the code, for dialects to word: it becomes the result's.
+    ``data`` has details for programs and dialects; it becomes the data of the result.
     """
 
     def __init__(self, code: ErrorCode, message: str, data: object = None) -> None:
@@ -104,24 +104,24 @@ class ToolFailure(NbtoolsError):  # noqa: N818 - the name that the public API gi
 
     @property
     def error(self) -> ToolError:
-        """The same as a value."""
+        """The failure as a value."""
         return ToolError(self.code, self.message)
 
 
 class PolicyError(NbtoolsError):
-    """A rule or a mode cannot be read; the message names the part and shows one that works."""
+    """A rule or a mode is invalid; the message names the part and shows a valid one."""
 
 
 class SessionError(NbtoolsError):
-    """A session was built or used wrongly."""
+    """A session was created or used wrongly."""
 
 
 class AgentError(NbtoolsError):
-    """A model cannot be used; the message says in a line why, and what helps."""
+    """A model cannot be used; the message says in one line why, and what to do."""
 
 
 class TraceError(NbtoolsError):
-    """A log is not there, is in no known format, or has changed since it was read.  What is wrong inside of it is a row, a ``Problem``."""
+    """A log is missing, in no known format, or has changed since it was read.  Errors inside a log are rows of type ``Problem``."""
 
 
 _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {
@@ -133,12 +133,12 @@ _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {
     errno.EDQUOT: (ErrorCode.NO_SPACE_LEFT, "the disk quota is used up; free some space and call again"),
     errno.EISDIR: (ErrorCode.TARGET_IS_DIRECTORY, "it is a folder, not a file"),
     errno.ENOTDIR: (ErrorCode.PATH_IS_NOT_A_DIRECTORY, "a part of the path is a file, not a folder"),
-    errno.ELOOP: (ErrorCode.PATH_NOT_IN_WORKSPACE, "its links go round in a circle"),
+    errno.ELOOP: (ErrorCode.PATH_NOT_IN_WORKSPACE, "its symbolic links form a loop"),
     errno.ENAMETOOLONG: (ErrorCode.INVALID_TOOL_PARAMS, "the name is too long for this file system"),
     errno.EFBIG: (ErrorCode.FILE_TOO_LARGE, "the file is too large for this file system"),
     errno.EMFILE: (ErrorCode.EXECUTION_FAILED, "too many files are open in this process"),
     errno.ENFILE: (ErrorCode.EXECUTION_FAILED, "too many files are open on this machine"),
-    errno.ETXTBSY: (ErrorCode.FILE_WRITE_FAILURE, "the file is a program that runs just now"),
+    errno.ETXTBSY: (ErrorCode.FILE_WRITE_FAILURE, "the file is a program that is running"),
     errno.EEXIST: (ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE, "it exists already"),
     errno.ENOTEMPTY: (ErrorCode.EXECUTION_FAILED, "the folder is not empty"),
     errno.ENXIO: (ErrorCode.READ_CONTENT_FAILURE, "it is a device, a socket or a pipe, not a file"),
@@ -148,6 +148,6 @@ _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {
 
 
 def from_os_error(error: OSError, subject: str, otherwise: ErrorCode = ErrorCode.EXECUTION_FAILED) -> ToolFailure:
-    """The one door through which the system's errors become ours; ``subject`` is the path or command as the caller wrote it."""
-    code, why = _BY_ERRNO.get(error.errno or 0, (otherwise, error.strerror or str(error)))
-    return ToolFailure(code, f"{subject}: {why}.")
+    """Translates an operating system error; ``subject`` is the path or command as the caller wrote it."""
+    code, reason = _BY_ERRNO.get(error.errno or 0, (otherwise, error.strerror or str(error)))
+    return ToolFailure(code, f"{subject}: {reason}.")

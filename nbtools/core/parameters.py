@@ -1,4 +1,4 @@
-"""From a person's or a model's arguments to checked parameters, with one clear line when they will not do."""
+"""Validates the arguments of tool calls, with one line of message for all problems."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of a tool's parameters, without pydantic's titles: they repeat the names."""
+    """Returns the JSON Schema of a tool's parameters, without the titles that pydantic derives from the names."""
     if isinstance(declared, type):
         return schema.without_titles(declared.model_json_schema())
     return dict(declared)
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """The names most like ``word``, best first."""
+    """Returns the names most similar to ``word``, best first."""
     names = list(known)
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=0.4)
@@ -28,17 +28,17 @@ def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest candidates, empty where there are none."""
+    """Returns a sentence that suggests the nearest names, empty where there are none."""
     names = nearest(word, known)
     return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
-def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
-    """All of pydantic's findings in one line, in the words of the caller."""
-    return f"{tool}: {'; '.join(_one(model, dict(item)) for item in error.errors(include_url=False))}"
+def describe_errors(tool: str, model: type[BaseModel], error: ValidationError) -> str:
+    """Returns all of pydantic's errors in one line, with the names that the caller used."""
+    return f"{tool}: {'; '.join(_describe(model, dict(item)) for item in error.errors(include_url=False))}"
 
 
-def _one(model: type[BaseModel], item: Mapping[str, Any]) -> str:
+def _describe(model: type[BaseModel], item: Mapping[str, Any]) -> str:
     where = ".".join(str(step) for step in item["loc"]) or "the parameters"
     match item["type"]:
         case "missing":
@@ -47,16 +47,16 @@ def _one(model: type[BaseModel], item: Mapping[str, Any]) -> str:
             return f"there is no parameter {where}.{did_you_mean(where, model.model_fields)}".rstrip(".")
         case _:
             message = str(item["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-            return f"{where} {message[:1].lower()}{message[1:]}{_given(item.get('input'))}"
+            return f"{where} {message[:1].lower()}{message[1:]}{_got(item.get('input'))}"
 
 
-def _given(value: object) -> str:
+def _got(value: object) -> str:
     text = repr(value)
     return f" (given {text if len(text) <= 60 else text[:57] + '…'})"
 
 
 def check_against_schema(tool: str, declared: Mapping[str, Any], params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``params`` unchanged.  Raises ``ToolFailure`` with every problem in one line."""
+    """Returns ``params`` unchanged.  Raises ``ToolFailure`` with all problems in one line."""
     problems = schema.validate(declared, params)
     if problems:
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{tool}: {'; '.join(problems)}")

@@ -1,4 +1,4 @@
-"""What a call gives back: content for a model, something to show to a person, data for a program."""
+"""Tool results: content for a model, a display for people, data for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LlmContent: TypeAlias = str | tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True)
 class DiffStat:
-    """Lines and characters that a change adds and removes: the model's part, and the person's where they modified the proposal."""
+    """Lines and characters that a change adds and removes: the model's part, and the person's part if they modified the proposal."""
 
     model_added_lines: int = 0
     model_removed_lines: int = 0
@@ -31,7 +31,7 @@ class DiffStat:
 class FileDiff:
     """One file before and after.  ``file_diff`` is a unified diff; ``original_content`` is None for a new file.
 
-    ``language`` is set where it is a part of a file, such as a cell: what the part is written in, which the file's name does not say.
+    ``language`` is set for a part of a file, such as a cell, whose language the file's name does not tell.
     """
 
     file_diff: str
@@ -44,7 +44,7 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A line that a search found (or, with ``context``, its neighbour).  ``ranges`` are the hits in it, start and end columns from 0."""
+    """A line that a search found, or with ``context`` a line next to one.  ``ranges`` are the matches: start and end columns from 0."""
 
     path: str
     line: int
@@ -55,7 +55,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """A page of a search, in the order found.  ``total`` counts all matching lines, ``files`` all files with one."""
+    """A page of search results, in the order found.  ``total`` counts all matching lines, ``files`` all files that have one."""
 
     matches: tuple[Match, ...]
     total: int
@@ -65,7 +65,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file (``size`` in bytes) or a folder, by its path relative to the workspace; a ``link`` counts as what it leads to."""
+    """A file (``size`` in bytes) or a folder, by its path relative to the workspace; a ``link`` counts as its target."""
 
     path: str
     folder: bool = False
@@ -95,10 +95,10 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """What a command printed, as the terminal received it (colours and carriage returns included), cut to its tail.
+    """The output of a command as the terminal received it (colours and carriage returns included), limited to its end.
 
-    ``lines`` counts all lines printed, ``full_output`` is the file that has everything, empty when the text is complete.  ``status`` says
-    in two or three words how it ended where an exit code does not.
+    ``lines`` counts all printed lines; ``full_output`` is the file with all of it, empty when the text is complete.  ``status`` says in two
+    or three words how the command ended, where it has no exit code.
     """
 
     text: str
@@ -118,7 +118,7 @@ class FileDiffs:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture, a sound or a document to look at: ``data`` is the file's content, ``note`` what is worth knowing of it in one line."""
+    """An image, a sound or a document: ``data`` is the file's content, ``note`` a remark of one line."""
 
     path: str
     mime_type: str
@@ -137,21 +137,21 @@ class TodoItem:
 
 @dataclass(frozen=True, slots=True)
 class TodoList:
-    """What is to be done, in order."""
+    """A list of tasks, in order."""
 
     items: tuple[TodoItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Markdown:
-    """A text to be read as markdown."""
+    """A text in Markdown."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """What is shown one below the other."""
+    """Several displays, one below the other."""
 
     shown: tuple[ToolResultDisplay, ...]
 
@@ -163,11 +163,10 @@ ToolResultDisplay: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The outcome of a call.
+    """The result of a call.
 
-    ``llm_content`` is what a model reads, ``return_display`` what a person sees, ``data`` what a program uses; ``summary`` says it in one
-    line.  ``error`` is None when the call did what it promised: a command that exits with 1 did.  ``notes`` is what hooks add: once
-    worded for a model (``with_notes``), it is in ``llm_content``, too.
+    ``llm_content`` is for a model, ``return_display`` for people, ``data`` for programs; ``summary`` has one line.  ``error`` is None when
+    the tool worked, even if a command exits with 1.  ``notes`` are added by hooks; after ``with_notes`` they are also in ``llm_content``.
     """
 
     llm_content: LlmContent
@@ -189,24 +188,24 @@ class ToolResult:
 
 
 def failed(error: ToolError, data: object = None) -> ToolResult:
-    """The result of a call that failed: model and person read the same message."""
+    """Returns the result of a failed call, with the same message for model and person."""
     return ToolResult(f"Error: {error.message}", error.message, error, error.message.split("\n", 1)[0], data)
 
 
 @dataclass(frozen=True, slots=True)
 class CancelledOutput:
-    """The ``data`` of a call that was cancelled while it ran: the output that it had streamed by then, as a model reads it."""
+    """The ``data`` of a call that was cancelled while running: its output until then, as text for a model."""
 
     text: str
 
 
 def with_output(result: ToolResult, output: CancelledOutput, display: ToolResultDisplay) -> ToolResult:
-    """The result of a cancelled call with the output that it had streamed, for a model and for a person."""
+    """Returns the result of a cancelled call with its output until then, for a model and for people."""
     return replace(result, llm_content=f"{result.llm_content}\nIts output until then:\n{output.text}", return_display=display)
 
 
 def with_notes(result: ToolResult, notes: tuple[str, ...]) -> ToolResult:
-    """The result with ``notes`` at the end of what a model reads."""
+    """Returns the result with ``notes`` at the end of the content for a model."""
     text = "\n".join(notes)
     content = result.llm_content
     added = f"{content}\n\n{text}".lstrip() if isinstance(content, str) else (*content, {"text": text})

@@ -1,4 +1,4 @@
-"""JSON Schema and the wire forms of four providers: declarations of tools, and results as each wants them back."""
+"""JSON Schema validation, and the formats of four model providers for tool declarations and tool results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from nbtools.core.checking import Checker
 from nbtools.core.result import Part, ToolResult
+from nbtools.core.schema_validation import JsonSchemaValidator
 from nbtools.core.tool import AnyToolBuilder, Kind
 
 Provider: TypeAlias = Literal["gemini", "anthropic", "openai", "mcp"]
@@ -19,23 +19,23 @@ Json: TypeAlias = dict[str, Any]
 
 
 def validate(schema: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
-    """What is wrong with ``params``, one message a problem, empty when all is well.  A schema that loops for ever is a problem too."""
+    """Returns one message per problem of ``params``, empty when they are valid.  An endless or incomplete schema is a problem, too."""
     validator = _validator(_Identity(schema))
-    if validator.fits(params):
+    if validator.accepts(params):
         return []
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
 
     try:
         return [_message(error) for error in validator.iter_errors(params)]
     except RecursionError:
-        return ["the parameters or their schema are nested without end"]
+        return ["the parameters or their schema are nested too deeply"]
     except Unresolvable as error:
-        return [f"the schema refers to {error.ref}, which is not in it"]
+        return [f"the schema refers to {error.ref}, which it does not define"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Identity:
-    """A schema as a cache key: schemas are not hashable, and a tool's schema does not change."""
+    """A cache key that compares a schema by identity, as schemas are not hashable."""
 
     schema: Mapping[str, Any]
 
@@ -47,8 +47,8 @@ class _Identity:
 
 
 @lru_cache(maxsize=256)
-def _validator(key: _Identity) -> Checker:
-    return Checker(key.schema)
+def _validator(key: _Identity) -> JsonSchemaValidator:
+    return JsonSchemaValidator(key.schema)
 
 
 def _message(error: Any) -> str:
@@ -60,16 +60,16 @@ def _message(error: Any) -> str:
 
 
 def has_cycle_in_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether following a local ``$ref`` comes back to where it was.
+    """Whether the schema's local references form a cycle.
 
-    As in Gemini CLI: ``#`` always counts, a reference used twice does not, and what cannot be resolved here is ignored.
+    As in Gemini CLI, ``#`` always counts as one, a reference used twice does not, and references that cannot be resolved are ignored.
     """
-    return _cycles(schema, schema, frozenset())
+    return _has_cycle(schema, schema, frozenset())
 
 
-def _cycles(root: Mapping[str, Any], node: object, open_refs: frozenset[str]) -> bool:
+def _has_cycle(root: Mapping[str, Any], node: object, open_refs: frozenset[str]) -> bool:
     if isinstance(node, list):
-        return any(_cycles(root, item, open_refs) for item in node)
+        return any(_has_cycle(root, item, open_refs) for item in node)
     if not isinstance(node, Mapping):
         return False
     ref = node.get("$ref")
@@ -78,8 +78,8 @@ def _cycles(root: Mapping[str, Any], node: object, open_refs: frozenset[str]) ->
             return True
         target = _resolve(root, ref)
         if target is not None:
-            return _cycles(root, target, open_refs | {ref})
-    return any(_cycles(root, value, open_refs) for value in node.values())
+            return _has_cycle(root, target, open_refs | {ref})
+    return any(_has_cycle(root, value, open_refs) for value in node.values())
 
 
 def _resolve(root: Mapping[str, Any], ref: str) -> object | None:
@@ -94,11 +94,11 @@ def _resolve(root: Mapping[str, Any], ref: str) -> object | None:
 
 
 def without_titles(schema: Mapping[str, Any]) -> Json:
-    """The schema without every ``title`` that only repeats a name; properties called *title* stay."""
-    return _schema(schema, lambda node: {key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))})
+    """Returns the schema without ``title`` keywords; properties called *title* stay."""
+    return _transform(schema, lambda node: {key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))})
 
 
-def _schema(schema: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
+def _transform(schema: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
     return dict(_map(schema, change))
 
 
@@ -123,14 +123,13 @@ def _inner(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
 
 
 def sanitize_schema(schema: Mapping[str, Any], provider: Provider) -> Json:
-    """The schema as ``provider`` takes it.
+    """Returns the schema in the form that ``provider`` accepts, without the keys that only nbtools uses.
 
-    Gemini gets ``nullable`` for unions with null, and neither ``additionalProperties`` nor our own keys; OpenAI and Anthropic get
-    ours without our own keys; MCP takes any JSON Schema.
+    For Gemini, unions with null become ``nullable`` and ``additionalProperties`` is removed.
     """
     if provider == "gemini":
-        return _schema(schema, _for_gemini)
-    return _schema(schema, _without_our_keys)
+        return _transform(schema, _for_gemini)
+    return _transform(schema, _without_our_keys)
 
 
 def _without_our_keys(node: Json) -> Json:
@@ -152,10 +151,10 @@ def _for_gemini(node: Json) -> Json:
 
 
 def declarations(tools: Iterable[AnyToolBuilder], provider: Provider) -> list[Json]:
-    """What a model is told of the tools, in ``provider``'s form.  Raises ``ValueError`` for a provider that is not one of the four."""
+    """Returns the declarations of the tools in ``provider``'s format.  Raises ``ValueError`` for an unknown provider."""
     form = _DECLARE.get(provider)
     if form is None:
-        raise ValueError(f"unknown provider {provider!r}: one of {', '.join(_DECLARE)}")
+        raise ValueError(f"unknown provider {provider!r}; use one of {', '.join(_DECLARE)}")
     return [form(tool, sanitize_schema(tool.schema["parameters"], provider)) for tool in tools]
 
 
@@ -177,7 +176,7 @@ _DECLARE: dict[str, Callable[[AnyToolBuilder, Json], Json]] = {
 
 
 def _hints(kind: Kind) -> Json:
-    """MCP's words for what a tool does to the world; said outright, for a client takes silence for the worst."""
+    """Returns the MCP annotations for a kind.  All are explicit, as clients assume the worst for missing ones."""
     outside = kind in (Kind.FETCH, Kind.EXECUTE, Kind.OTHER)
     return {"readOnlyHint": kind.changes_nothing, "destructiveHint": not kind.changes_nothing, "openWorldHint": outside}
 
@@ -186,7 +185,7 @@ def _hints(kind: Kind) -> Json:
 
 
 def convert_to_function_response(call_id: str, tool_name: str, result: ToolResult, provider: Provider) -> Json:
-    """The result as ``provider`` wants it back: a function-response part, a ``tool_result`` block, a tool message, a call result."""
+    """Converts a result to ``provider``'s format: a function-response part, a ``tool_result`` block, a tool message, a call result."""
     match provider:
         case "gemini":
             return _gemini_response(call_id, tool_name, result)
@@ -207,8 +206,8 @@ def _text(result: ToolResult) -> str:
 
 
 def _only_text(result: ToolResult) -> str:
-    """For a message that holds nothing else: the model is told of what it is not given."""
-    return "\n".join(str(part["text"]) if "text" in part else unheard(part["inline_data"]) for part in _parts(result))
+    """Returns the text for a message without media; each omitted medium is replaced by a description."""
+    return "\n".join(str(part["text"]) if "text" in part else describe_media(part["inline_data"]) for part in _parts(result))
 
 
 def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
@@ -227,16 +226,16 @@ def _blocks(result: ToolResult) -> list[Json]:
 
 
 def _media_block(data: Json) -> Json:
-    """Anthropic's API takes pictures and PDF; of all else the model is told that it is there."""
+    """Returns an image or PDF block for Anthropic's API, which accepts nothing else; other media become a description."""
     mime = str(data["mime_type"])
     if not mime.startswith("image/") and mime != "application/pdf":
-        return {"type": "text", "text": unheard(data)}
+        return {"type": "text", "text": describe_media(data)}
     source = {"type": "base64", "media_type": mime, "data": data["data"]}
     return {"type": "image" if mime.startswith("image/") else "document", "source": source}
 
 
-def unheard(data: Json) -> str:
-    """For a model that takes no such data."""
+def describe_media(data: Json) -> str:
+    """Returns a description of media that a model does not accept: type and size in bytes."""
     size = len(data["data"]) * 3 // 4 - data["data"][-2:].count("=")
     kind = data["mime_type"].partition("/")[0]
     what = {"audio": "a sound", "image": "a picture"}.get(kind, "a file")

@@ -1,4 +1,4 @@
-"""What a session does beyond its rules, each a setting with a safe or plain default."""
+"""The settings of a session."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ Sandbox: TypeAlias = Literal["off", "if_present", "required"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a session; ``dataclasses.replace`` makes others.  Sizes are in bytes."""
+    """Settings of a session; ``dataclasses.replace`` makes changed copies.  Sizes are in bytes."""
 
-    __pydantic_config__ = ConfigDict(use_attribute_docstrings=True)  # what is written under each is shown by %tools settings
+    __pydantic_config__ = ConfigDict(use_attribute_docstrings=True)  # %tools settings shows the docstring of each field
 
     read_first: bool | None = None
-    """Whether an existing file must have been read before it is changed; None: as the dialect has it."""
+    """Whether an existing file must be read before it can be changed; None: as in the dialect."""
     correct_edits: bool = False
-    """Whether the session's model is asked once for the text that is meant where an edit's old text is not in the file."""
+    """Whether the session's model is asked once for the intended text when an edit's old text is not found."""
     plugins: bool = False
-    """Whether the tools of installed packages (entry points ``nbtools.tools``) are there, too: that runs their code."""
+    """Whether the tools of installed packages (entry points ``nbtools.tools``) are loaded, which runs their code."""
     servers: bool = False
-    """Whether the MCP servers that files of the person and the project name are known; a project's starts once it is trusted."""
+    """Whether the MCP servers in the person's and the project's files are available; a project's servers start once it is trusted."""
     journal: bool = True
-    """Whether what calls change is kept, so that it can be undone."""
+    """Whether changes are recorded in the journal, so that they can be undone."""
     journal_bytes: int = 500_000_000
-    """The most that the journal of a workspace keeps; the oldest goes first."""
+    """The size limit of a workspace's journal; the oldest entries are dropped first."""
     snapshot_files: int = 10_000
-    """A command's changes can be undone in a workspace of at most so many files; what git ignores is not counted and not kept."""
+    """Command undo is available for workspaces with at most this many files (git-ignored files excluded)."""
     snapshot_bytes: int = 100_000_000
-    """… and where those files have at most so many bytes together."""
+    """Command undo is available for workspaces with at most this many bytes in those files."""
     sandbox: Sandbox = "off"
-    """Whether commands run in bubblewrap: the workspace writable, the rest read-only.  ``required``: without it none runs."""
+    """Whether commands run in bubblewrap: the workspace writable, the rest read-only.  ``required``: no command runs without it."""
     network: bool = False
-    """Whether commands in the sandbox reach the network."""
+    """Whether commands in the sandbox have network access."""
     secrets: bool = False
-    """Whether commands get the variables that look like secrets."""
+    """Whether commands get environment variables that look like secrets."""
     redact: bool = True
-    """Whether secrets are taken out of what is shown and of what a model reads."""
+    """Whether secrets are redacted in displays and in texts for models."""
     record: bool = False
-    """Whether calls, with what they showed, are written to a log in the state folder; secrets that are known are not.  Notebooks do it."""
+    """Whether calls and their displays are logged in the state folder, without known secrets.  On in notebooks."""
     record_bytes: int = 500_000_000
-    """The most that the logs of a workspace keep; the oldest go first."""
+    """The size limit of a workspace's logs; the oldest are deleted first."""

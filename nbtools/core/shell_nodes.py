@@ -1,14 +1,123 @@
-"""The kinds of nodes in tree-sitter-bash's trees, and what can be read off one of them."""
+"""Interprets nodes of tree-sitter-bash's syntax trees: words with quotes and escapes removed, redirects, kinds of statements."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from nbtools.core.shell_words import source_of
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tree_sitter import Node
+
+
+class Word(NamedTuple):
+    """A shell word.  ``text`` is the word as the program gets it; if the shell expands something in it, its source, and ``dynamic`` is set.
+
+    ``splits``: it may expand to several words or none.
+    """
+
+    text: str
+    dynamic: bool
+    splits: bool = False
+
+
+class _Piece(NamedTuple):
+    """A part of a word: its meaning (None: only known at run time), its unquoted text, whether it may become several words."""
+
+    meaning: str | None
+    bare: str
+    splits: bool = False
+
+
+_EXPANDS = re.compile(r"(?:\A|[=:])~|[$`].|[*?]", re.DOTALL)
+_PLAIN = {
+    *("word", "number", "variable_name", "file_descriptor", "test_operator"),
+    *("command_name", "subscript", "extglob_pattern", "regex", "heredoc_start"),
+}
+_SEVERAL = re.compile(r"[*?`$\[]")
+_ONE = frozenset({"string", "process_substitution", "ansi_c_string"})
+_LIST = re.compile(r"\$@|\$\{@|@\]|@\}|\*\]|\$\*|\$\{\*")
+_JOINED = frozenset({"concatenation", "command_name", "variable_assignment", "translated_string"})
+
+
+def source_of(node: Node) -> str:
+    """Returns the node's text, with the ``-`` that ``shell_syntax`` replaced before parsing."""
+    return (node.text or b"").decode("utf-8", "replace").replace("\x1a", "-")
+
+
+def word_of(nodes: list[Node], source: bytes) -> Word:
+    """Returns the word that adjacent ``nodes`` form together."""
+    pieces = list(_pieces(nodes))
+    bare = "".join(piece.bare for piece in pieces)
+    if any(piece.meaning is None for piece in pieces) or may_expand(bare):
+        splits = any(piece.splits for piece in pieces) or bool(_SEVERAL.search(bare)) or _braces(bare)
+        return Word(source[nodes[0].start_byte : nodes[-1].end_byte].decode("utf-8", "replace"), True, splits)
+    return Word("".join(piece.meaning or "" for piece in pieces), False)
+
+
+def may_expand(bare: str) -> bool:
+    """Whether the shell may expand the unquoted text."""
+    return bool(_EXPANDS.search(bare)) or "]" in bare.partition("[")[2] or _braces(bare)
+
+
+def _braces(bare: str) -> bool:
+    """Whether the text has ``{a,b}`` or ``{1..3}``.  Splitting takes linear time, where a search would take quadratic time."""
+    return any("," in inside or ".." in inside for inside in (piece.partition("}")[0] for piece in bare.split("{")[1:]))
+
+
+def _pieces(nodes: Iterable[Node]) -> Iterable[_Piece]:
+    stack = list(nodes)[::-1]
+    end = stack[-1].start_byte if stack else 0
+    while stack:
+        node = stack.pop()
+        if node.start_byte > end:
+            yield _Piece(None, "", splits=True)  # the grammar omits something between the parts, so the meaning is not known
+        end = max(end, node.end_byte if node.type not in _JOINED or not node.child_count else node.start_byte)
+        if node.type in _JOINED and node.child_count:
+            stack.extend(reversed(node.children))
+        elif node.type != "$" or not stack or stack[-1].type != "string":  # $"…" means "…", translated
+            yield _piece(node)
+
+
+def _piece(node: Node) -> _Piece:
+    text = source_of(node)
+    if node.type in _PLAIN or not node.is_named:
+        bare = re.sub(r"\\.", "", text, flags=re.DOTALL)
+        return _Piece(_unescape(text), bare)
+    if node.type == "raw_string":
+        return _Piece(text[1:-1], "")
+    if node.type == "string" and all(child.type == "string_content" for child in node.named_children):
+        return _Piece(re.sub(r'\\([$`"\\\n])', lambda found: found[1].strip("\n"), text[1:-1]), "")
+    if node.type == "ansi_c_string":
+        return _Piece(_ansi_c(text[2:-1]), "")
+    several = node.type not in _ONE or bool(_LIST.search(text))
+    return _Piece(None, "", splits=several)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: found[1].strip("\n"), text, flags=re.DOTALL)
+
+
+_ANSI_C = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+
+
+def _ansi_c(text: str) -> str | None:
+    """Returns the text of ``$'…'``; None where it contains NUL, which ends the word, or bytes above 127, which may be no character."""
+    meaning = _ANSI_C.sub(_ansi_c_escape, text)
+    return None if "\0" in meaning else meaning
+
+
+def _ansi_c_escape(found: re.Match[str]) -> str:
+    hexadecimal, short, long, octal, letter = found.groups()
+    if letter is not None:
+        return _LETTERS.get(letter, letter if letter in "\\'\"?" else "\0")
+    code = int(octal, 8) if octal else int(hexadecimal or short or long, 16)
+    is_byte = bool(octal or hexadecimal)
+    return chr(code) if code < (0x80 if is_byte else 0xD800) else "\0"
+
 
 OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&"})
 STARTERS = frozenset({"then", "do", "else", "in", ")", ";;", ";&", ";;&"})
@@ -27,7 +136,7 @@ _CONDITIONS = frozenset({"binary_expression", "unary_expression", "parenthesized
 
 
 def is_simple(node: Node) -> bool:
-    """Whether the node is a simple command: an assignment is one only where a command could stand."""
+    """Whether the node is a simple command.  An assignment is one only in the position of a command."""
     if node.type not in SIMPLE:
         return False
     return node.type != "variable_assignment" or node.parent is None or node.parent.type in _HOLDERS
@@ -50,7 +159,7 @@ def redirects_of(node: Node) -> list[Node]:
 
 
 def words_of(node: Node) -> list[Node]:
-    """The parts of a simple command's words, in order."""
+    """Returns the parts of a simple command's words, in order."""
     if node.type in ("variable_assignment", "variable_assignments"):
         return []
     skipped = REDIRECTS | {"comment"} | ({"variable_assignment"} if node.type == "command" else frozenset())
@@ -68,8 +177,8 @@ def _condition_words(words: list[Node]) -> Iterator[Node]:
             yield node
 
 
-def touching(nodes: list[Node]) -> Iterator[list[Node]]:
-    """Groups nodes with nothing between them: together they are one word."""
+def group_adjacent(nodes: list[Node]) -> Iterator[list[Node]]:
+    """Groups adjacent nodes, each group being one word."""
     group: list[Node] = []
     for node in nodes:
         if group and node.start_byte != group[-1].end_byte:
@@ -81,7 +190,7 @@ def touching(nodes: list[Node]) -> Iterator[list[Node]]:
 
 
 def last_simple(body: Node | None) -> Node | None:
-    """The simple command that a redirect after ``body`` belongs to; None for a group or loop."""
+    """Returns the simple command that a redirect after ``body`` belongs to; None for a group or loop."""
     while body is not None and body.type not in SIMPLE:
         if body.type == "redirected_statement":
             body = body.child_by_field_name("body")
@@ -93,7 +202,7 @@ def last_simple(body: Node | None) -> Node | None:
 
 
 def flat_redirects(redirects: list[Node]) -> Iterator[Node]:
-    """Redirects, those written after ``<<EOF`` included."""
+    """Yields the redirects, including those written after ``<<EOF``."""
     for redirect in redirects:
         yield redirect
         yield from redirects_of(redirect)
@@ -104,19 +213,19 @@ def redirect_operator(redirect: Node) -> str:
 
 
 def redirect_words(redirect: Node) -> tuple[list[Node], list[Node]]:
-    """The parts of the target, and those of the arguments that come after it: ``a > f b`` calls a with b."""
+    """Returns the parts of the target, and those of arguments after it: ``a > f b`` calls a with b."""
     if redirect.type == "heredoc_redirect":
         start = [child for child in redirect.children if child.type == "heredoc_start"]
         return start, redirect.children_by_field_name("argument")
     words = [child for child in redirect.children if child.type not in ("file_descriptor", redirect_operator(redirect))]
-    target = next(touching(words), [])
+    target = next(group_adjacent(words), [])
     if redirect_operator(redirect) in ("<&-", ">&-"):
         return [], words
     return target, words[len(target) :]
 
 
 def here_document(redirect: Node) -> tuple[str, bool]:
-    """The text of a here-document, and whether the shell expands something in it; empty for other redirects."""
+    """Returns the text of a here-document, and whether the shell expands something in it; empty for other redirects."""
     body = next((child for child in redirect.children if child.type == "heredoc_body"), None)
     if redirect.type != "heredoc_redirect" or body is None:
         return "", False
@@ -126,7 +235,7 @@ def here_document(redirect: Node) -> tuple[str, bool]:
 
 
 def redirect_text(redirect: Node) -> str:
-    """A redirect as written, a here-document without its body."""
+    """Returns a redirect as written, a here-document without its body."""
     if redirect.type != "heredoc_redirect":
         return source_of(redirect)
     start, words = redirect_words(redirect)

@@ -1,9 +1,8 @@
-"""Which commands a shell command line would start, found with a real grammar.
+"""Finds the simple commands of a bash command line with tree-sitter's grammar.
 
-Confirmation cards and summaries show the simple commands found here, and rules that deny or ask are held against them: wherever one
-hides, in lists, pipes, groups, subshells, functions, loops, branches, here-documents, substitutions inside words.
-
-The grammar is not bash, so nothing is allowed by what it finds; that takes the strict reader of ``nbtools.shell``.
+It finds them in lists, pipes, groups, subshells, functions, loops, branches, here-documents and substitutions.  Cards show these commands,
+and deny and ask rules are matched with them.  The grammar differs from bash in places, so allow rules need the strict reader in
+``nbtools.shell``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtools.core import shell_nodes as nodes
-from nbtools.core.shell_words import Word, source_of, word_of
+from nbtools.core.shell_nodes import Word, source_of, word_of
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """``> target``, ``2>> target``, ``<<< word``, ``<< delimiter``.  ``target`` is unquoted where that is possible, empty for ``<&-``.
+    """A redirect: ``> target``, ``2>> target``, ``<<< word``, ``<< delimiter``.  ``target`` is unquoted if possible, empty for ``<&-``.
 
-    ``dynamic``: the shell works the target out when it runs.  ``body`` is the text of a here-document; ``expands``: the shell expands it.
+    ``dynamic``: the target is only known at run time.  ``body`` is the text of a here-document; ``expands``: the shell expands it.
     """
 
     operator: str
@@ -36,7 +35,7 @@ class Redirect:
 
     @property
     def writes(self) -> bool:
-        """Whether a file is opened for writing (a descriptor and ``/dev/null`` are none)."""
+        """Whether it opens a file for writing; descriptors and ``/dev/null`` do not count."""
         if self.operator in _WRITING:
             return not _NO_FILE.match(self.target)
         return self.operator == ">&" and not re.fullmatch(r"\d*-?", self.target) and not _NO_FILE.match(self.target)
@@ -48,13 +47,12 @@ _NO_FILE = re.compile(r"/dev/(?:null|stdout|stderr)\Z")
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One program, builtin or function with its arguments.
+    """A program, builtin or function with its arguments.
 
-    ``operator`` joins it to what stands before it: ``""`` ``&&`` ``||`` ``;`` ``|`` ``|&`` ``&``.  ``argv`` is unquoted where the words
-    are fixed; a word in which the shell expands something keeps its source text and its position is in ``dynamic``, also in ``splits``
-    where it may be several words or none.  ``assignments`` are source text.  ``argv`` is empty for assignments alone, and for the redirects
-    of a group or loop, which stand as a command of their own.  ``nested``: inside a substitution, a subshell, a group, a function, a loop
-    or a branch.
+    ``operator`` joins it to the command before: ``""`` ``&&`` ``||`` ``;`` ``|`` ``|&`` ``&``.  Literal words in ``argv`` are unquoted.  A
+    word in which the shell expands something keeps its source text, and its position is in ``dynamic``; also in ``splits`` if it may become
+    several words or none.  ``assignments`` are source text.  ``argv`` is empty for assignments alone, and for the redirects of a group or
+    loop, which are a command of their own.  ``nested``: inside a substitution, subshell, group, function, loop or branch.
     """
 
     text: str
@@ -69,7 +67,7 @@ class SimpleCommand:
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """A command line taken apart, its commands in the order written.  ``parse_error`` is empty when all of it was understood."""
+    """A parsed command line, its commands in the order written.  ``parse_error`` is empty when all of it was understood."""
 
     text: str
     commands: tuple[SimpleCommand, ...]
@@ -77,7 +75,7 @@ class ShellCommand:
     has_redirection: bool
     parse_error: str
     functions: tuple[str, ...] = ()
-    """Names of functions that it defines."""
+    """The names of the functions that it defines."""
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -86,23 +84,23 @@ class ShellCommand:
 
 
 def parse_shell(command: str) -> ShellCommand:
-    """Takes a bash command line apart.  Never raises: what cannot be understood is told by ``parse_error``."""
+    """Parses a bash command line.  Never raises: ``parse_error`` says what was not understood."""
     problem = _unreadable(command)
     if problem:
         return ShellCommand(command, (), False, False, problem)
-    spelling = Spelling(command)
+    spelling = WideCharacterEncoding(command)
     if spelling.problem:
         return ShellCommand(command, (), False, False, spelling.problem)
-    return spelling.undone(_Walk(spelling.text.encode(), command).result())
+    return spelling.decode(_Walk(spelling.text.encode(), command).result())
 
 
 _LONGEST = 131_071
-"""Bytes of a command line that are looked at: Linux passes no longer argument to a shell."""
+"""The most bytes of a command line: Linux passes no longer argument to a shell."""
 _STRANGE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def _unreadable(command: str) -> str:
-    """Why the text is not even given to the grammar, which takes some control characters for blanks."""
+    """Returns why the text is not parsed at all; the grammar takes some control characters for blanks."""
     if len(command.encode("utf-8", "replace")) > _LONGEST:
         return f"the command is longer than {_LONGEST:,} bytes, more than a shell accepts"
     strange = _STRANGE.search(command)
@@ -110,7 +108,7 @@ def _unreadable(command: str) -> str:
 
 
 def _respelled(source: bytes) -> bytes:
-    """The same length, with the lone ``-`` of ``python - <<EOF`` as another letter, which ``source_of`` undoes: the grammar drops it."""
+    """Replaces the lone ``-`` of ``python - <<EOF``, which the grammar drops, by another byte; ``source_of`` restores it."""
     return re.sub(rb"(?<=[ \t])-(?=[ \t]+(?:<|\d*>))", b"\x1a", source)
 
 
@@ -122,9 +120,9 @@ def _first_error(root: Node) -> str:
             return f"{node.type!r} is missing"
         if node.is_error:
             text = " ".join(source_of(node).split())
-            return f"cannot make sense of {text if len(text) <= 40 else text[:39] + '…'!r}"
+            return f"cannot parse {text if len(text) <= 40 else text[:39] + '…'!r}"
         stack.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
-    return "cannot make sense of it"
+    return "cannot parse the command"
 
 
 _CONTROLS = [chr(code) for code in range(0x80, 0xA0) if code != 0x85]
@@ -134,7 +132,7 @@ _SPELLED = re.compile("[\x80-\x9f]{2}")
 
 @functools.cache
 def _language() -> Language:
-    import tree_sitter  # noqa: PLC0415 - loaded once a command is judged, not before
+    import tree_sitter  # noqa: PLC0415 - loaded when a command is first analysed
     import tree_sitter_bash  # noqa: PLC0415
 
     return tree_sitter.Language(tree_sitter_bash.language())
@@ -146,21 +144,21 @@ def _tree(source: bytes) -> Node:
     return Parser(_language()).parse(source).root_node
 
 
-class Spelling:
-    """A line without letters beyond U+FFFF: behind a brace they crash the grammar (tree-sitter-bash issue 337).
+class WideCharacterEncoding:
+    """Replaces characters above U+FFFF, which crash the grammar after a brace (tree-sitter-bash issue 337), and restores them.
 
-    Each is spelled as two control characters of as many bytes, which no line may hold by itself.
+    Each is encoded as two control characters with as many bytes in total, which cannot occur in a line otherwise.
     """
 
     def __init__(self, command: str) -> None:
         wide = sorted(set(_WIDE.findall(command)))
-        self.problem = "it holds too many different letters" if len(wide) > len(_CONTROLS) ** 2 else ""
+        self.problem = "it contains too many different characters" if len(wide) > len(_CONTROLS) ** 2 else ""
         pairs = (first + second for first in _CONTROLS for second in _CONTROLS)
-        there = dict(zip(wide, pairs, strict=False))
-        self._back = {pair: letter for letter, pair in there.items()}
-        self.text = _WIDE.sub(lambda found: there.get(found[0], ""), command) if wide else command
+        encoded = dict(zip(wide, pairs, strict=False))
+        self._back = {pair: letter for letter, pair in encoded.items()}
+        self.text = _WIDE.sub(lambda found: encoded.get(found[0], ""), command) if wide else command
 
-    def undone(self, parsed: ShellCommand) -> ShellCommand:
+    def decode(self, parsed: ShellCommand) -> ShellCommand:
         if not self._back:
             return parsed
         return replace(
@@ -187,11 +185,11 @@ class Spelling:
 
 
 _DEEPEST = 300
-"""How often a part may be looked at as a part of something larger: texts of nested commands are copies, and depth squared is too much."""
+"""The most visits of each byte, on average.  Texts of nested commands are copies, so deep nesting would take quadratic time."""
 
 
 class _Visit(NamedTuple):
-    """A node still to look at: the operator that leads to its first command, and whether that is nested."""
+    """A node to visit, the operator before its first command, and whether that is nested."""
 
     node: Node
     operator: str
@@ -199,7 +197,7 @@ class _Visit(NamedTuple):
 
 
 class _Walk:
-    """One walk over one tree, with a stack of its own: the depth of a command line is the caller's to choose."""
+    """Walks a syntax tree with an explicit stack, as the input determines the depth."""
 
     def __init__(self, source: bytes, text: str) -> None:
         self.source = source
@@ -219,7 +217,7 @@ class _Walk:
             effort -= stack[-1].node.end_byte - stack[-1].node.start_byte
             stack.extend(reversed(list(self._visit(stack.pop()))))
         if stack:
-            self.problem = "it is nested too deep"
+            self.problem = "it is nested too deeply"
         problem = self.problem or (_first_error(root) if root.has_error else "")
         return ShellCommand(self.text, tuple(self.commands), self.substitutes, self.redirects, problem, tuple(self.functions))
 
@@ -239,7 +237,7 @@ class _Walk:
         return self._inside(visit)
 
     def _statements(self, visit: _Visit, operator: str, nested: bool) -> Iterator[_Visit]:
-        """The statements of a list, compound command or substitution, each with the operator that stands before it."""
+        """Yields the statements of a list, compound command or substitution, each with the operator before it."""
         for child in visit.node.children:
             if child.type in nodes.OPERATORS:
                 operator = child.type
@@ -253,11 +251,11 @@ class _Walk:
                 operator = ";" if nodes.is_statement(child) else operator
 
     def _inside(self, visit: _Visit) -> Iterator[_Visit]:
-        """Words, expansions, here-documents: only the substitutions in them matter."""
+        """Yields the children of a word, expansion or here-document, which may contain substitutions."""
         return (_Visit(child, "", visit.nested) for child in visit.node.named_children)
 
     def _redirected(self, visit: _Visit) -> Iterator[_Visit]:
-        """Redirects belong to the last simple command before them; those of a group or loop stand alone, so that none is lost."""
+        """Assigns redirects to the last simple command before them; those of a group or loop become a command of their own."""
         body = visit.node.child_by_field_name("body")
         redirects = nodes.redirects_of(visit.node)
         owner = nodes.last_simple(body)
@@ -271,7 +269,7 @@ class _Walk:
             yield from self._inside_redirect(redirect, visit.nested)
 
     def _inside_redirect(self, redirect: Node, nested: bool) -> Iterator[_Visit]:
-        """What follows ``<<EOF`` on its line is a child of the redirect in this grammar, operators included."""
+        """Visits what follows ``<<EOF`` on its line; in this grammar it is a child of the redirect, operators included."""
         operator = ""
         for child in redirect.children:
             if child.type in nodes.OPERATORS:
@@ -293,15 +291,15 @@ class _Walk:
             yield from self._inside_redirect(redirect, visit.nested)
 
     def _add(self, visit: _Visit, text: str, parts: list[Node], own: list[Node], outer: Sequence[Node] = ()) -> None:
-        """``own`` redirects are part of ``text`` (unless that is empty), ``outer`` ones are not."""
+        """Adds a command.  ``own`` redirects are part of ``text`` unless that is empty, ``outer`` ones are not."""
         redirects = list(nodes.flat_redirects([*own, *outer]))
         parts = [*parts, *(word for redirect in redirects for word in nodes.redirect_words(redirect)[1])]
-        words = [word_of(group, self.source) for group in nodes.touching(parts)]
-        shown = [text, *map(nodes.redirect_text, outer)] if text else map(nodes.redirect_text, own)
+        words = [word_of(group, self.source) for group in nodes.group_adjacent(parts)]
+        texts = [text, *map(nodes.redirect_text, outer)] if text else map(nodes.redirect_text, own)
         self.redirects = self.redirects or bool(redirects)
         self.commands.append(
             SimpleCommand(
-                text=" ".join(shown),
+                text=" ".join(texts),
                 operator=visit.operator,
                 argv=tuple(word.text for word in words),
                 assignments=tuple(map(source_of, nodes.assignments_of(visit.node))),

@@ -1,6 +1,6 @@
-"""The framework: a tool *builds* an invocation from parameters; only an invocation can run.
+"""The tool framework: a tool *builds* an invocation from parameters; only an invocation can run.
 
-The names are those of Gemini CLI's tool framework in Python spelling.  Aborting is asyncio cancellation: there is no signal parameter.
+The names are those of Gemini CLI's tool framework in Python spelling.  Calls are cancelled by asyncio, so there is no signal parameter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nbtools.core.result import ToolResult, ToolResultDisplay
 
 
 class Kind(StrEnum):
-    """What a tool does to the world; policy and scheduler go by it, never by a tool's name."""
+    """The general effect of a tool.  Policy and scheduler depend on the kind, never on a tool's name."""
 
     READ = "read"
     EDIT = "edit"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether calls of this kind leave everything as it is; only they run side by side."""
+        """Whether calls of this kind make no changes; only such calls run at the same time."""
         return self in _HARMLESS
 
 
@@ -49,7 +49,7 @@ class Icon(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolLocation:
-    """A place in the file system that a call touches: an absolute path, and a 1-based line where one is known."""
+    """A location that a call acts on: an absolute path, and a 1-based line if known."""
 
     path: str
     line: int | None = None
@@ -57,16 +57,16 @@ class ToolLocation:
 
 @dataclass(frozen=True, slots=True)
 class PathTarget:
-    """A call acts on these paths, relative to the workspace; rules match them as gitignore patterns."""
+    """The paths that a call acts on, relative to the workspace; rules match them with gitignore patterns."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CommandTarget:
-    """A call runs this command line; rules match each simple command in it.  ``directory`` is where, relative to the workspace.
+    """The command line that a call runs; rules match each simple command in it.  ``directory`` is relative to the workspace.
 
-    ``moving``: something that runs already may change to another directory before the command starts.
+    ``moving``: a running command may change to another directory before this one starts.
     """
 
     command: str
@@ -75,13 +75,13 @@ class CommandTarget:
 
 
 Target: TypeAlias = PathTarget | CommandTarget
-"""What the part of a rule in parentheses is matched against."""
+"""What the part of a rule in parentheses is matched with."""
 
 Asks: TypeAlias = bool | Literal["always"] | None
-"""Whether a tool's author wants its calls asked."""
+"""Whether a tool declares that its calls need approval; see ``ToolBuilder.asks``."""
 
 UpdateOutput: TypeAlias = Callable[[ToolResultDisplay], None]
-"""Takes what there is to show so far; each call replaces what the one before showed."""
+"""Receives the display of a call's progress; each one replaces the one before."""
 
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
@@ -96,16 +96,16 @@ class ToolInvocation(Protocol[P_co]):
 
     @property
     def kind(self) -> Kind | None:
-        """What this very call does to the world, where that differs from its tool's kind: a preview only reads.  None: the tool's."""
+        """The kind of this call where it differs from the tool's: a preview only reads.  None: the tool's kind."""
         ...
 
     @property
     def asks(self) -> Asks:
-        """Whether this very call is to be asked when no rule speaks, where that differs from what its tool wants.  None: as the tool."""
+        """Whether this call needs approval where no rule applies, if that differs from the tool.  None: as the tool declares."""
         ...
 
     def get_description(self) -> str:
-        """The call's object in one line: a path, a pattern, a command."""
+        """Returns what the call acts on, in one line: a path, a pattern, a command."""
         ...
 
     def tool_locations(self) -> tuple[ToolLocation, ...]: ...
@@ -113,18 +113,18 @@ class ToolInvocation(Protocol[P_co]):
     def target(self) -> Target: ...
 
     async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
-        """What to show when policy wants the call confirmed; False: nothing in particular.
+        """Returns what to show when the call needs approval; False for the general form.
 
-        Raises ``ToolFailure`` when it is plain already that the call cannot work: nobody is asked in vain.
+        Raises ``ToolFailure`` when it is already clear that the call would fail, so that nobody is asked in vain.
         """
         ...
 
     async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
-        """Told the person's answer before the call runs."""
+        """Receives the person's answer before the call runs."""
         ...
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        """Runs the call.  Raises ``ToolFailure`` for what the caller can mend; cancelled, it leaves nothing running behind."""
+        """Runs the call.  Raises ``ToolFailure`` for what the caller can fix; when cancelled, it leaves nothing running."""
         ...
 
 
@@ -153,24 +153,24 @@ class ToolBuilder(Protocol[P_co]):
     def can_update_output(self) -> bool: ...
     @property
     def asks(self) -> Asks:
-        """What its author wants when no rule speaks: True ask, False run, None by its kind.
+        """Whether calls need approval where no rule applies: True they do, False they do not, None depends on the kind.
 
-        ``always``: asking is what the tool is for, so no mode and no allow takes the question away.
+        ``always``: every call asks, whatever the mode and the rules allow.
         """
         ...
 
     @property
     def output_limit(self) -> int:
-        """Characters of its answer that a model reads; what is longer is cut in the middle and kept whole in a file."""
+        """The most characters of a result for a model; a longer one is cut in the middle and stored whole in a file."""
         ...
 
     def build(self, params: Mapping[str, Any]) -> ToolInvocation[P_co]:
-        """Raises ``ToolFailure`` (``invalid_tool_params``, ``path_not_in_workspace``) in one clear line."""
+        """Builds an invocation.  Raises ``ToolFailure`` (``invalid_tool_params``, ``path_not_in_workspace``) with one line of message."""
         ...
 
 
 class BaseToolInvocation(Generic[P]):
-    """An invocation with the plain answers: no locations, nothing in particular to confirm."""
+    """Base class of invocations with the defaults: no locations, no special confirmation."""
 
     __slots__ = ("params",)
 
@@ -201,51 +201,51 @@ class BaseToolInvocation(Generic[P]):
         return None
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        raise NotImplementedError(f"{type(self).__name__} does not say how it runs")
+        raise NotImplementedError(f"{type(self).__name__} does not implement execute()")
 
 
 @runtime_checkable
 class ModifiableTool(Protocol[P]):
-    """A tool whose proposed text the person may edit before it is applied."""
+    """A tool whose proposed text the person may modify before it is applied."""
 
     def get_modify_context(self) -> ModifyContext[P]: ...
 
 
 class ModifyContext(Protocol[P]):
     def create_updated_params(self, original_content: str | None, new_content: str, params: P) -> Mapping[str, Any]:
-        """The arguments that make the file hold ``new_content``; they go back through build and policy."""
+        """Returns the arguments that give the file ``new_content``; they are validated and decided again."""
         ...
 
     def remember_proposal(self, invocation: ToolInvocation[P], proposed_content: str) -> ToolInvocation[P]:
-        """The same invocation, whose diff statistics count what departs from ``proposed_content`` as the person's part."""
+        """Returns the invocation with diff statistics that count differences from ``proposed_content`` as the person's part."""
         ...
 
 
-def asks_of(tool: ToolBuilder[P], invocation: ToolInvocation[P]) -> Asks:
-    """What is wanted of this very call; a tool made for asking always asks."""
+def approval_preference(tool: ToolBuilder[P], invocation: ToolInvocation[P]) -> Asks:
+    """Returns whether a call needs approval, as the invocation or its tool declares; ``always`` of the tool wins."""
     return tool.asks if invocation.asks is None or tool.asks == "always" else invocation.asks
 
 
 def runs_beside(tool: ToolBuilder[P]) -> bool:
-    """Whether calls run at once, beside whatever runs: those that look after what is running, or end it, must not wait for it.
+    """Whether calls run at once, without waiting for others, as those must that read or end running commands.
 
-    A tool that can do so has the attribute ``runs_beside``, true.
+    Such a tool has a true attribute ``runs_beside``.
     """
     return bool(getattr(tool, "runs_beside", False))
 
 
 def names_only(tool: ToolBuilder[P]) -> bool:
-    """Whether it shows no more of files than their names and sizes.  Such a tool has the attribute ``names_only``, true."""
+    """Whether the tool shows only names and sizes of files.  Such a tool has a true attribute ``names_only``."""
     return bool(getattr(tool, "names_only", False))
 
 
-def acts_on_nothing(invocations: type) -> bool:
-    """Whether calls of this class name nothing that they act on, whatever their arguments are."""
+def has_no_target(invocations: type) -> bool:
+    """Whether calls of this class never have a target, whatever their arguments are."""
     return all(getattr(invocations, name, None) is getattr(BaseToolInvocation, name) for name in ("target", "tool_locations"))
 
 
-def is_of_server(tool: ToolBuilder[P]) -> bool:
-    """Whether an MCP server has it.  Such a tool has the attribute ``of_server``: the server's name, and the tool's there."""
+def is_mcp_tool(tool: ToolBuilder[P]) -> bool:
+    """Whether an MCP server provides the tool.  Such a tool has the attribute ``of_server``: the server's name and its own name there."""
     return getattr(tool, "of_server", None) is not None
 
 

@@ -1,4 +1,4 @@
-"""Collections of tools: an immutable ``Toolset`` to compose, and the session's mutable ``ToolRegistry``."""
+"""Collections of tools: the immutable ``Toolset``, and the session's mutable ``ToolRegistry``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nbtools.core.tool import AnyToolBuilder, ModifiableTool, is_tool
 
 
 class RenamedTool:
-    """A tool under another name; everything else, optional abilities included, is the tool's own."""
+    """A tool under another name; everything else is delegated to the tool."""
 
     def __init__(self, tool: AnyToolBuilder, name: str) -> None:
         self._tool = tool
         self.name = name
         if isinstance(tool, ModifiableTool):
-            self.get_modify_context = tool.get_modify_context  # on the instance: later Pythons look for it nowhere else
+            self.get_modify_context = tool.get_modify_context  # set on the instance, where later Pythons look for protocol members
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -30,7 +30,7 @@ class RenamedTool:
 
 
 class Toolset(Mapping[str, AnyToolBuilder]):
-    """Tools by name; every operation gives a new one.
+    """Tools by name; every operation returns a new toolset.
 
     >>> both = mine | theirs.prefixed("lab_")      # the right side wins a name
     >>> readers = both.only("read", "grep")
@@ -57,7 +57,7 @@ class Toolset(Mapping[str, AnyToolBuilder]):
         return f"Toolset({', '.join(self)})"
 
     def only(self, *names: str) -> Toolset:
-        """Those named.  Raises ``KeyError`` for a name that is not there."""
+        """Returns the toolset of only these tools.  Raises ``KeyError`` for an unknown name."""
         return Toolset(self[name] for name in names)
 
     def without(self, *names: str) -> Toolset:
@@ -67,17 +67,17 @@ class Toolset(Mapping[str, AnyToolBuilder]):
         return Toolset(tool for tool in self.values() if keep(tool))
 
     def renamed(self, names: Mapping[str, str] | Callable[[str], str]) -> Toolset:
-        """Each under its new name: a mapping has the new names of some, a function gives that of every one.
+        """Returns the tools under new names, by a mapping for some of them or a function for all.
 
-        Raises ``KeyError`` for a name that is not there, ``ValueError`` where two tools would have one name.
+        Raises ``KeyError`` for an unknown name, ``ValueError`` where two tools would have the same name.
         """
         if not callable(names):
             for name in names:
                 self[name]
         new = {name: names(name) if callable(names) else names.get(name, name) for name in self}
-        twice = sorted({name for name in new.values() if list(new.values()).count(name) > 1})
-        if twice:
-            raise ValueError(f"two tools would be called {', '.join(twice)}")
+        duplicates = sorted({name for name in new.values() if list(new.values()).count(name) > 1})
+        if duplicates:
+            raise ValueError(f"two tools would have the same name: {', '.join(duplicates)}")
         return Toolset(tool if new[name] == name else cast("AnyToolBuilder", RenamedTool(tool, new[name])) for name, tool in self.items())
 
     def prefixed(self, prefix: str) -> Toolset:
@@ -85,14 +85,14 @@ class Toolset(Mapping[str, AnyToolBuilder]):
 
 
 class ToolRegistry:
-    """The tools of one session, by canonical name, in the order they came.  Those in ``later`` are made when they are first asked for."""
+    """The tools of a session by canonical name, in the order of registration.  Tools in ``later`` are created when first used."""
 
     def __init__(self, tools: Iterable[AnyToolBuilder] = (), later: Mapping[str, Callable[[], AnyToolBuilder]] | None = None) -> None:
         self._later = dict(later or {})
         self._tools: dict[str, AnyToolBuilder | None] = dict.fromkeys(self._later)
         self._watchers: list[Callable[[], None]] = []
         self.changes = 0
-        """How often a tool has come or gone."""
+        """How often a tool was registered or unregistered."""
         for tool in tools:
             self.register(tool)
 
@@ -110,43 +110,43 @@ class ToolRegistry:
 
     def find(self, name: str) -> AnyToolBuilder | None:
         tool = self._tools.get(name)
-        make = self._later.get(name) if tool is None else None
-        if make is not None:
-            # Interrupted at any point, or asked for by two threads at once, the tool is still there for the next who asks.
-            tool = self._tools[name] = make()
+        factory = self._later.get(name) if tool is None else None
+        if factory is not None:
+            # `later` keeps its entry, so an interrupt or a second thread at this point loses no tool.
+            tool = self._tools[name] = factory()
         return tool
 
     def get(self, name: str) -> AnyToolBuilder:
-        """Raises ``ToolFailure`` (``tool_not_registered``) that names the nearest."""
+        """Returns a tool.  Raises ``ToolFailure`` (``tool_not_registered``) that suggests similar names."""
         tool = self.find(name)
         if tool is None:
             raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self._tools)}")
         return tool
 
     def register(self, tool: AnyToolBuilder) -> None:
-        """Adds a tool; one of the same name gives way.  Raises ``TypeError`` for what is no tool."""
+        """Adds a tool and replaces one of the same name.  Raises ``TypeError`` for something that is not a tool."""
         if not is_tool(tool):
             raise TypeError(
                 f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with @tool to make one."
             )
         self._later.pop(tool.name, None)
         self._tools[tool.name] = tool
-        self._tell()
+        self._notify()
 
     def unregister(self, name: str) -> AnyToolBuilder:
-        """Takes a tool out and returns it.  Raises ``ToolFailure`` when it is not there."""
+        """Removes and returns a tool.  Raises ``ToolFailure`` for an unknown name."""
         tool = self.get(name)
         self._later.pop(name, None)
         del self._tools[name]
-        self._tell()
+        self._notify()
         return tool
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Tells ``watcher`` each time that a tool has come or gone, in the thread that did it, until the returned function is called."""
+        """Calls ``watcher`` after each change, in the thread that made it, until the returned function is called."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self.changes += 1
         for watcher in tuple(self._watchers):
             watcher()

@@ -1,13 +1,24 @@
-"""How each agent speaks.  Inside there is one vocabulary; a dialect exists only where a call is read and a reply is worded."""
+"""Dialects: tool names, parameters and result texts of other agents.  All other packages use canonical names only."""
 
 from importlib import import_module
 
 from nbtools.core.errors import SessionError
-from nbtools.core.vocabulary import VOCABULARY
-from nbtools.dialects.dialect import NBTOOLS, Dialect, Said, Spelling, SpokenParams, Unspoken
-from nbtools.dialects.speaking import SpokenTools
+from nbtools.core.tool_names import CANONICAL_NAMES
+from nbtools.dialects.dialect import NBTOOLS, CanonicalCall, Dialect, DialectParams, ToolMapping, UnsupportedTool
+from nbtools.dialects.dialect_tools import DialectTools
 
-__all__ = ["NBTOOLS", "Dialect", "Said", "Spelling", "SpokenParams", "SpokenTools", "Unspoken", "dialect", "dialect_names", "tool_named"]
+__all__ = [
+    "NBTOOLS",
+    "CanonicalCall",
+    "Dialect",
+    "DialectParams",
+    "DialectTools",
+    "ToolMapping",
+    "UnsupportedTool",
+    "canonical_tool_name",
+    "dialect",
+    "dialect_names",
+]
 
 _MODULES = {"gemini": "GEMINI", "claude": "CLAUDE", "void": "VOID"}
 
@@ -17,19 +28,19 @@ def dialect_names() -> tuple[str, ...]:
 
 
 def dialect(name: str) -> Dialect:
-    """The dialect of that name, loaded when it is first asked for.  Raises ``SessionError`` that lists those there are."""
+    """Returns the dialect of that name.  Raises ``SessionError`` that lists the available dialects."""
     if name == NBTOOLS.name:
         return NBTOOLS
     if name not in _MODULES:
-        raise SessionError(f"There is no dialect {name!r}; there is {', '.join(dialect_names())}.")
+        raise SessionError(f"There is no dialect {name!r}. Available dialects: {', '.join(dialect_names())}.")
     module = import_module(f"nbtools.dialects.{name}")
     found: Dialect = getattr(module, _MODULES[name])
     return found
 
 
-def tool_named(name: str, first: Dialect) -> str:
-    """The canonical tool that an agent means by ``name``; ``first`` is asked before the others.  ``name`` itself where none knows it."""
-    if name in VOCABULARY or not name.isidentifier():
+def canonical_tool_name(name: str, first: Dialect) -> str:
+    """Returns the canonical tool for an agent's name, looked up in ``first`` before the other dialects; unknown names unchanged."""
+    if name in CANONICAL_NAMES or not name.isidentifier():
         return name
     others = (dialect(other) for other in _MODULES if other != first.name)
-    return next((one.by_name[name][0].tool for one in (first, *others) if name in one.by_name), name)
+    return next((candidate.by_name[name][0].tool for candidate in (first, *others) if name in candidate.by_name), name)

@@ -1,4 +1,4 @@
-"""A dialect: a name and its spellings of the canonical tools."""
+"""Defines dialects: one agent's names, parameters and result texts for the canonical tools."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.parameters import explain
+from nbtools.core.parameters import describe_errors
 from nbtools.core.result import ToolResult, failed
 
 Arguments: TypeAlias = Mapping[str, Any]
 
 
 def _without_docstring(schema: dict[str, Any]) -> None:
-    """What is worth knowing of the class is for who reads the code; a model reads the spelling's description."""
+    # The class's docstring is for readers of the code; a model gets the description of the mapping.
     schema.pop("description", None)
 
 
-Names: TypeAlias = Callable[[str, str], tuple[str, ...]]
-"""Of a server and its own name of a tool: what an agent calls it, then what it called it before; none: by the canonical name."""
+ServerToolNames: TypeAlias = Callable[[str, str], tuple[str, ...]]
+"""Takes an MCP server and its tool name; returns the agent's name and then former ones.  Empty: the canonical name is used."""
 
 
 def canonical_names(_: str, __: str) -> tuple[str, ...]:
     return ()
 
 
-class SpokenParams(BaseModel, ABC):
-    """Parameters with one agent's own field names, units and descriptions, and the two ways across: in, and back with a reply."""
+class DialectParams(BaseModel, ABC):
+    """Base class of one agent's parameters of a tool; converts calls to and from canonical arguments, and results to the agent's texts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, json_schema_extra=_without_docstring)
 
@@ -42,60 +42,60 @@ class SpokenParams(BaseModel, ABC):
         self._root = context if isinstance(context, str) else ""
 
     def absolute(self, path: str) -> str:
-        """A path that is relative to the workspace, as agents that speak of whole paths say it."""
+        """Returns a path of the workspace as an absolute path."""
         return normpath(join(self._root, path))
 
     @abstractmethod
-    def canonical(self) -> Arguments:
-        """The same call in the canonical vocabulary.  Raises ``ToolFailure`` for what this agent itself refuses."""
+    def to_canonical(self) -> Arguments:
+        """Converts the call to canonical arguments.  Raises ``ToolFailure`` for calls that the agent itself refuses."""
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        """A canonical call in this agent's words: the reverse of ``canonical``.  None where they cannot say it."""
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        """Converts canonical arguments to this agent's parameters; None where they cannot be expressed."""
         return None
 
-    def say(self, result: ToolResult) -> ToolResult:
-        """The reply, errors included, as this agent words it."""
+    def convert_result(self, result: ToolResult) -> ToolResult:
+        """Converts a result, failed or not, to this agent's text and data."""
         return result
 
     @classmethod
-    def complain(cls, name: str, error: ValidationError) -> str:
-        """What is wrong with arguments of the wrong shape, as this agent words it."""
-        return explain(name, cls, error)
+    def explain_errors(cls, name: str, error: ValidationError) -> str:
+        """Describes invalid arguments in this agent's wording."""
+        return describe_errors(name, cls, error)
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
-    """One tool as one agent speaks of it.
+class ToolMapping:
+    """Maps one of an agent's tools to a canonical tool.
 
-    ``tool`` is the canonical one meant, ``description`` what that agent's model reads of it.  ``former`` names and parameter sets are
-    still read, but no model is told of them.
+    ``tool`` is the canonical name, ``description`` is for the agent's model.  ``former`` names and parameter sets are still accepted, but
+    not declared to a model.
     """
 
     name: str
     tool: str
-    params: type[SpokenParams]
+    params: type[DialectParams]
     description: str = ""
     former: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Unspoken:
-    """A tool of the agent that has no counterpart here, and why."""
+class UnsupportedTool:
+    """A tool of the agent without a counterpart in nbtools, and the reason."""
 
     name: str
     reason: str
 
 
-class Said(NamedTuple):
-    """A call that was read: the canonical tool and arguments, and how its reply is worded.  A tuple: every call makes one."""
+class CanonicalCall(NamedTuple):  # a tuple, because every call creates one
+    """A call converted to the canonical tool and arguments, and the function that converts its result back."""
 
     tool: str
     arguments: Arguments
-    say: Callable[[ToolResult], ToolResult]
+    convert_result: Callable[[ToolResult], ToolResult]
 
 
-def _as_it_is(result: ToolResult) -> ToolResult:
+def _unchanged(result: ToolResult) -> ToolResult:
     return result
 
 
@@ -105,61 +105,75 @@ def _refuse(_: str, error: ToolError) -> ToolResult:
 
 @dataclass(frozen=True)
 class Dialect:
-    """Reads calls and words replies.  A name that it does not spell is taken as canonical, so the vocabulary inside is itself a dialect.
+    """Converts calls to canonical ones and results to an agent's wording.  A name without mapping is taken as canonical.
 
-    Several spellings may have one name: the first whose parameters take the arguments is meant.  Where none does and the name is a former
-    one that the canonical tool has, too, that is meant.
-    ``reads_first``: whether a file must have been read before it is changed, unless a session says otherwise.
-    ``server_names``: what it calls the tools of MCP servers.
-    ``refuse`` words what never became a call: arguments of the wrong shape, a name that nobody knows.
+    Several mappings may share a name: the first whose parameters accept the arguments applies.  Where none does, and the name is both a
+    former one and that of the canonical tool, the canonical parameters apply.
+    ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
+    ``server_names``: the agent's names of MCP tools.
+    ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
     """
 
     name: str
-    spellings: tuple[Spelling, ...] = ()
-    unspoken: tuple[Unspoken, ...] = ()
+    mappings: tuple[ToolMapping, ...] = ()
+    unsupported: tuple[UnsupportedTool, ...] = ()
     reads_first: bool = False
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
-    server_names: Names = canonical_names
+    server_names: ServerToolNames = canonical_names
 
     @cached_property
-    def by_name(self) -> dict[str, tuple[Spelling, ...]]:
-        names = dict.fromkeys(spelling.name for spelling in self.spellings)
-        return {name: tuple(one for one in self.spellings if one.name == name) for name in names}
+    def by_name(self) -> dict[str, tuple[ToolMapping, ...]]:
+        names = dict.fromkeys(spelling.name for spelling in self.mappings)
+        return {name: tuple(spelling for spelling in self.mappings if spelling.name == name) for name in names}
 
-    def read(self, name: str, arguments: Arguments, root: str = "") -> Said:
-        """The call meant; ``root`` is the workspace's absolute path, for replies that say it.
+    def read(self, name: str, arguments: Arguments, root: str = "") -> CanonicalCall:
+        """Converts a call to the canonical tool and arguments; ``root`` is the workspace's absolute path, for results that contain it.
 
         Raises ``ToolFailure`` (``invalid_tool_params``).
         """
         spellings = self.by_name.get(name)
         if spellings is None:
-            return Said(name, arguments, _as_it_is)
+            return CanonicalCall(name, arguments, _unchanged)
         problems: list[str] = []
         for spelling in spellings:
             try:
                 params = spelling.params.model_validate(dict(arguments), context=root)
             except ValidationError as error:
-                problems.append(spelling.params.complain(name, error))
+                problems.append(spelling.params.explain_errors(name, error))
             else:
-                return Said(spelling.tool, params.canonical(), params.say)
+                return CanonicalCall(spelling.tool, params.to_canonical(), params.convert_result)
         if all(spelling.former and spelling.tool == name for spelling in spellings):
-            return Said(name, arguments, _as_it_is)
+            return CanonicalCall(name, arguments, _unchanged)
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problems[0])
 
     def speak(self, tool: str, arguments: Arguments) -> tuple[str, Arguments] | None:
-        """A canonical call in this agent's words; None where it has none for it.  The identity for a dialect without spellings."""
-        if not self.spellings:
+        """Converts a canonical call to the agent's tool and parameters; None where it has none.  Without mappings: the call itself."""
+        if not self.mappings:
             return tool, arguments
-        for spelling in self.spellings:
-            said = spelling.params.spoken(arguments) if spelling.tool == tool and not spelling.former else None
-            if said is not None:
-                return spelling.name, said
+        for spelling in self.mappings:
+            parameters = spelling.params.from_canonical(arguments) if spelling.tool == tool and not spelling.former else None
+            if parameters is not None:
+                return spelling.name, parameters
         return None
 
     def names_of(self, tool: str) -> tuple[str, ...]:
-        """The names that the agent's model may call ``tool`` by."""
-        return tuple(dict.fromkeys(one.name for one in self.spellings if one.tool == tool and not one.former))
+        """Returns the agent's current names of the canonical tool ``tool``."""
+        return tuple(dict.fromkeys(spelling.name for spelling in self.mappings if spelling.tool == tool and not spelling.former))
 
 
 NBTOOLS = Dialect("nbtools")
-"""The canonical vocabulary: the identity."""
+"""The canonical names and parameters."""
+
+
+def with_defaults(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Fills in the defaults of canonical arguments; None where there is an argument that ``defaults`` lacks.
+
+    ``defaults`` lists all parameters that a mapping can express, so that a parameter added to a tool later is never dropped silently.
+    """
+    present = {name: value for name, value in arguments.items() if value is not None}
+    return {**defaults, **present} if present.keys() <= defaults.keys() else None
+
+
+def without_none(**arguments: Any) -> dict[str, Any]:
+    """Returns the arguments that are not None."""
+    return {name: value for name, value in arguments.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Calls and results in the form in which they travel between a model and its agent."""
+"""Calls and results as exchanged between a model and its agent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtools.core.result import LlmContent
 
 @dataclass(frozen=True, slots=True)
 class WireCall:
-    """A call as a model made it, in its agent's words; ``id`` is empty where the form has none."""
+    """A model's call, in the agent's names and parameters; ``id`` is empty where the format has none."""
 
     id: str
     name: str
@@ -20,7 +20,7 @@ class WireCall:
 
 @dataclass(frozen=True, slots=True)
 class WireResult:
-    """A result as a model reads it.  ``data`` is what the agent keeps beside it for programs, None where there is nothing."""
+    """A result for a model.  ``data`` is what the agent records beside it for programs, or None."""
 
     id: str
     content: LlmContent

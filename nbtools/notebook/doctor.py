@@ -1,4 +1,4 @@
-"""What nbtools needs, looked for one by one."""
+"""Checks the installation: packages, optional features, ripgrep, the lab extension, the startup file."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from jupyter_core.paths import jupyter_path
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.extension import DISTRIBUTION
 from nbtools.notebook.profile import startup_file
-from nbtools.workspace.searching.ripgrep import find_rg
+from nbtools.workspace.search.ripgrep import find_rg
 
 _NEEDED = (
-    ("ipykernel", (7, 4), "questions with buttons"),
+    ("ipykernel", (7, 4), "approval buttons"),
     ("ipython", (9,), "magics"),
     ("ipywidgets", (8, 1), "buttons"),
-    ("jupyterlab", (4, 4), "the notebook"),
-    ("greenback", (1, 2), "questions from blocking code"),
-    ("pydantic", (2, 11), "tools' parameters"),
+    ("greenback", (1, 2), "approval requests from blocking code"),
+    ("pydantic", (2, 11), "tool parameters"),
 )
 _EXTRAS = (
+    ("JupyterLab", "lab", (("jupyterlab", (4, 4)),)),
     ("MCP servers", "mcp", (("mcp", (2, 3)), ("keyring", (25,)))),
     ("agents", "agents", (("pydantic-ai-slim", (2, 60)), ("openai", (1,)))),
 )
@@ -30,7 +30,7 @@ _EXTRAS = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is needed: how it stands and, where it is missing, what to do."""
+    """The result of one check: its state and, where something is missing, what to do."""
 
     name: str
     ok: bool
@@ -39,10 +39,10 @@ class Finding:
 
 
 def findings() -> tuple[Finding, ...]:
-    """Everything that was looked for; runs nothing and changes nothing."""
+    """Returns the results of all checks; changes nothing."""
     return (
-        _ourselves(),
-        _name(),
+        _installation(),
+        _name_conflict(),
         *(_package(*needed) for needed in _NEEDED),
         *(_extra(*extra) for extra in _EXTRAS),
         _ripgrep(),
@@ -51,7 +51,7 @@ def findings() -> tuple[Finding, ...]:
     )
 
 
-def _ourselves() -> Finding:
+def _installation() -> Finding:
     python = ".".join(map(str, sys.version_info[:3]))
     try:
         version = importlib.metadata.version(DISTRIBUTION)
@@ -62,37 +62,37 @@ def _ourselves() -> Finding:
     return Finding("nbtools", True, f"{version}, Python {python}, {sys.prefix}")
 
 
-def _name() -> Finding:
+def _name_conflict() -> Finding:
     try:
         other = importlib.metadata.version("nbtools")
     except importlib.metadata.PackageNotFoundError:
-        return Finding("its name", True, "no other package owns it")
+        return Finding("package name", True, "no conflict with another package")
     remedy = f"pip uninstall nbtools, then pip install --force-reinstall {DISTRIBUTION}"
-    return Finding("its name", False, f"another package, nbtools {other}, installs into the same folder", remedy)
+    return Finding("package name", False, f"conflict with the package nbtools {other}, which installs into the same folder", remedy)
 
 
-def _package(name: str, wanted: tuple[int, ...], purpose: str) -> Finding:
-    least = ".".join(map(str, wanted))
+def _package(name: str, minimum: tuple[int, ...], purpose: str) -> Finding:
+    least = ".".join(map(str, minimum))
     remedy = f'pip install -U "{name}>={least}"'
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, False, f"not installed; needed for {purpose}", remedy)
-    if _numbers(version) < wanted:
+    if _numbers(version) < minimum:
         return Finding(name, False, f"{version} is older than {least}; needed for {purpose}", remedy)
     return Finding(name, True, version)
 
 
 def _extra(name: str, extra: str, packages: tuple[tuple[str, tuple[int, ...]], ...]) -> Finding:
-    """Nothing is missing where it has not been asked for; half of it, or an old one, is."""
-    found = [_package(package, wanted, name) for package, wanted in packages]
+    """Checks an optional feature: it may be absent, but not incomplete or outdated."""
+    found = [_package(package, minimum, name) for package, minimum in packages]
     install = f'pip install "{DISTRIBUTION}[{extra}]"'
     if not any(_has(package) for package, _ in packages):
-        return Finding(name, True, f"no: {install}")
+        return Finding(name, True, f"not installed: {install}")
     wrong = next((one for one in found if not one.ok), None)
     if wrong is not None:
         return Finding(name, False, f"{wrong.name}: {wrong.detail}", install)
-    return Finding(name, True, "yes: " + ", ".join(f"{one.name} {one.detail}" for one in found))
+    return Finding(name, True, "installed: " + ", ".join(f"{one.name} {one.detail}" for one in found))
 
 
 def _has(package: str) -> bool:
@@ -118,11 +118,13 @@ def _lab_extension() -> Finding:
     folders = [Path(folder) / DISTRIBUTION for folder in jupyter_path("labextensions")]
     found = next((folder for folder in folders if (folder / "package.json").exists()), None)
     if found is None:
-        detail = "not found: cards are drawn as plain HTML, and files do not open at their lines"
-        return Finding("lab extension", False, detail, f"pip install --force-reinstall {DISTRIBUTION}, or make lab in a checkout")
+        detail = "not found: cards are plain HTML, and files do not open at a line"
+        return Finding("lab extension", False, detail, f"pip install --force-reinstall {DISTRIBUTION}, or run make lab in a checkout")
     return Finding("lab extension", True, str(found))
 
 
 def _profile() -> Finding:
     path = startup_file()
-    return Finding("in every kernel", True, f"yes: {path}" if path.exists() else "no: %load_ext nbtools in a notebook, or nbtools enable")
+    return Finding(
+        "load in every kernel", True, f"yes: {path}" if path.exists() else "no: %load_ext nbtools in a notebook, or nbtools enable"
+    )

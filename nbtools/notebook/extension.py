@@ -1,4 +1,4 @@
-"""``%load_ext nbtools`` and ``%unload_ext nbtools``: everything that is put into IPython, put in and taken out in one place."""
+"""The IPython extension: ``%load_ext nbtools`` installs everything into a shell, ``%unload_ext nbtools`` removes it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from IPython.core.error import UsageError
 
 from nbtools.notebook.agent.handle import NotebookAgent
 from nbtools.notebook.agent.magic import AgentMagics
-from nbtools.notebook.callables import Tools
-from nbtools.notebook.completion import matcher_of
+from nbtools.notebook.displayhook import DeduplicatingDisplayHook
+from nbtools.notebook.explorer.comm import register_target, unregister_target
+from nbtools.notebook.explorer.magic import TraceMagics
 from nbtools.notebook.frontend import CLICKS_SINCE, Kernel, clicks_arrive
-from nbtools.notebook.lines import ToolLine, keep_cells, tool_cell
-from nbtools.notebook.magics import ToolMagics
+from nbtools.notebook.input_transforms import ToolLine, keep_cells, tool_cell
+from nbtools.notebook.magics.completion import matcher_of
+from nbtools.notebook.magics.tool import ToolMagics
 from nbtools.notebook.portal import Portal
-from nbtools.notebook.shown import Shown
-from nbtools.notebook.trace.magic import TraceMagics
-from nbtools.notebook.trace.target import serve, stop_serving
-from nbtools.notebook.workbench import Workbench
-from nbtools.sources.functions import FunctionTool, on_new_tool
+from nbtools.notebook.runtime import Workbench
+from nbtools.notebook.tool_functions import Tools
+from nbtools.plugins.function_tool import FunctionTool, on_new_tool
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -32,29 +32,29 @@ COMM_TARGET = "nbtools"
 
 
 class Extension:
-    """One shell's nbtools.  ``close`` leaves no trace."""
+    """Everything that nbtools installs into one shell.  ``close`` removes all of it."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell: Any = shell
         self.bench = Workbench(shell)
-        self._shown = Shown(shell, lambda: self.bench.session.history, lambda: self.bench.root)
+        self._displayhook = DeduplicatingDisplayHook(shell, lambda: self.bench.session.history, lambda: self.bench.root)
         self._portal = Portal(shell)
-        self._magics = ToolMagics(shell, self.bench, self._shown)
-        self._trace_magics = TraceMagics(shell, self.bench, self._shown)
-        self._agent = NotebookAgent(self.bench, self._shown.remember)
+        self._magics = ToolMagics(shell, self.bench, self._displayhook)
+        self._trace_magics = TraceMagics(shell, self.bench, self._displayhook)
+        self._agent = NotebookAgent(self.bench, self._displayhook.remember)
         self._agent_magics = AgentMagics(shell, self._agent)
-        self._names = {"tools": Tools(self.bench, self._shown.remember), "agent": self._agent}
+        self._names = {"tools": Tools(self.bench, self._displayhook.remember), "agent": self._agent}
         self._matcher = matcher_of(self.bench, lambda: self._magics.management.names)
         self._before: dict[tuple[str, str], Any] = {}
 
     def open(self) -> None:
         self._portal.open()
-        self._shown.open()
+        self._displayhook.open()
         self._register_magics()
         self._shell.Completer.custom_matchers.append(self._matcher)
         self._shell.input_transformer_manager.token_transformers.insert(0, ToolLine)
         keep_cells(self._shell.input_transformer_manager.cleanup_transforms)
-        self._give_names()
+        self._define_names()
         self._register_target()
         self._stop_adopting = on_new_tool(self.bench.adopt)
         for value in tuple(self._shell.user_ns.values()):
@@ -71,17 +71,17 @@ class Extension:
         _discard(self._shell.input_transformer_manager.cleanup_transforms, tool_cell)
         _discard(self._shell.Completer.custom_matchers, self._matcher)
         self._unregister_magics()
-        self._shown.close()
+        self._displayhook.close()
         self._portal.close()
         self.bench.close()
 
-    def _give_names(self) -> None:
-        """``tools`` and ``agent``, unless the person has some of their own."""
-        for name, ours in self._names.items():
+    def _define_names(self) -> None:
+        """Defines ``tools`` and ``agent``, unless the person has variables with these names."""
+        for name, value in self._names.items():
             if name in self._shell.user_ns:
-                _say(f"The name {name!r} is yours already and stays so; %{name.removesuffix('s')} works all the same.")
+                _warn(f"A variable {name!r} already exists and is not replaced; %{name.removesuffix('s')} works without it.")
             else:
-                self._shell.push({name: ours}, interactive=False)
+                self._shell.push({name: value}, interactive=False)
 
     def _register_magics(self) -> None:
         known = self._shell.magics_manager.magics
@@ -108,16 +108,16 @@ class Extension:
         if isinstance(self.bench.frontend, Kernel):
             self._shell.events.register("pre_run_cell", self.bench.frontend.begin_cell)
             _comms().register_target(COMM_TARGET, self._on_open)
-            serve(_comms())
+            register_target(_comms())
 
     def _unregister_target(self) -> None:
         if isinstance(self.bench.frontend, Kernel):
             self._shell.events.unregister("pre_run_cell", self.bench.frontend.begin_cell)
             _comms().unregister_target(COMM_TARGET, self._on_open)
-            stop_serving(_comms())
+            unregister_target(_comms())
 
     def _on_open(self, comm: Any, message: Any) -> None:
-        """A button or link of a card, a page's answer, or its request for a card; it may arrive in any of the kernel's threads."""
+        """Handles a new comm: a click on a card, a page's answer, or its request for a card.  Runs in any of the kernel's threads."""
         comm.on_msg(self._on_message)
         self._on_message(message)
 
@@ -148,8 +148,8 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     extension.open()
     _extensions[id(shell)] = extension
     if isinstance(extension.bench.frontend, Kernel) and not clicks_arrive():
-        wanted = ".".join(map(str, CLICKS_SINCE))
-        _say(f'Buttons need ipykernel {wanted}, and here is an older one: questions come as text. pip install -U "ipykernel>={wanted}"')
+        minimum = ".".join(map(str, CLICKS_SINCE))
+        _warn(f'Buttons need ipykernel {minimum} or later; until then approval is requested as text. pip install -U "ipykernel>={minimum}"')
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -160,13 +160,13 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def _refuse_if_shadowed() -> None:
-    """Another project on PyPI installs into the same folder, and whichever came last has overwritten files of the other."""
+    """Raises ``UsageError`` if the package nbtools of another project is installed: the two overwrite each other's files."""
     try:
         other = importlib.metadata.distribution("nbtools")
     except importlib.metadata.PackageNotFoundError:
         return
     raise UsageError(
-        f"Another package owns the name: nbtools {other.version} (GenePattern). Have one of them: pip uninstall nbtools, "
+        f"The package nbtools {other.version} (GenePattern) installs into the same folder. Keep only one: pip uninstall nbtools, "
         f"then pip install --force-reinstall {DISTRIBUTION}"
     )
 
@@ -176,11 +176,11 @@ def _discard(items: list[Any], item: Any) -> None:
         items.remove(item)
 
 
-def _say(line: str) -> None:
+def _warn(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
 def _comms() -> Any:
-    import comm  # noqa: PLC0415 - part of a kernel; a terminal has no use for it
+    import comm  # noqa: PLC0415 - only available in a kernel
 
     return comm.get_comm_manager()

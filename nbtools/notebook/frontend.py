@@ -1,7 +1,7 @@
-"""What stands around a call when it is made: which frontend, whether somebody watches, clicks or types.
+"""Detects the frontend of a call: terminal, console or notebook, and whether somebody can watch, click or type.
 
-A notebook sends the id of its cell with every request, a console does not; that, and whether it lets the kernel ask for input, tells them
-apart without guessing from names.
+A notebook sends the id of its cell with every request; a console does not.  Whether somebody can answer is read from the request's
+permission to ask for input.
 """
 
 from __future__ import annotations
@@ -16,21 +16,31 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import greenback
 
-from nbtools.notebook.places import CapturedScreen, Errand, KernelScreen, Loop, Place, Screen, TerminalScreen, Way, is_live_terminal
+from nbtools.notebook.display_target import (
+    Callback,
+    CapturedScreen,
+    KernelScreen,
+    Loop,
+    Place,
+    Screen,
+    TerminalScreen,
+    Way,
+    is_live_terminal,
+)
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 CLICKS_SINCE = (7, 4)
-"""The ipykernel from which on clicks arrive while a cell awaits."""
+"""The first ipykernel version that handles clicks while a cell awaits."""
 
 
-Post: TypeAlias = Callable[[Errand], None]
-"""Hands work to the thread that waits for a call."""
+Post: TypeAlias = Callable[[Callback], None]
+"""Passes a function to the thread that waits for a call."""
 
 
 def has_portal() -> bool:
-    """Whether the code that runs here may wait and let the kernel's loop go on meanwhile."""
+    """Whether the current code can wait while the kernel's loop keeps running."""
     return bool(greenback.has_portal())
 
 
@@ -42,27 +52,27 @@ class Terminal:
         self._shell: Any = shell
         self._screen = TerminalScreen()
 
-    def place(self, errands: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:
-        """The place of a call made here and now; ``turning`` says that the main loop goes on while the call is waited for."""
-        way = self.preference or Way.PROMPT
-        usable = Way.PROMPT if way is not Way.NOBODY and errands else Way.NOBODY
-        waited_for = errands is not None and not early and is_live_terminal()
-        return Place(self._screen, uuid.uuid4().hex, waited_for, usable, contextvars.copy_context(), None, errands, early, silent)
+    def place(self, post: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:
+        """Returns the display target of a call made now; ``turning`` says that the main loop keeps running during the call."""
+        preferred = self.preference or Way.PROMPT
+        way = Way.PROMPT if preferred is not Way.NOBODY and post else Way.NOBODY
+        is_watched = post is not None and not early and is_live_terminal()
+        return Place(self._screen, uuid.uuid4().hex, is_watched, way, contextvars.copy_context(), None, post, early, silent)
 
     def prompts_first(self) -> bool:
-        """Whether a question can only be asked in the thread that makes the call."""
+        """Whether questions can only be asked in the thread that makes the call."""
         return self.preference is not Way.NOBODY
 
     def read_line(self, prompt: str, text: str = "") -> str:
-        """A line typed by the person, who finds ``text`` already there.  Raises ``EOFError`` when the input is closed."""
+        """Reads a line, with ``text`` as its editable initial value.  Raises ``EOFError`` when the input is closed."""
         if not text:
             return input(prompt)
-        from prompt_toolkit import prompt as edited  # noqa: PLC0415 - IPython's own line editor; only a modified command needs it
+        from prompt_toolkit import prompt as read_edited  # noqa: PLC0415 - only needed to edit a command
 
-        return edited(prompt, default=text)
+        return read_edited(prompt, default=text)
 
     def edit(self, text: str) -> str | None:
-        """``text`` as the person leaves it in their ``$EDITOR``; None where none is set."""
+        """Returns ``text`` as edited in ``$EDITOR``; None where that is not set."""
         if not os.environ.get("EDITOR"):
             return None
         path = self._shell.mktempfile(text)
@@ -71,7 +81,7 @@ class Terminal:
 
 
 class Kernel:
-    """An ipykernel, with whatever frontend sent the request that runs just now."""
+    """An ipykernel, with the frontend that sent the current request."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.preference: Way | None = None
@@ -80,60 +90,60 @@ class Kernel:
         self._cell: dict[str, Any] = self._kernel.get_parent("shell")
 
     def begin_cell(self, _: object = None) -> None:
-        """Called when a cell begins."""
+        """Stores the current request; called when a cell starts."""
         self._cell = self._kernel.get_parent("shell")
 
     @property
     def loop(self) -> Loop:
-        """The loop in which the kernel handles clicks."""
+        """The event loop in which the kernel handles clicks."""
         loop: Loop = self._kernel.io_loop.asyncio_loop
         return loop
 
-    def place(self, errands: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:
-        """The place of a call made here and now; ``turning`` says that the main loop goes on while the call is waited for."""
-        way = self._way(errands, turning)
+    def place(self, post: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:
+        """Returns the display target of a call made now; ``turning`` says that the main loop keeps running during the call."""
+        way = self._way(post, turning)
         context = contextvars.copy_context()
-        return Place(self._screen(), uuid.uuid4().hex, self._is_watched(), way, context, self.loop, errands, early, silent)
+        return Place(self._screen(), uuid.uuid4().hex, self._is_watched(), way, context, self.loop, post, early, silent)
 
     @property
     def is_attended(self) -> bool:
-        """Whether the request that runs, or ran last, came from a frontend with somebody in front of it."""
+        """Whether the current or last request came from a frontend where somebody can answer."""
         return self._allows_stdin()
 
     def prompts_first(self) -> bool:
-        """Whether a question can only be asked in the thread that makes the call."""
-        return self._wanted() is Way.PROMPT
+        """Whether questions can only be asked in the thread that makes the call."""
+        return self._preferred_way() is Way.PROMPT
 
     def read_line(self, prompt: str, text: str = "") -> str:
-        """A line typed by the person; a kernel cannot put ``text`` there.  Raises ``EOFError`` when the input is closed."""
+        """Reads a line; a kernel ignores the initial value ``text``.  Raises ``EOFError`` when the input is closed."""
         line: str = self._kernel.raw_input(prompt)
         return line
 
     def edit(self, text: str) -> str | None:
-        """None: a kernel opens no editor."""
+        """Returns None, because a kernel cannot open an editor."""
         return None
 
-    def _way(self, errands: Post | None, turning: bool) -> Way:
-        wanted = self._wanted()
-        if wanted is Way.WIDGET and (turning or errands is None or threading.current_thread() is not threading.main_thread()):
+    def _way(self, post: Post | None, turning: bool) -> Way:
+        preferred = self._preferred_way()
+        if preferred is Way.WIDGET and (turning or post is None or threading.current_thread() is not threading.main_thread()):
             return Way.WIDGET
-        return Way.PROMPT if wanted is not Way.NOBODY and errands is not None and self._allows_stdin() else Way.NOBODY
+        return Way.PROMPT if preferred is not Way.NOBODY and post is not None and self._allows_stdin() else Way.NOBODY
 
-    def _wanted(self) -> Way:
+    def _preferred_way(self) -> Way:
         if not self._allows_stdin() and self.preference is not Way.WIDGET:
             return Way.NOBODY
-        wanted = self.preference or (Way.WIDGET if self._is_notebook() and clicks_arrive() else Way.PROMPT)
-        return Way.PROMPT if wanted is Way.WIDGET and self._is_captured() else wanted
+        preferred = self.preference or (Way.WIDGET if self._is_notebook() and clicks_arrive() else Way.PROMPT)
+        return Way.PROMPT if preferred is Way.WIDGET and self._is_captured() else preferred
 
     def _allows_stdin(self) -> bool:
-        """Whether the request that runs came from a frontend in which somebody can answer; ipykernel has no public word for it."""
+        """Whether the current request came from a frontend where somebody can answer; ipykernel has no public API for it."""
         return bool(self._kernel._allow_stdin)  # noqa: SLF001
 
     def _is_notebook(self) -> bool:
         return self._request().get("metadata", {}).get("cellId") is not None
 
     def _request(self) -> dict[str, Any]:
-        """The request that runs.  A thread that a cell has started would be given what came last, a click too: it stands in the cell."""
+        """Returns the current request; in a thread started by a cell, that cell's, because the kernel's latest one may be a click."""
         request: dict[str, Any] = self._kernel.get_parent("shell")
         is_cell = request.get("header", {}).get("msg_type") == "execute_request"
         return request if is_cell or threading.current_thread() is threading.main_thread() else self._cell
@@ -154,12 +164,12 @@ class Kernel:
 
 
 def clicks_arrive() -> bool:
-    """Whether this ipykernel hands clicks to a cell that awaits."""
-    from ipykernel._version import version_info  # noqa: PLC0415 - a terminal must not pay for it
+    """Whether this ipykernel version handles clicks while a cell awaits."""
+    from ipykernel._version import version_info  # noqa: PLC0415 - not needed in a terminal
 
     return version_info[:2] >= CLICKS_SINCE
 
 
 def frontend_of(shell: InteractiveShell) -> Kernel | Terminal:
-    """The surroundings of an IPython shell."""
+    """Returns the frontend of an IPython shell."""
     return Kernel(shell) if getattr(shell, "kernel", None) is not None else Terminal(shell)

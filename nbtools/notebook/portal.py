@@ -1,12 +1,12 @@
-"""Lets synchronous code in a cell wait while the kernel's loop turns.
+"""Lets synchronous code in a cell wait while the kernel's event loop keeps running.
 
-ipykernel runs a cell inside a task.  Once that task has a greenlet portal, code in the cell may, at any depth, suspend the whole cell until
-something awaited is there; clicks arrive meanwhile.  Two doors are wrapped: the handler of execute requests, whose task runs synchronous
-cells, and ``run_cell_async``, which ipykernel gives a task of its own when a cell awaits.  The cell that installs this began without a
-portal; what it asks is asked by a prompt.
+ipykernel runs a cell inside a task.  Once that task has a greenlet portal, code at any depth can suspend the cell until an awaitable is
+done, and clicks are handled meanwhile.  Two functions are wrapped: the handler of execute requests, whose task runs synchronous cells, and
+``run_cell_async``, which gets a task of its own when a cell awaits.  The cell that loads the extension started without a portal; its
+questions are asked at a prompt.
 
-A third door is wrapped for what is typed meanwhile: a widget holds back its second change until the kernel has said that it is done with
-the first, and ipykernel says nothing of what it hears while a cell runs.
+The handler of comm messages is wrapped too: a widget sends its second change only after the kernel has reported that the first was
+processed, and ipykernel does not report that while a cell runs.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ REQUEST, MESSAGE = "execute_request", "comm_msg"
 
 
 class Portal:
-    """The wrappers, put on and taken off as one."""
+    """Installs and removes the wrappers."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell: Any = shell
         self._kernel: Any = getattr(shell, "kernel", None)
         self._handlers: dict[str, Any] = getattr(self._kernel, "shell_handlers", {})
-        self._put: dict[str, tuple[Any, Any]] = {}
+        self._wrapped: dict[str, tuple[Any, Any]] = {}
 
     def open(self) -> None:
         running: list[Any] = []
@@ -46,46 +46,46 @@ class Portal:
         self._shell.run_cell_async = self._run_cell
 
     def close(self) -> None:
-        """Takes all off, unless somebody else has wrapped them since: then ours stay inside and do no harm."""
-        for name, (before, wrapped) in self._put.items():
+        """Removes the wrappers, except where other code has wrapped them since; there they stay, and are harmless."""
+        for name, (before, wrapped) in self._wrapped.items():
             if self._handlers.get(name) is wrapped:
                 self._handlers[name] = before
         if vars(self._shell).get("run_cell_async") is self._run_cell:
             del self._shell.run_cell_async
 
     def _wrap(self, name: str, wrapped: Any) -> None:
-        self._put[name] = (self._handlers[name], wrapped)
+        self._wrapped[name] = (self._handlers[name], wrapped)
         self._handlers[name] = wrapped
 
 
 def _handling(handler: Any, running: list[Any]) -> Any:
-    """The handler of execute requests, in a task with a portal; ``running`` has the requests that are under way."""
+    """Wraps the handler of execute requests: its task gets a portal.  ``running`` holds the requests being handled."""
 
     @functools.wraps(handler)
     async def with_portal(*request: Any) -> None:
         await greenback.ensure_portal()
         CELLS.note()
-        mine = [request[-1]] if _in_main_thread() else []
-        running.extend(mine)
+        current = [request[-1]] if _in_main_thread() else []
+        running.extend(current)
         try:
-            await _handled(handler, request)
+            await _handle(handler, request)
         finally:
-            running[:] = [other for other in running if other not in mine]
+            running[:] = [other for other in running if other not in current]
 
     return with_portal
 
 
 def _acknowledging(handler: Any, kernel: Any, running: list[Any]) -> Any:
-    """The handler of what widgets say, which tells them so while a cell runs; the kernel is as busy as before.
+    """Wraps the handler of comm messages: reports to widgets, while a cell runs, that their message was processed.
 
-    Of what comes on a subshell, in a thread of its own, ipykernel tells them itself.
+    For messages on a subshell, which has a thread of its own, ipykernel reports that itself.
     """
 
     @functools.wraps(handler)
     async def with_status(*message: Any) -> None:
-        await _handled(handler, message)
+        await _handle(handler, message)
         if running and _in_main_thread():
-            kernel._publish_status("idle", "shell", parent=message[-1])  # noqa: SLF001 - ipykernel has no public word for it
+            kernel._publish_status("idle", "shell", parent=message[-1])  # noqa: SLF001 - ipykernel has no public API for it
             kernel._publish_status("busy", "shell", parent=running[-1])  # noqa: SLF001 - as above
 
     return with_status
@@ -95,14 +95,14 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-async def _handled(handler: Any, request: tuple[Any, ...]) -> None:
-    handled = handler(*request)
-    if inspect.isawaitable(handled):
-        await handled
+async def _handle(handler: Any, request: tuple[Any, ...]) -> None:
+    result = handler(*request)
+    if inspect.isawaitable(result):
+        await result
 
 
 def _running(run_cell_async: Any) -> Any:
-    """``run_cell_async``, with a portal where it is a task of its own; a synchronous cell must not yield here."""
+    """Wraps ``run_cell_async``: adds a portal where it runs as its own task; a synchronous cell must not yield here."""
 
     async def with_portal(*cell: Any, **options: Any) -> Any:
         if _is_a_task(with_portal.__code__):
@@ -114,7 +114,7 @@ def _running(run_cell_async: Any) -> Any:
 
 
 def _is_a_task(code: Any) -> bool:
-    """Whether the running task is exactly the coroutine of this code."""
+    """Whether the current task runs exactly the coroutine of this code."""
     try:
         task = asyncio.current_task()
     except RuntimeError:

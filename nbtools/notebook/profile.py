@@ -1,4 +1,4 @@
-"""Loads nbtools in every kernel and IPython terminal: one file of our own in the profile's startup folder, and nothing else touched."""
+"""Loads nbtools in every kernel and IPython terminal, through one file in the profile's startup folder."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from IPython.paths import get_ipython_dir
 
-from nbtools.workspace.atomic import make_folders, replace
+from nbtools.workspace.files.atomic_write import make_folders, replace_content
 
 _NAME = "50-nbtools.py"
-_CODE = b'''"""Written by `nbtools enable`; `nbtools disable` takes it back, and so does deleting it."""
+_CODE = b'''"""Written by `nbtools enable`; removed by `nbtools disable`, or by deleting this file."""
 
 try:
     get_ipython().run_line_magic("load_ext", "nbtools")
@@ -19,24 +19,24 @@ except ModuleNotFoundError:
 
 
 def enable(profile: str = "default") -> tuple[Path, bool]:
-    """The startup file, and whether it had to be written.  Raises ``ToolFailure``."""
+    """Writes the startup file; returns its path and whether it was written now.  Raises ``ToolFailure``."""
     path = startup_file(profile)
     if path.exists():
         return path, False
-    real = path.resolve()  # people keep their profile elsewhere
+    real = path.resolve()  # the profile folder may be a symbolic link
     make_folders(real, str(path))
-    replace(real, _CODE, None, str(path))
+    replace_content(real, _CODE, None, str(path))
     return path, True
 
 
 def disable(profile: str = "default") -> tuple[Path, bool]:
-    """The startup file, and whether there was one to take away.  Raises ``OSError``."""
+    """Deletes the startup file; returns its path and whether it existed.  Raises ``OSError``."""
     path = startup_file(profile)
-    was = path.exists()
+    existed = path.exists()
     path.unlink(missing_ok=True)
-    return path, was
+    return path, existed
 
 
 def startup_file(profile: str = "default") -> Path:
-    """Where the file is or would be."""
+    """Returns the path of the startup file, whether it exists or not."""
     return Path(get_ipython_dir(), f"profile_{profile}", "startup", _NAME)

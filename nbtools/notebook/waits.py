@@ -1,7 +1,7 @@
-"""Three ways to wait for a call that runs in the session's thread, each letting questions and interrupts through.
+"""Waits for a call in the session's thread, while questions and interrupts are handled.
 
-``ThreadWait`` blocks its thread and does there what a question needs (a prompt).  ``LoopWait`` awaits; in a cell's task it serves both a
-cell that awaits and, through a portal, code that blocks at any depth while the kernel's loop turns and clicks arrive.
+``ThreadWait`` blocks its thread and runs prompts there.  ``LoopWait`` awaits; in a cell's task it works for cells that await and, through a
+portal, for code that blocks at any depth while the kernel's loop keeps running and clicks are handled.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
 
-from nbtools.notebook.places import Errand
+from nbtools.notebook.display_target import Callback
 
 T = TypeVar("T")
 
 PATIENCE = 5.0
-"""Seconds that an interrupted wait gives its call to end; processes are terminated, then killed after two."""
+"""Seconds that an interrupted wait allows its call to end; processes are terminated, then killed after two seconds."""
 
 
 _INTERRUPTED = "The call was interrupted."
 
 
 def interruption() -> KeyboardInterrupt:
-    """An interrupt that IPython shows as one line: the way through our frames says nothing to the person who pressed stop."""
+    """Returns a ``KeyboardInterrupt`` that IPython shows as one line, because a traceback through our code helps nobody."""
     error = KeyboardInterrupt(_INTERRUPTED)
     error._render_traceback_ = lambda: [f"KeyboardInterrupt: {_INTERRUPTED}"]  # type: ignore[attr-defined]
     return error
 
 
 class Stopped(Exception):  # noqa: N818 - a signal between these waits, never seen outside
-    """An interrupt came while a loop was waiting."""
+    """Raised inside a wait when an interrupt arrives."""
 
 
 class CellTasks:
-    """The tasks that run cells.  Only there may a ``KeyboardInterrupt`` be raised: out of any other task it would end the kernel's loop."""
+    """The tasks that run cells.  Only they may raise a ``KeyboardInterrupt``; from any other task it would end the kernel's loop."""
 
     def __init__(self) -> None:
         self._tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
 
     def note(self) -> None:
-        """Called in a task that runs a cell."""
+        """Adds the current task, which runs a cell."""
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)
@@ -58,9 +58,9 @@ class CellTasks:
 
 
 class Interrupts:
-    """Hears SIGINT for those that wait in the main thread's loop.
+    """Handles SIGINT for waits in the main thread's loop.
 
-    The handler is set while somebody waits and taken back only where it is still ours: ipykernel sets its own around every cell.
+    The handler is installed while there are listeners, and removed only if it is still ours: ipykernel sets its own around every cell.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Interrupts:
         self._before: Any = None
 
     def listen(self, key: object, listener: Callable[[], bool]) -> None:
-        """Calls ``listener`` at every interrupt until ``end(key)``; it says whether that is all that needs to be done."""
+        """Calls ``listener`` at every interrupt until ``end(key)``; it returns whether the interrupt was fully handled."""
         if threading.current_thread() is threading.main_thread():
             self._listeners[key] = listener
             current = signal.getsignal(signal.SIGINT)
@@ -77,17 +77,17 @@ class Interrupts:
                 signal.signal(signal.SIGINT, self._on_interrupt)
 
     def end(self, key: object) -> None:
-        heard = self._listeners.pop(key, None) is not None
-        if heard and not self._listeners and signal.getsignal(signal.SIGINT) == self._on_interrupt:
+        removed = self._listeners.pop(key, None) is not None
+        if removed and not self._listeners and signal.getsignal(signal.SIGINT) == self._on_interrupt:
             signal.signal(signal.SIGINT, self._before)
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        settled = [listener() for listener in tuple(self._listeners.values())]
-        if not settled or (not all(settled) and self._before is not signal.default_int_handler):
-            self._go_on(number, frame)
+        handled = [listener() for listener in tuple(self._listeners.values())]
+        if not handled or (not all(handled) and self._before is not signal.default_int_handler):
+            self._call_previous(number, frame)
 
-    def _go_on(self, number: int, frame: FrameType | None) -> None:
-        """What would have happened without us; Python's own handler raises, which a turning loop must not see."""
+    def _call_previous(self, number: int, frame: FrameType | None) -> None:
+        """Calls the previous handler.  While there are listeners, that is not Python's own, which would raise inside the loop."""
         if callable(self._before):
             self._before(number, frame)
 
@@ -97,30 +97,30 @@ INTERRUPTS = Interrupts()
 
 
 class ThreadWait:
-    """Blocks the thread that made it; errands are done in it."""
+    """Blocks the thread that created it, and runs posted functions there."""
 
     def __init__(self) -> None:
-        self._errands: SimpleQueue[Errand | None] = SimpleQueue()
+        self._tasks_to_run: SimpleQueue[Callback | None] = SimpleQueue()
 
-    def post(self, errand: Errand) -> None:
-        """Hands work to the waiting thread; safe from any other."""
-        self._errands.put(errand)
+    def post(self, task: Callback) -> None:
+        """Passes a function to the waiting thread; thread-safe."""
+        self._tasks_to_run.put(task)
 
     def release(self) -> None:
         """Ends the wait."""
-        self._errands.put(None)
+        self._tasks_to_run.put(None)
 
     def wait(self, future: Future[T], stop: Callable[[], None]) -> T:
-        """The future's result.  An interrupt calls ``stop``, gives the call time to end and propagates."""
+        """Waits for the future's result.  An interrupt calls ``stop``, waits for the call to end, and is raised."""
         future.add_done_callback(lambda _: self.release())
         self.serve(future, stop)
         return future.result()
 
     def serve(self, future: Future[Any], stop: Callable[[], None]) -> None:
-        """Does errands until it is released."""
+        """Runs posted functions until ``release`` is called."""
         try:
-            while (errand := self._errands.get()) is not None:
-                errand()
+            while (task := self._tasks_to_run.get()) is not None:
+                task()
         except KeyboardInterrupt:
             stop()
             self._until_ended(future)
@@ -130,24 +130,24 @@ class ThreadWait:
         deadline = time.monotonic() + PATIENCE
         with suppress(Empty):
             while not future.done():
-                self._errands.get(timeout=max(0.0, deadline - time.monotonic()))
+                self._tasks_to_run.get(timeout=max(0.0, deadline - time.monotonic()))
 
 
 class LoopWait:
-    """Awaits in the running loop; errands are done in the waiting task."""
+    """Awaits in the running loop, and runs posted functions in the waiting task."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._items: asyncio.Queue[Errand | None] = asyncio.Queue()
+        self._items: asyncio.Queue[Callback | None] = asyncio.Queue()
         self._may_raise = CELLS.running()
-        self._heard = False
+        self._was_interrupted = False
 
-    def post(self, errand: Errand) -> None:
-        """Hands work to the waiting task; safe from any thread."""
-        self._put(errand)
+    def post(self, task: Callback) -> None:
+        """Passes a function to the waiting task; thread-safe."""
+        self._put(task)
 
     async def wait(self, future: Future[T], stop: Callable[[], None]) -> T:
-        """The future's result.  An interrupt or a cancellation calls ``stop``, gives the call time to end and propagates."""
+        """Awaits the future's result.  An interrupt or a cancellation calls ``stop``, waits for the call to end, and is raised."""
         future.add_done_callback(lambda _: self._put(None))
         try:
             INTERRUPTS.listen(self, self._interrupted)
@@ -162,7 +162,7 @@ class LoopWait:
             raise
         finally:
             INTERRUPTS.end(self)
-        if self._heard and self._may_raise:  # too late for this call, but not for the code around it
+        if self._was_interrupted and self._may_raise:  # too late for this call, but the surrounding code must see it
             raise interruption()
         return future.result()
 
@@ -170,17 +170,17 @@ class LoopWait:
         return interruption() if self._may_raise else asyncio.CancelledError(_INTERRUPTED)
 
     def _interrupted(self) -> bool:
-        self._heard = True
+        self._was_interrupted = True
         self._put(_stop)
         return self._may_raise
 
-    def _put(self, item: Errand | None) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    def _put(self, item: Callback | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed, so nothing waits
             self._loop.call_soon_threadsafe(self._items.put_nowait, item)
 
     async def _serve(self) -> None:
-        while (errand := await self._items.get()) is not None:
-            errand()
+        while (task := await self._items.get()) is not None:
+            task()
 
     async def _until_ended(self) -> None:
         with suppress(TimeoutError, asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""What a rule about commands covers, and an example of what it does not cover, from the table of programs."""
+"""Describes what a rule about commands covers, with an example of what it does not, from the table of programs."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nbtools.policy.commands import CommandRules
-from nbtools.policy.layers import Sourced
+from nbtools.policy.command_rules import CommandRules
+from nbtools.policy.layers import SourcedRule
 from nbtools.policy.rules import Rule, read_rule
 
 if TYPE_CHECKING:
-    from nbtools.shell import Act, Acts, Table
-    from nbtools.shell.table import Entry
+    from nbtools.shell import AnalysedCommand, CommandAnalysis, ProgramTable
+    from nbtools.shell.program_table import Entry
 
 RUN_COMMANDS = frozenset({"shell", "terminal_run"})
-"""The tools, by their canonical names, whose rules are about command lines."""
-_REDIRECT = "what a redirect writes"
-_EXACTLY = "A rule with exactly the words of a line allows that line"
+"""The canonical names of the tools whose rules are about command lines."""
+_REDIRECT = "files written by redirects"
+_EXACTLY = "Only a rule with exactly the words of the command allows it"
 _UNLISTED_OPTION = "an option that the table of programs does not list"
 _STARTING = frozenset({"program", "assignments", "line", "package"})
 _WRITING = frozenset({"write", "remove", "copy", "move", "output"})
 _PROBES = ((), ("x",), ("5",), ("5", "x"))
-"""Words behind those of a rule: one that covers none of these lines covers nothing."""
+"""Words to try after those of a rule.  A rule that covers none of these lines covers nothing."""
 _FILLED = {"text": "5", "assignments": "NAME=VALUE", "program": "PROGRAM", "line": "PROGRAM", "package": "PACKAGE"}
-"""A word for each role that an operand in front of a started program may have."""
+"""An example word for each role of an operand before a started program."""
 _UNLISTED = {
     "git": "-c alias.x=!PROGRAM x",
     "git log": "--output=FILE",
@@ -52,179 +52,179 @@ _UNLISTED = {
     "node": "-e CODE",
     "bash": "-c PROGRAM",
 }
-"""Options that the table leaves out on purpose, and that people know.  Each is only shown while it is asked."""
+"""Well-known options that the table omits on purpose.  Each is shown as an example only while it needs approval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a rule covers; ``example`` is one of the things that it does not cover, a command line or a kind of words."""
+    """The calls that a rule covers.  ``example`` is something that it does not cover: a command line or a kind of words."""
 
     rule: str
     covers: str
     example: str = ""
     complete: bool = False
-    """Whether no word on redirects is needed: it covers them, too, or it covers nothing."""
+    """Whether redirects need no mention, because the rule covers them too or covers nothing."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it covers, and what it does not."""
+        """One sentence on what it covers, and one on what it does not."""
         return f"{self.rule} covers {self.covers}.", *([f"It does not cover {self.excluded}."] if self.excluded else [])
 
     @property
     def excluded(self) -> str:
-        """The example, and what redirects write."""
+        """The example, and redirects where the rule does not cover them."""
         redirect = "" if self.complete else _REDIRECT
-        return f"{self.example}, for instance, nor {redirect}" if self.example and redirect else self.example or redirect
+        return f"{self.example}, for instance, or {redirect}" if self.example and redirect else self.example or redirect
 
 
-def coverage(rule: str | Rule, table: Table | None = None) -> Coverage:
-    """The coverage of a rule that allows commands, by the programs of ``table``: those that nbtools brings if none is given.
+def coverage(rule: str | Rule, table: ProgramTable | None = None) -> Coverage:
+    """Returns the coverage of a rule that allows commands, by the programs of ``table``; None: the table that nbtools includes.
 
-    Raises ``PolicyError`` for what is no rule.
+    Raises ``PolicyError`` for an invalid rule.
     """
-    read, name = (rule, str(rule)) if isinstance(rule, Rule) else (read_rule(rule), rule)
-    if read.is_bare:
-        return Coverage(name, "every command, whatever it does", "what is asked in every mode (rm -r ~, writing .git)", complete=True)
-    if not read.spec:
-        why = f"commands that begin as the expression {read.command or read.arguments} says"
-        return Coverage(name, why, _UNLISTED_OPTION, read.redirects)
-    beginning = read.spec.removesuffix(":*") if read.spec.endswith(":*") else read.spec.removesuffix(" *")
+    parsed, name = (rule, str(rule)) if isinstance(rule, Rule) else (read_rule(rule), rule)
+    if parsed.is_bare:
+        return Coverage(name, "every command, whatever it does", "what needs approval in every mode (rm -r ~, writing .git)", complete=True)
+    if not parsed.spec:
+        why = f"commands that match the regular expression {parsed.command or parsed.arguments}"
+        return Coverage(name, why, _UNLISTED_OPTION, parsed.redirects)
+    beginning = parsed.spec.removesuffix(":*") if parsed.spec.endswith(":*") else parsed.spec.removesuffix(" *")
     if "*" in beginning:
-        why = f"commands like {read.spec}; a star alone is one word"
-        return Coverage(name, why, _UNLISTED_OPTION, read.redirects)
-    if beginning == read.spec:
-        return Coverage(name, f"exactly this line: {read.spec}", f"the same with any other word, as {read.spec} x", complete=True)
-    from nbtools.shell.table import reviewed  # noqa: PLC0415 - knows hundreds of programs: only commands pay for it
+        why = f"commands like {parsed.spec}, where a star alone matches one word"
+        return Coverage(name, why, _UNLISTED_OPTION, parsed.redirects)
+    if beginning == parsed.spec:
+        return Coverage(name, f"exactly this line: {parsed.spec}", f"the same with a further word, such as {parsed.spec} x", complete=True)
+    from nbtools.shell.program_table import included_table  # noqa: PLC0415 - large: loaded only for commands
 
-    return _Prefix(name, read, beginning, table or reviewed()).coverage()
+    return _PrefixRule(name, parsed, beginning, table or included_table()).coverage()
 
 
-def unknown_program(words: Sequence[str], table: Table | None = None) -> str:
-    """The program, or the program with its sub-command, that is in no table; empty where the words are of a known one."""
-    from nbtools.shell.table import reviewed  # noqa: PLC0415 - as above
+def unknown_program(words: Sequence[str], table: ProgramTable | None = None) -> str:
+    """Returns the program or sub-command that is not in the table; empty where the words name a known one."""
+    from nbtools.shell.program_table import included_table  # noqa: PLC0415 - as above
 
-    found, name = entries_of(words, table or reviewed())
+    found, name = find_entries(words, table or included_table())
     return "" if found else name
 
 
-def entries_of(words: Sequence[str], table: Table) -> tuple[tuple[Entry, ...], str]:
-    """The entries of the program and its sub-commands, and the words that name them.
+def find_entries(words: Sequence[str], table: ProgramTable) -> tuple[tuple[Entry, ...], str]:
+    """Returns the entries of the program and its sub-commands, and the words that name them.
 
-    No entries where the program or the sub-command is in no table; the words then name that.
+    Without entries where the program or sub-command is not in the table; the words then name the missing one.
     """
     entry, name = table.find(words[0]), words[0]
     if entry is None:
         return (), name
     entries = [entry]
     for word in words[1:]:
-        deeper = entry.commands.get(word)
-        if deeper is None:
+        subcommand = entry.commands.get(word)
+        if subcommand is None:
             without = bool(entry.commands) and not entry.operands and word[:1] != "-"
             return ((), f"{name} {word}") if without else (tuple(entries), name)
-        entry, name = deeper, f"{name} {word}"
+        entry, name = subcommand, f"{name} {word}"
         entries.append(entry)
     return tuple(entries), name
 
 
-class _Prefix:
-    """The coverage of a rule whose words are spelled out, but for those at the end."""
+class _PrefixRule:
+    """Determines the coverage of a rule whose words are literal except for a star at the end."""
 
-    def __init__(self, name: str, rule: Rule, beginning: str, table: Table) -> None:
+    def __init__(self, name: str, rule: Rule, beginning: str, table: ProgramTable) -> None:
         self._name = name
         self._rule = rule
         self._text = beginning
         self._table = table
-        self._rules = CommandRules((Sourced(rule, "", name),), narrow=True)
+        self._rules = CommandRules((SourcedRule(rule, "", name),), narrow=True)
 
     def coverage(self) -> Coverage:
         act = self._last()
         if act is None:
             return self._covering(f"commands that begin with {self._text}", _UNLISTED_OPTION)
-        entries, name = entries_of(act.plain or act.words, self._table)
-        if nothing := self._started_otherwise(act) or self._always_asked(entries, name):
+        entries, name = find_entries(act.plain or act.words, self._table)
+        if nothing := self._launcher_problem(act) or self._exact_rule_reason(entries, name):
             return Coverage(self._name, nothing, complete=True)
         if not entries:
             return self._covering(
-                f"whatever {name} does, with any words: {name} is not in the table of programs, so nothing is known of it"
+                f"whatever {name} does, with any arguments: {name} is not in the table of programs, so its effects are not known"
             )
         covers = _about_starting(name, entries[-1]) if _is_launcher(entries[-1]) else self._words(entries)
         return self._covering(covers, self._example(entries[-1], name))
 
-    def _started_otherwise(self, act: Act) -> str:
-        """Of a rule that names a program behind one that starts it: that rules on the first do not count for the second."""
-        if not act.via or any(self._rules.allowing(act)):
+    def _launcher_problem(self, act: AnalysedCommand) -> str:
+        """Returns that a rule for a launcher does not cover the program it starts; empty where this does not apply."""
+        if not act.via or any(self._rules.find_allowing(act)):
             return ""
         own = f"{self._rule.tool}({shlex.join(word for at, word in enumerate(act.words) if at not in act.dynamic)}:*)"
-        return f"nothing by itself: the program that {act.via[-1]} starts needs a rule of its own, {own}"
+        return f"nothing on its own: the program that {act.via[-1]} starts needs its own rule, {own}"
 
-    def _always_asked(self, entries: tuple[Entry, ...], name: str) -> str:
-        """Why no rule but one with exactly the words of a line allows what these words do; empty where one does."""
+    def _exact_rule_reason(self, entries: tuple[Entry, ...], name: str) -> str:
+        """Returns why only a rule with exactly the words of a command could allow these words; empty where others can."""
         if not entries:
             return ""
         entry = entries[-1]
         if entry.asks:
-            return f"nothing: {name} is asked, as {entry.asks}. {_EXACTLY}"
+            return f"nothing: {name} always needs approval, because {entry.asks}. {_EXACTLY}"
         if entry.shell_options.intersection(self._text.split()):
-            return f"nothing by itself: the programs that {name} starts need rules of their own"
+            return f"nothing on its own: the programs that {name} starts need their own rules"
         risk = "" if _is_launcher(entry) else self._risk()
-        return f"nothing, as {risk}. {_EXACTLY}" if risk else ""
+        return f"nothing, because {risk}. {_EXACTLY}" if risk else ""
 
     def _covering(self, covers: str, example: str = "") -> Coverage:
         return Coverage(self._name, covers, example, self._rule.redirects)
 
-    def _acts(self, words: Sequence[str] = ()) -> Acts:
-        from nbtools.shell import understand  # noqa: PLC0415 - as above
+    def _acts(self, words: Sequence[str] = ()) -> CommandAnalysis:
+        from nbtools.shell import analyse  # noqa: PLC0415 - as above
 
-        return understand(" ".join((self._text, *map(shlex.quote, words))), self._table)
+        return analyse(" ".join((self._text, *map(shlex.quote, words))), self._table)
 
-    def _last(self) -> Act | None:
-        """The program that the words of the rule start in the end, where that is one."""
-        read = self._acts()
-        named = [act for act in read.acts if act.words]
+    def _last(self) -> AnalysedCommand | None:
+        """Returns the program that the words of the rule finally start; None where that is not a single known one."""
+        parsed = self._acts()
+        named = [act for act in parsed.commands if act.words]
         started_by = [act for act in named if not act.via]
-        return None if read.unverified or read.doubt or len(started_by) != 1 or 0 in named[-1].dynamic else named[-1]
+        return None if parsed.unverified or parsed.doubt or len(started_by) != 1 or 0 in named[-1].dynamic else named[-1]
 
     def _words(self, entries: tuple[Entry, ...]) -> str:
         entry, project = entries[-1], any(one.project for one in entries)
         options = "options that are known to be harmless" if entry.harmless else "the options that the table of programs lists"
         options = "the sub-commands and the options that the table of programs lists" if entry.commands else options
-        options = "any words" if entry.style == "text" else options
+        options = "any arguments" if entry.style == "text" else options
         writes = ", and what it writes inside the workspace, protected files excepted" if _writes(entry) else ""
-        files = "; it runs what the project's files say" if project else ""
-        scripts = "; it runs the files that it is given, whatever they do" if "script" in entry.operands else ""
+        files = "; it runs code of the project" if project else ""
+        scripts = "; it runs the scripts named in its arguments, whatever they do" if "script" in entry.operands else ""
         return f"{self._text} with {options}{writes}{files or scripts}"
 
     def _risk(self) -> str:
-        """Why the rule covers nothing; empty where it covers something."""
+        """Returns why the rule covers nothing; empty where it covers something."""
         why = ""
         for words in _PROBES:
-            found = self._hindered(words)
+            found = self._why_not_covered(words)
             if found is None:
                 return ""
             why = why or found
         return why
 
     def _example(self, entry: Entry, name: str) -> str:
-        """A line that begins with the words of the rule and that it does not cover."""
+        """Returns a line that begins with the words of the rule but is not covered."""
         for words in _candidates(entry, name):
-            if self._hindered(words) is not None:
+            if self._why_not_covered(words) is not None:
                 return f"{self._text} {' '.join(words)}"
         if _writes(entry):
             return f"{self._text} on files outside the workspace"
-        if self._hindered(("--not-in-the-table",)) is not None:
+        if self._why_not_covered(("--not-in-the-table",)) is not None:
             return f"{self._text} with {_UNLISTED_OPTION}"
         return ""
 
-    def _hindered(self, words: Sequence[str]) -> str | None:
-        """Why the rule does not cover its words with these; None where it does."""
-        read = self._acts(words)
-        if read.unverified or read.doubt:
-            return read.unverified or read.doubt
-        for act in read.acts:
-            rules = () if act.transparent and not act.risk else tuple(self._rules.allowing(act))
+    def _why_not_covered(self, words: Sequence[str]) -> str | None:
+        """Returns why the rule does not cover its words followed by ``words``; None where it does."""
+        parsed = self._acts(words)
+        if parsed.unverified or parsed.doubt:
+            return parsed.unverified or parsed.doubt
+        for act in parsed.commands:
+            rules = () if act.transparent and not act.risk else tuple(self._rules.find_allowing(act))
             if not act.transparent and not rules:
-                return f"{act.text} needs a rule of its own"
-            if act.risk and not any(rule.spells(act.spelled) for rule in rules):
+                return f"{act.text} needs its own rule"
+            if act.risk and not any(rule.spells_out(act.spelled) for rule in rules):
                 return act.risk
             if act.critical:
                 return act.critical
@@ -238,18 +238,18 @@ def _is_launcher(entry: Entry) -> bool:
 
 
 def _writes(entry: Entry) -> bool:
-    """Whether it writes what it is given as operands."""
+    """Whether the program writes files named by its operands."""
     return not _WRITING.isdisjoint(map(str, entry.operands))
 
 
 def _about_starting(name: str, entry: Entry) -> str:
     if "package" in entry.operands:
-        return f"{name} with the options that the table of programs lists; the package that it fetches and runs must be named by a rule"
-    return f"{name} with the options that the table of programs lists; the programs that it starts need rules of their own"
+        return f"{name} with the options that the table of programs lists; the rule must also name the package that it fetches and runs"
+    return f"{name} with the options that the table of programs lists; the programs that it starts need their own rules"
 
 
 def _candidates(entry: Entry, name: str) -> Iterator[Sequence[str]]:
-    """Words that are likely not to be covered: those that write a file, change files in place, or start a program."""
+    """Yields words that are probably not covered: they write a file, change files in place, or start a program."""
     if known := _UNLISTED.get(name):
         yield known.split()
     for option in sorted(entry.writes, key=lambda one: (not one.startswith("--out"), one[:2] != "--", one)):

@@ -1,4 +1,7 @@
-"""May it run?  Deny over ask over allow, then the mode.  Pure but for what ``Grounds`` look up on the disk."""
+"""The policy engine: decides about each call by rules (deny before ask before allow), then by the mode.
+
+The decision is pure, except for what ``PathContext`` looks up on the disk.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +18,31 @@ from nbtools.core.tool import (
     Kind,
     PathTarget,
     Target,
-    acts_on_nothing,
-    asks_of,
-    is_of_server,
+    approval_preference,
+    has_no_target,
+    is_mcp_tool,
     names_only,
 )
-from nbtools.policy.cases import Case, HostCase, PathCase
-from nbtools.policy.command_case import CommandCase
-from nbtools.policy.concerning import Book, Concerning
-from nbtools.policy.grants import goes_further
-from nbtools.policy.layers import SESSION, Layer, Policy, mode_of, programs_of, sourced
-from nbtools.policy.modes import THE_POINT, Mode, default_decision, plan_denial, without_asking
-from nbtools.policy.paths import Grounds, from_the_root
+from nbtools.policy.command_matching import CommandMatcher
+from nbtools.policy.grants import exceeds_tool_kind
+from nbtools.policy.layers import SESSION, Layer, Policy, effective_mode, effective_programs, sourced_rules
+from nbtools.policy.modes import ALWAYS_ASKS, Mode, default_decision, deny_instead_of_asking, plan_denial
+from nbtools.policy.path_rules import PathContext, rooted_pattern
+from nbtools.policy.rule_index import ActionRules, ToolRules
+from nbtools.policy.rule_matching import CallMatcher, HostMatcher, PathMatcher
 
-__all__ = ["Judge", "Policy"]
+__all__ = ["Policy", "PolicyEngine"]
 
 GRANT = "grant"
-"""The source of what an *always* has allowed."""
+"""The layer of grants that an *always* answer has added."""
 _NO_ARGUMENTS: Mapping[str, Any] = {}
 _NOWHERE = PathTarget(())
 
 
-class Judge:
-    """Layers of rules with a session's grants, ready to decide.
+class PolicyEngine:
+    """Decides about calls by layers of rules and a session's grants.
 
-    ``tool_named`` says which tool a rule means by a name of some agent's; ``grounds`` where paths start.
+    ``tool_named`` returns the canonical tool for a name in a rule, which may be an agent's; ``grounds`` resolves paths.
     """
 
     def __init__(
@@ -47,103 +50,112 @@ class Judge:
         layers: Policy | Iterable[Layer],
         grants: Iterable[str] = (),
         tool_named: Callable[[str], str] = str,
-        grounds: Grounds | None = None,
+        grounds: PathContext | None = None,
     ) -> None:
-        listed = (Layer(SESSION, layers),) if isinstance(layers, Policy) else tuple(layers)
-        given = (*listed, Layer(GRANT, Policy(allow=tuple(grants))))
-        self.mode = mode_of(listed)
-        self._asks = Mode.DONT_ASK not in (self.mode, mode_of(layer for layer in listed if layer.trusted))
-        self.grounds = grounds or Grounds()
-        self.table = programs_of(listed)
-        """The programs that are known; None for those that nbtools brings."""
-        self._books = {action: Book(action, tuple(sourced(given, action, self.mode, tool_named)), self.grounds) for action in Action}
-        self._concerning: dict[tuple[str, Kind, Asks, type], Concerning] = {}
+        rule_layers = (Layer(SESSION, layers),) if isinstance(layers, Policy) else tuple(layers)
+        all_layers = (*rule_layers, Layer(GRANT, Policy(allow=tuple(grants))))
+        self.mode = effective_mode(rule_layers)
+        self._asks = Mode.DONT_ASK not in (self.mode, effective_mode(layer for layer in rule_layers if layer.trusted))
+        self.path_context = grounds or PathContext()
+        self.table = effective_programs(rule_layers)
+        """The table of programs; None for the one that nbtools includes."""
+        self._books = {
+            action: ActionRules(action, tuple(sourced_rules(all_layers, action, self.mode, tool_named)), self.path_context)
+            for action in Action
+        }
+        self._concerning: dict[tuple[str, Kind, Asks, type], ToolRules] = {}
 
     @property
-    def hidden(self) -> tuple[str, ...]:
-        """What may not be read, as gitignore patterns, for those who list and search folders."""
-        return tuple(dict.fromkeys(from_the_root(one.rule) for one in self._books[Action.DENY].reads.rules if one.rule.tool == "read"))
+    def hidden_patterns(self) -> tuple[str, ...]:
+        """The patterns of paths that may not be read, in gitignore syntax, for tools that list and search folders."""
+        return tuple(dict.fromkeys(rooted_pattern(one.rule) for one in self._books[Action.DENY].reads.rules if one.rule.tool == "read"))
 
     def decide(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> Decision:
-        """The decision on one call, with the rule and the reason.  ``arguments`` are the canonical ones."""
+        """Returns the decision on one call, with its rule and reason.  ``arguments`` are canonical."""
         kind = invocation.kind or tool.kind
         rules = self._concerning.get((tool.name, kind, invocation.asks, type(invocation)))
-        if rules is None or rules.tool is not tool:  # another one may have come by the same name
+        if rules is None or rules.tool is not tool:  # another tool may have been registered under this name
             rules = self._rules_on(tool, invocation, kind)
-        return rules.settled or self._weighed(rules, self._case(rules, invocation.target(), arguments))
+        return rules.fixed_decision or self._weighed(rules, self._case(rules, invocation.target(), arguments))
 
-    def denial(self, tool: AnyToolBuilder, invocation: AnyToolInvocation) -> Decision | None:
-        """What stands in the way of a call that the person makes: a deny rule, or that nothing is to be changed.  None: nothing does."""
+    def deny_for_person(self, tool: AnyToolBuilder, invocation: AnyToolInvocation) -> Decision | None:
+        """Returns the denial of a call that the person makes: by a deny rule, or by mode ``plan``.  None where nothing denies it."""
         kind = invocation.kind or tool.kind
         rules = self._rules_on(tool, invocation, kind)
-        denied = self._case(rules, invocation.target(), _NO_ARGUMENTS).denied()
+        denied = self._case(rules, invocation.target(), _NO_ARGUMENTS).deny_decision()
         if denied is None and self.mode is Mode.PLAN and not kind.changes_nothing:
-            return plan_denial(kind, of_server=is_of_server(tool))
+            return plan_denial(kind, of_server=is_mcp_tool(tool))
         return denied
 
-    def _weighed(self, rules: Concerning, case: Case) -> Decision:
-        denied = case.denied()
+    def _weighed(self, rules: ToolRules, case: CallMatcher) -> Decision:
+        denied = case.deny_decision()
         if denied is not None:
             return denied
         if self.mode is Mode.PLAN and not rules.kind.changes_nothing:
-            return plan_denial(rules.kind, of_server=rules.of_server)
-        decision = case.pressing() or (THE_POINT if rules.always else None) or case.asked() or self._allowed(rules, case)
-        return decision if self._asks else without_asking(Mode.DONT_ASK, decision)
+            return plan_denial(rules.kind, of_server=rules.is_mcp_tool)
+        decision = case.required_question() or (ALWAYS_ASKS if rules.always else None) or case.ask_decision() or self._allowed(rules, case)
+        return decision if self._asks else deny_instead_of_asking(Mode.DONT_ASK, decision)
 
-    def _allowed(self, rules: Concerning, case: Case) -> Decision:
-        """By rules, else by the mode; what rules leave open is a better reason to ask, and no reason where the mode would not."""
-        by_rules = case.allowed()
+    def _allowed(self, rules: ToolRules, case: CallMatcher) -> Decision:
+        """Returns the decision of the allow rules, else that of the mode.
+
+        Where both ask, the reason comes from the rules: it says which part no rule covers.
+        """
+        by_rules = case.allow_decision()
         if by_rules is not None and by_rules.action is Action.ALLOW:
             return by_rules
         default = self._default(rules, case)
         if default.action is not Action.ASK:
             return default
-        asked = default if by_rules is None else replace(by_rules, rule=default.rule)
+        question = default if by_rules is None else replace(by_rules, rule=default.rule)
         remark = case.remark() if self._asks else ""
-        return Decision(asked.action, f"{asked.reason}; {remark}", asked.rule, asked.part, asked.source) if remark else asked
+        return replace(question, reason=f"{question.reason}; {remark}", reading="", entry="") if remark else question
 
-    def _default(self, rules: Concerning, case: Case) -> Decision:
-        """Where no rule speaks.  That edits run unasked is said of the workspace only."""
-        decision = default_decision(self.mode, rules.asks, rules.kind, of_server=rules.of_server)
-        outside = "" if self.mode is not Mode.AUTO_EDIT or decision.action is not Action.ALLOW else case.leaves_the_workspace()
+    def _default(self, rules: ToolRules, case: CallMatcher) -> Decision:
+        """Returns the decision of the mode.  ``auto_edit`` allows edits in the workspace only."""
+        decision = default_decision(self.mode, rules.asks, rules.kind, of_server=rules.is_mcp_tool)
+        outside = "" if self.mode is not Mode.AUTO_EDIT or decision.action is not Action.ALLOW else case.path_outside_workspace()
         if outside and rules.kind is Kind.EDIT and rules.asks is None:
             return Decision(
-                Action.ASK, f"{outside} is outside the workspace (mode {self.mode})", "edits outside the workspace ask", outside
+                Action.ASK,
+                f"mode `{self.mode}` asks before edits outside the workspace, and {outside} is outside",
+                "edits outside the workspace need approval",
+                outside,
             )
         return decision
 
-    def _case(self, rules: Concerning, target: Target, arguments: Mapping[str, Any]) -> Case:
+    def _case(self, rules: ToolRules, target: Target, arguments: Mapping[str, Any]) -> CallMatcher:
         match target:
             case CommandTarget(command, directory, moving):
                 edits_run = self.mode is Mode.AUTO_EDIT and rules.asks is None
-                return CommandCase(rules, self.grounds, arguments, command, directory, moving, edits_run, self.table)
+                return CommandMatcher(rules, self.path_context, arguments, command, directory, moving, edits_run, self.table)
             case PathTarget(hosts) if rules.kind is Kind.FETCH:
-                return HostCase(rules, self.grounds, arguments, hosts)
+                return HostMatcher(rules, self.path_context, arguments, hosts)
             case PathTarget(paths):
-                return PathCase(rules, self.grounds, arguments, paths)
+                return PathMatcher(rules, self.path_context, arguments, paths)
 
-    def _rules_on(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, kind: Kind) -> Concerning:
+    def _rules_on(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, kind: Kind) -> ToolRules:
         annotations = getattr(tool, "annotations", None) or {}
         believed = annotations if getattr(tool, "believed", True) else None
         runs_commands = isinstance(invocation.target(), CommandTarget)
         deny, ask, allow = (
-            self._books[action].on(tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands)
+            self._books[action].for_tool(tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands)
             for action in (Action.DENY, Action.ASK, Action.ALLOW)
         )
-        concerning = Concerning(
+        concerning = ToolRules(
             deny,
             ask,
             allow,
             tool,
             kind,
-            asks_of(tool, invocation),
-            further=goes_further(tool, kind),
+            approval_preference(tool, invocation),
+            exceeds_kind=exceeds_tool_kind(tool, kind),
             names_only=names_only(tool),
-            of_server=is_of_server(tool),
-            acts_on_nothing=acts_on_nothing(type(invocation)),
+            is_mcp_tool=is_mcp_tool(tool),
+            has_no_target=has_no_target(type(invocation)),
         )
         if concerning.decides_alike:
             case = self._case(concerning, _NOWHERE, _NO_ARGUMENTS)
-            concerning = replace(concerning, settled=self._weighed(concerning, case))
+            concerning = replace(concerning, fixed_decision=self._weighed(concerning, case))
         self._concerning[tool.name, kind, invocation.asks, type(invocation)] = concerning
         return concerning

@@ -1,9 +1,10 @@
-"""What an *always* would allow: offered beside the question, for the parts of a command rather than its letter."""
+"""Grants: the rules that an *always* answer adds, and which of them to offer with an approval request."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtools.core.decision import Decision
@@ -12,7 +13,7 @@ from nbtools.policy.coverage import coverage
 from nbtools.policy.protected import CRITICAL, DOUBT, PROTECTED, is_protected_name
 
 if TYPE_CHECKING:
-    from nbtools.shell import Act, Table
+    from nbtools.shell import AnalysedCommand, ProgramTable
 
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+")
 _PLAIN_PATH = re.compile(r"[\w.@%+,=-][\w./@%+,=-]*")
@@ -24,69 +25,71 @@ _HAS_VERBS = frozenset(_VERBS.split())
 _ALWAYS_ASKED = frozenset({PROTECTED, CRITICAL, DOUBT})
 
 
-def offers(tool: AnyToolBuilder, invocation: AnyToolInvocation, table: Table | None = None) -> tuple[str, ...]:
-    """The rules that *always* adds, none where only the whole call can be approved each time, or where asking is what it is for.
+def offered_rules(tool: AnyToolBuilder, invocation: AnyToolInvocation, table: ProgramTable | None = None) -> tuple[str, ...]:
+    """Returns the rules that an *always* answer adds; none where each call has to be approved on its own.
 
-    ``table``: the programs that are known, those that nbtools brings if none is given.
+    For a command these are rules for its programs.  ``table`` is the table of programs; None: the one that nbtools includes.
     """
-    if tool.asks == "always" or goes_further(tool, invocation.kind or tool.kind):
+    if tool.asks == "always" or exceeds_tool_kind(tool, invocation.kind or tool.kind):
         return ()
     target = invocation.target()
     if not isinstance(target, CommandTarget):
-        # What is fetched is named by its host: yes to one is no yes to all of the web.
+        # A grant for a fetch names the host, so that approving one host does not approve the whole web.
         return tuple(f"{tool.name}({host})" for host in target.paths) if tool.kind is Kind.FETCH and target.paths else (tool.name,)
     return _of_commands(tool.name, target, table)
 
 
-def covered_by(tool: AnyToolBuilder, invocation: AnyToolInvocation, rules: Iterable[str], table: Table | None = None) -> tuple[str, ...]:
-    """For rules about commands, what each covers and what it does not, in words; empty for other rules."""
+def coverage_texts(
+    tool: AnyToolBuilder, invocation: AnyToolInvocation, rules: Iterable[str], table: ProgramTable | None = None
+) -> tuple[str, ...]:
+    """Returns a text on what each rule about commands covers and does not cover; nothing for other rules."""
     if not isinstance(invocation.target(), CommandTarget):
         return ()
     return tuple(" ".join(coverage(rule, table).sentences) for rule in rules if rule.startswith(f"{tool.name}("))
 
 
-def narrower(tool: AnyToolBuilder, invocation: AnyToolInvocation) -> tuple[str, ...]:
-    """The rules for just the folders of the files that an edit is about: a second thing for *always* to add.  None where there are none."""
-    if tool.kind is not Kind.EDIT or tool.asks == "always" or goes_further(tool, invocation.kind or tool.kind):
+def folder_rules(tool: AnyToolBuilder, invocation: AnyToolInvocation) -> tuple[str, ...]:
+    """Returns the rules for only the folders of the edited files, the narrower choice for *always*; empty where there are none."""
+    if tool.kind is not Kind.EDIT or tool.asks == "always" or exceeds_tool_kind(tool, invocation.kind or tool.kind):
         return ()
     target = invocation.target()
     if not isinstance(target, PathTarget) or not all(map(_PLAIN_PATH.fullmatch, target.paths)):
         return ()
     folders = dict.fromkeys(path.rstrip("/").rpartition("/")[0] for path in target.paths)
-    if any(map(is_protected_name, "/".join(folders).split("/"))):  # no rule takes the question away there
+    if any(map(is_protected_name, "/".join(folders).split("/"))):  # protected paths need approval whatever the rules say
         return ()
     return tuple(f"edit({folder}/**)" for folder in folders) if all(folders) and ".." not in "/".join(folders).split("/") else ()
 
 
 def can_be_allowed(decision: Decision) -> bool:
-    """Whether a rule that allows would change the answer: not where another rule asks, nor what is asked in every mode."""
+    """Whether an allow rule would change the decision: not where an ask rule applies, nor where every mode asks."""
     return not decision.source and decision.rule not in _ALWAYS_ASKED
 
 
-def goes_further(tool: AnyToolBuilder, kind: Kind) -> bool:
-    """Whether a call changes the world in another way than its tool is there for, as the cell that is run by a tool that edits cells.
+def exceeds_tool_kind(tool: AnyToolBuilder, kind: Kind) -> bool:
+    """Whether a call makes changes of another kind than its tool, such as running a cell with a tool that edits cells.
 
-    Nobody who allowed the tool has allowed that: no rule does, and each such call is asked.
+    An allow rule for the tool does not cover such a call, so each one needs approval.
     """
     return kind is not tool.kind and not kind.changes_nothing
 
 
-def _of_commands(tool: str, target: CommandTarget, table: Table | None) -> tuple[str, ...]:
-    from nbtools.shell import understand  # noqa: PLC0415 - knows hundreds of programs: only commands pay for it
+def _of_commands(tool: str, target: CommandTarget, table: ProgramTable | None) -> tuple[str, ...]:
+    from nbtools.shell import analyse  # noqa: PLC0415 - large: loaded only for commands
 
-    acts = understand(target.command, table)
-    if acts.doubt or any(act.critical for act in acts.acts):
+    acts = analyse(target.command, table)
+    if acts.doubt or any(act.critical for act in acts.commands):
         return ()
     if acts.unverified:
         line = target.command.strip()
-        fixed = target.directory == "." and not any(0 in act.dynamic for act in acts.acts)
+        fixed = target.directory == "." and not any(0 in act.dynamic for act in acts.commands)
         return (f"{tool}({line})",) if fixed and "*" not in line and not line.startswith("!") else ()
-    rules = [rule for act in acts.acts for rule in _grants(tool, target.directory, act)]
+    rules = [rule for act in acts.commands for rule in _grants(tool, target.directory, act)]
     return tuple(dict.fromkeys(rules)) if all(rules) else ()
 
 
-def _grants(tool: str, directory: str, act: Act) -> Iterator[str]:
-    """A rule for the command, and one for each file that it writes without naming it among its words; empty where no rule can say it."""
+def _grants(tool: str, directory: str, act: AnalysedCommand) -> Iterator[str]:
+    """Yields a rule for the command and one for each file that a redirect writes; an empty text where no rule can express it."""
     if act.risk or not act.transparent:
         grant = _grant(act)
         yield f"{tool}({grant})" if grant else ""
@@ -96,10 +99,10 @@ def _grants(tool: str, directory: str, act: Act) -> Iterator[str]:
             yield f"edit(/{written})" if _PLAIN_PATH.fullmatch(written) and ".." not in written.split("/") else ""
 
 
-def _grant(act: Act) -> str:
-    """``git log:*`` and ``ls:*`` for programs and sub-commands that the table knows, the very words for all others.
+def _grant(act: AnalysedCommand) -> str:
+    """Returns the spec of a rule: ``git log:*`` for programs and sub-commands in the table, the exact words for all others.
 
-    Empty where no rule could say it.
+    Empty where no rule could express it.
     """
     if not act.words or 0 in act.dynamic or not _PLAIN_WORD.fullmatch(act.words[0]):
         return ""
@@ -113,6 +116,20 @@ def _grant(act: Act) -> str:
     return f"{' '.join(known)}:*" if all(map(_PLAIN_WORD.fullmatch, known)) else ""
 
 
-def _exactly(act: Act) -> str:
+def _exactly(act: AnalysedCommand) -> str:
     whole = (*act.assignments, *act.words) if act.risk else act.words
     return " ".join(whole) if all(map(_PLAIN_WORD.fullmatch, whole)) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A rule that the person allowed at the time ``at`` (seconds since the epoch).
+
+    ``saved``: it also applies to later sessions on this workspace.  ``by`` describes the call that was approved; empty for a rule
+    that the person added directly.
+    """
+
+    rule: str
+    saved: bool
+    at: float
+    by: str = ""

@@ -1,4 +1,4 @@
-"""Rules with their sources: the person's file, the project's, saved grants, the session."""
+"""Policies and the layers they come from: the person's file, the project's, saved grants, the session."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import nearest
 from nbtools.policy.modes import Mode, stricter
-from nbtools.policy.own_programs import checked
+from nbtools.policy.own_programs import check_programs
 from nbtools.policy.rules import Rule, read_rule
 
 if TYPE_CHECKING:
-    from nbtools.shell import Table
+    from nbtools.shell import ProgramTable
 
 SESSION = "session"
-"""The layer of a session's own rules, the only one that may set the mode ``yolo``: that ends with the session."""
+"""The layer of a session's own rules, the only one that may set mode ``yolo``, which ends with the session."""
 SAVED = "saved"
-"""The layer of grants that are kept for later sessions."""
+"""The layer of grants that are saved for later sessions."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A mode and three lists of rules, each a text or a ``Rule``.  An empty mode leaves it to the layers below, in the end ``default``.
+    """A permission mode and three lists of rules, each a text or a ``Rule``.  An empty mode means that of the layers below.
 
-    ``programs`` adds to the table of programs: by name, what each does with its words (see ``docs/programs.md``).  Raises ``PolicyError``
-    for a mode, a rule or a program that cannot be read.
+    ``programs`` adds entries to the table of programs, by name (see ``docs/programs.md``).  Raises ``PolicyError`` for an invalid mode,
+    rule or program.
     """
 
     mode: str = ""
@@ -46,19 +46,19 @@ class Policy:
                 as_rule(rule)
             object.__setattr__(self, action, listed)
         if self.programs:
-            checked(self.programs)
+            check_programs(self.programs)
 
     def rules(self, action: Action) -> tuple[str | Rule, ...]:
-        """The rules of one kind."""
+        """Returns the rules of one action."""
         listed: tuple[str | Rule, ...] = getattr(self, action)
         return listed
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Rules with the name of their source: ``user``, ``project``, ``saved``, ``session``.
+    """A policy with the name of its source: ``user``, ``project``, ``saved``, ``session``.
 
-    Of one that is not ``trusted`` only what forbids or asks counts, and a mode that is stricter.
+    Of a layer that is not ``trusted``, only deny and ask rules and a stricter mode take effect.
     """
 
     name: str
@@ -67,8 +67,8 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Sourced:
-    """A rule and where it stands; ``name`` is the rule as it was written."""
+class SourcedRule:
+    """A rule with the layer it comes from; ``name`` is the rule as it was written."""
 
     rule: Rule
     source: str
@@ -79,35 +79,35 @@ def as_rule(rule: str | Rule) -> Rule:
     return rule if isinstance(rule, Rule) else read_rule(rule)
 
 
-def mode_of(layers: Iterable[Layer]) -> Mode:
-    """The mode of the last layer that has one; a layer without trust, and ``yolo`` outside of a session, make nothing freer."""
+def effective_mode(layers: Iterable[Layer]) -> Mode:
+    """Returns the mode of the last layer that sets one.  Untrusted layers, and ``yolo`` outside a session, cannot loosen it."""
     mode, strict = Mode.DEFAULT, []
     for layer in layers:
-        said = layer.policy.mode
-        if said and not layer.trusted:
-            strict.append(Mode(said))
-        elif said and (said != Mode.YOLO or layer.name == SESSION):
-            mode = Mode(said)
+        own = layer.policy.mode
+        if own and not layer.trusted:
+            strict.append(Mode(own))
+        elif own and (own != Mode.YOLO or layer.name == SESSION):
+            mode = Mode(own)
     return stricter(mode, *strict)
 
 
-def programs_of(layers: Iterable[Layer]) -> Table | None:
-    """The table of programs with those that trusted layers add; None where that is the one that nbtools brings."""
+def effective_programs(layers: Iterable[Layer]) -> ProgramTable | None:
+    """Returns the table of programs with the additions of trusted layers; None where there are no additions."""
     added = [layer.policy.programs for layer in layers if layer.trusted and layer.policy.programs]
     if not added:
         return None
-    from nbtools.shell.table import Table, reviewed_tables  # noqa: PLC0415 - few have programs of their own
+    from nbtools.shell.program_table import ProgramTable, included_tables  # noqa: PLC0415 - rarely needed
 
-    return Table(*reviewed_tables(), *added)
+    return ProgramTable(*included_tables(), *added)
 
 
-def sourced(layers: Iterable[Layer], action: Action, mode: Mode, tool_named: Callable[[str], str]) -> Iterator[Sourced]:
-    """The rules of one kind that hold in ``mode``, tools by their canonical names."""
+def sourced_rules(layers: Iterable[Layer], action: Action, mode: Mode, tool_named: Callable[[str], str]) -> Iterator[SourcedRule]:
+    """Yields the rules of one action that apply in ``mode``, with canonical tool names."""
     for layer in layers:
         if action is Action.ALLOW and not layer.trusted:
             continue
         for written in layer.policy.rules(action):
             rule = as_rule(written)
-            if rule.holds_in(mode):
+            if rule.applies_in(mode):
                 tool = tool_named(rule.tool)
-                yield Sourced(rule if tool == rule.tool else replace(rule, tool=tool), layer.name, str(written))
+                yield SourcedRule(rule if tool == rule.tool else replace(rule, tool=tool), layer.name, str(written))

@@ -1,4 +1,4 @@
-"""What happens to a call that no rule speaks of: by the mode, and by what the tool does to the world."""
+"""Permission modes: the decision on calls that no rule matches, by the mode and the tool's kind."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from nbtools.core.tool import Asks, Kind
 
 
 class Mode(StrEnum):
-    """From strict to free; a stricter mode never allows what a freer one does not."""
+    """The permission modes, strictest first.  A stricter mode never allows what a later one does not."""
 
     PLAN = "plan"
-    """Nothing changes anything: only reading and searching, whatever the rules allow."""
+    """Allows only calls that change nothing, whatever the rules allow."""
     DONT_ASK = "dont_ask"
-    """Like default, but what would be asked is denied."""
+    """Like ``default``, but denies calls that would need approval."""
     DEFAULT = "default"
-    """Reading and searching run, everything else asks."""
+    """Allows reading and searching; every other call needs approval."""
     AUTO_EDIT = "auto_edit"
-    """Edits of files run too."""
+    """Like ``default``, and allows edits of files in the workspace."""
     YOLO = "yolo"
-    """Everything runs that no rule denies or asks."""
+    """Allows every call that no rule denies or asks for."""
 
 
 def stricter(*modes: Mode) -> Mode:
-    """The strictest of them."""
+    """Returns the strictest of the modes."""
     return min(modes, key=list(Mode).index)
 
 
@@ -37,29 +37,38 @@ _NOUNS = {
     Kind.DELETE: "deletions",
     Kind.MOVE: "moves",
     Kind.EXECUTE: "commands",
-    Kind.OTHER: "tools of your own",
+    Kind.OTHER: "custom tools",
 }
-_OF_SERVERS = "tools of servers"
+_MCP_TOOLS = "MCP tools"
 
 AUTO_EDIT_RUNS = "edits run"
-THE_POINT = Decision(Action.ASK, "asking is what it is for", "asking is what it is for")
-"""On a tool that is there to ask: no mode and no allow takes the question away."""
+ALWAYS_ASKS = Decision(Action.ASK, "this tool asks before every call", "this tool asks before every call")
+"""The decision on a tool with ``asks = "always"``: no mode and no allow rule replaces the question."""
 
 
 def default_decision(mode: Mode, asks: Asks, kind: Kind, *, of_server: bool = False) -> Decision:
-    """The decision where no rule speaks; ``asks`` is what the tool's author wants, ``of_server`` says that an MCP server has it."""
+    """Returns the decision where no rule applies.
+
+    ``asks`` is what the tool declares; ``of_server`` says that an MCP server provides the tool.
+    """
     noun = _noun(kind, of_server=of_server)
     if mode is Mode.PLAN and not kind.changes_nothing:
         return plan_denial(kind, of_server=of_server)
     if asks == "always":
-        return THE_POINT
+        return ALWAYS_ASKS
     if mode is Mode.YOLO:
-        return Decision(Action.ALLOW, "everything runs (mode yolo)", "everything runs")
+        return Decision(Action.ALLOW, f"mode `{mode}` allows everything", "everything runs")
     if _runs_unasked(mode, asks, kind):
-        why = f"{noun} changes nothing" if kind.changes_nothing else f"{noun} run"
-        return Decision(Action.ALLOW, f"{why} (mode {mode})", why)
-    why = f"{noun} asks" if noun.endswith("ing") else f"{noun} ask"
-    return Decision(Action.ASK, f"{why} (mode {mode})", why)
+        if kind.changes_nothing:
+            return Decision(Action.ALLOW, f"{noun} changes nothing (mode {mode})", f"{noun} changes nothing")
+        reason = f"mode `{mode}` allows {noun}" if asks is None else "the tool is declared to run without approval"
+        return Decision(Action.ALLOW, reason, f"{noun} run")
+    rule = f"{noun} needs approval" if noun.endswith("ing") else f"{noun} need approval"
+    if asks is not None and kind is not Kind.FETCH:
+        reason = "the tool is declared to need approval"
+    else:
+        reason = rule if mode is Mode.DONT_ASK else f"mode `{mode}` asks before {noun}"
+    return Decision(Action.ASK, reason, rule)
 
 
 def _runs_unasked(mode: Mode, asks: Asks, kind: Kind) -> bool:
@@ -69,15 +78,17 @@ def _runs_unasked(mode: Mode, asks: Asks, kind: Kind) -> bool:
 
 
 def plan_denial(kind: Kind, *, of_server: bool = False) -> Decision:
-    return Decision(Action.DENY, f"{_noun(kind, of_server=of_server)} are off while planning (mode plan)", "plan changes nothing")
+    """Returns the denial of a call that could change something in mode ``plan``."""
+    noun = _noun(kind, of_server=of_server)
+    return Decision(Action.DENY, f"mode `plan` denies {noun}, because it allows no changes", "plan changes nothing")
 
 
 def _noun(kind: Kind, *, of_server: bool) -> str:
-    return _OF_SERVERS if of_server and kind is Kind.OTHER else _NOUNS[kind]
+    return _MCP_TOOLS if of_server and kind is Kind.OTHER else _NOUNS[kind]
 
 
-def without_asking(mode: Mode, decision: Decision) -> Decision:
-    """In ``dont_ask``, a question is a no."""
+def deny_instead_of_asking(mode: Mode, decision: Decision) -> Decision:
+    """Returns the decision, with an ask turned into a denial in mode ``dont_ask``."""
     if mode is Mode.DONT_ASK and decision.action is Action.ASK:
-        return Decision(Action.DENY, f"{decision.reason}, and mode dont_ask asks nobody", decision.rule)
+        return Decision(Action.DENY, f"{decision.reason}, and mode `dont_ask` denies calls that need approval", decision.rule)
     return decision

@@ -1,4 +1,4 @@
-"""Patterns in rules: stars in words, and regular expressions that a hostile text cannot hang."""
+"""Patterns in rules: words with stars, and regular expressions with bounded matching time."""
 
 from __future__ import annotations
 
@@ -10,55 +10,55 @@ from math import factorial
 
 from nbtools.core.errors import PolicyError
 
-LONGEST = 2_048
-"""Characters of a regular expression."""
+MAX_LENGTH = 2_048
+"""The most characters of a regular expression in a rule."""
 _MOST_STEPS = 20_000_000
-"""What matching may cost in the worst case: a fraction of a second."""
+"""The most steps that a match may take in the worst case: a fraction of a second."""
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)(]*?[:=!>]|[()|]|\{\d*,?\d*\}|[*+?]|.", re.DOTALL)
 
 
-class TooLong(Exception):  # noqa: N818 - an answer, not an error
-    """The text is longer than the expression can be held against in good time."""
+class TextTooLong(Exception):  # noqa: N818 - an answer, not an error
+    """The text is too long to be matched in bounded time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A regular expression; ``longest`` is how many characters it is held against."""
+    """A regular expression; ``longest`` is the most characters of a text that it is matched with."""
 
     pattern: re.Pattern[str]
     longest: int
 
-    def begins(self, text: str) -> bool:
-        """Whether ``text`` begins with what it describes.  Raises ``TooLong``."""
-        return self._held(text, 0) and self.pattern.match(text) is not None
+    def matches_start(self, text: str) -> bool:
+        """Whether it matches at the beginning of ``text``.  Raises ``TextTooLong``."""
+        return self._check_length(text, 0) and self.pattern.match(text) is not None
 
-    def occurs(self, text: str) -> bool:
-        """Whether what it describes is anywhere in ``text``.  Raises ``TooLong``."""
-        return self._held(text, 1) and self.pattern.search(text) is not None
+    def matches_anywhere(self, text: str) -> bool:
+        """Whether it matches anywhere in ``text``.  Raises ``TextTooLong``."""
+        return self._check_length(text, 1) and self.pattern.search(text) is not None
 
-    def _held(self, text: str, more: int) -> bool:
+    def _check_length(self, text: str, more: int) -> bool:
         if len(text) > self.longest or (more and len(text) > _longest(_loops(self.pattern.pattern) + more)):
-            raise TooLong
+            raise TextTooLong
         return True
 
 
 @lru_cache(maxsize=4096)
 def expression(text: str) -> Expression:
-    """Raises ``PolicyError`` for what is no regular expression, and for one that could take for ever."""
-    if len(text) > LONGEST:
-        raise PolicyError(f"A regular expression in a rule has at most {LONGEST:,} characters (this one {len(text):,}). Shorten it.")
+    """Compiles a regular expression.  Raises ``PolicyError`` for an invalid one and for one whose time is not bounded."""
+    if len(text) > MAX_LENGTH:
+        raise PolicyError(f"The regular expression has {len(text):,} characters; rules allow at most {MAX_LENGTH:,}. Shorten it.")
     try:
         pattern = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        raise PolicyError(f"{text!r} is no regular expression: {error}.") from None
+        raise PolicyError(f"{text!r} is not a valid regular expression: {error}.") from None
     if re.search(r"\\[1-9]|\(\?P=", text):
-        raise PolicyError(f"{text!r} refers back to a group, which can take for ever. Write it without.")
+        raise PolicyError(f"{text!r} has a back-reference, which can make matching endless. Write it without.")
     return Expression(pattern, _longest(_loops(text)))
 
 
 @lru_cache(maxsize=4096)
 def _loops(text: str) -> int:
-    """How many parts may repeat.  Raises ``PolicyError`` where one of them repeats something that repeats or branches itself."""
+    """Counts the repetitions.  Raises ``PolicyError`` where one repeats a part that itself repeats or branches."""
     loops, open_groups, closed = 0, [False], False
     for part in _tokens(text):
         if part.startswith("(") and not part.startswith("\\"):
@@ -71,7 +71,7 @@ def _loops(text: str) -> int:
             open_groups[-1] = True
         elif part in ("*", "+") or (part.startswith("{") and part.endswith("}") and len(part) > 2):
             if closed:
-                raise PolicyError(f"{text!r} repeats what repeats or branches already, which can take for ever. Write it without.")
+                raise PolicyError(f"{text!r} has a nested repetition, which can make matching endless. Write it without.")
             loops, open_groups[-1] = loops + 1, True
         closed = False
     return loops
@@ -86,17 +86,17 @@ def _longest(loops: int) -> int:
     return int((_MOST_STEPS * factorial(min(loops, 100))) ** (1 / loops)) if loops else _MOST_STEPS
 
 
-def like(pieces: tuple[str, ...], word: str) -> bool:
-    """Whether ``word`` is the pieces with anything between them; in linear time."""
+def matches_pieces(pieces: tuple[str, ...], word: str) -> bool:
+    """Whether ``word`` consists of the pieces with any text between them; takes linear time."""
     first, last = pieces[0], pieces[-1]
     if len(pieces) == 1:
         return word == first
     if len(word) < len(first) + len(last) or not (word.startswith(first) and word.endswith(last)):
         return False
-    place, end = len(first), len(word) - len(last)
+    position, end = len(first), len(word) - len(last)
     for piece in pieces[1:-1]:
-        found = word.find(piece, place, end)
+        found = word.find(piece, position, end)
         if found < 0:
             return False
-        place = found + len(piece)
+        position = found + len(piece)
     return True

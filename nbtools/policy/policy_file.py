@@ -1,4 +1,4 @@
-"""Policies as people keep them: TOML with a mode, lists of rules, and tables for rules that are no plain text.
+"""Reads and writes policy files: TOML with a mode, lists of rules, and tables for rules with more conditions.
 
 ::
 
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import explain
+from nbtools.core.parameters import describe_errors
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tomlkit.items import Table
 
 VERBS = ("allow", "ask", "deny")
-_HEAD = "Rules of nbtools: what runs unasked, what is asked, what never runs.  A deny wins over an ask, an ask over an allow."
+_HEAD = "Rules of nbtools: which calls run, which need approval, which are denied.  Deny wins over ask, ask over allow."
 
 
 class _RuleTable(BaseModel):
@@ -55,8 +55,8 @@ class _RuleTable(BaseModel):
 
     @property
     def rule(self) -> Rule:
-        said = self.model_dump(exclude={"decision", "annotations"})
-        return Rule(**said, annotations=tuple(sorted(self.annotations.items())))
+        values = self.model_dump(exclude={"decision", "annotations"})
+        return Rule(**values, annotations=tuple(sorted(self.annotations.items())))
 
 
 class _PolicyFile(BaseModel):
@@ -71,15 +71,15 @@ class _PolicyFile(BaseModel):
 
 
 def read_policy(text: str, name: str) -> Policy:
-    """The policy that a file called ``name`` spells.  Raises ``PolicyError`` in one line: what is wrong, and what can be done."""
+    """Parses the text of the policy file ``name``.  Raises ``PolicyError`` with the problem and a remedy in one line."""
     try:
         found = _PolicyFile.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        raise PolicyError(f"{explain(name, _PolicyFile, error)}.") from None
-    except (ValueError, RecursionError) as error:  # numbers of thousands of digits and deep nesting are no TOMLDecodeError
-        raise PolicyError(f"{name} is no TOML: {error}.") from None
+        raise PolicyError(f"{describe_errors(name, _PolicyFile, error)}.") from None
+    except (ValueError, RecursionError) as error:  # huge numbers and deep nesting raise other errors than TOMLDecodeError
+        raise PolicyError(f"{name} is not valid TOML: {error}.") from None
     if found.mode == Mode.YOLO:
-        raise PolicyError(f"{name}: mode yolo ends with a session and is not kept in files. Take it out; %tools mode yolo sets it.")
+        raise PolicyError(f"{name}: mode yolo ends with the session, so a file cannot set it. Remove it and use %tools mode yolo.")
     try:
         lists: dict[str, Any] = {verb: (*getattr(found, verb), *(one.rule for one in found.rule if one.decision == verb)) for verb in VERBS}
         return Policy(found.mode, **lists, programs=found.programs)
@@ -88,7 +88,7 @@ def read_policy(text: str, name: str) -> Policy:
 
 
 def is_policy_file(text: str) -> bool:
-    """Whether a TOML file is one of ours rather than another program's: by the keys that only ours has."""
+    """Whether a TOML file is a policy file of nbtools, by the keys that only those have."""
     try:
         found = tomllib.loads(text)
     except (ValueError, RecursionError):
@@ -96,9 +96,9 @@ def is_policy_file(text: str) -> bool:
     return bool({"mode", "programs", *VERBS} & found.keys()) or any("tool" in one for one in found.get("rule", ()) if isinstance(one, dict))
 
 
-def with_policy(text: str, policy: Policy) -> str:
-    """The file's text with the rules and the mode of ``policy`` added; whatever else it says, comments too, stays as it is."""
-    import tomlkit  # noqa: PLC0415 - 60 ms: only saving pays for it
+def add_policy(text: str, policy: Policy) -> str:
+    """Returns the file's text with the rules and mode of ``policy`` added.  Everything else, comments included, is unchanged."""
+    import tomlkit  # noqa: PLC0415 - 60 ms: loaded only to save
 
     document = tomlkit.parse(text)
     if not text.strip():
@@ -131,7 +131,7 @@ def _add(document: TOMLDocument, verb: str, rules: Iterable[str | Rule]) -> None
 
 
 def _is_plain(rule: Rule) -> bool:
-    """Whether its text says all of it."""
+    """Whether the rule is fully expressed by its text."""
     return rule == Rule(rule.tool, rule.spec)
 
 
@@ -140,8 +140,8 @@ def _table(verb: str, rule: Rule) -> Table:
 
     table = tomlkit.table()
     table["decision"] = verb
-    said = {**{field.name: getattr(rule, field.name) for field in fields(rule)}, "modes": list(rule.modes)}
-    table.update({name: value for name, value in said.items() if value and name != "annotations"})
+    values = {**{field.name: getattr(rule, field.name) for field in fields(rule)}, "modes": list(rule.modes)}
+    table.update({name: value for name, value in values.items() if value and name != "annotations"})
     if rule.annotations:
         table["annotations"] = tomlkit.inline_table()
         table["annotations"].update(dict(rule.annotations))

@@ -1,14 +1,14 @@
-"""A rule: whom it concerns and, in parentheses, what; written as a person writes it.
+"""Rules: a tool and, in parentheses, what its calls act on, in the syntax that people write.
 
 ::
 
     grep                     every call of grep
-    read(secrets/**)         what is read under secrets, with whatever tool      (gitignore patterns, relative to the workspace)
-    edit(/src/**)            what is written under src; //abs and ~/home are other places to start from
+    read(secrets/**)         reading below secrets, with any tool      (gitignore patterns, relative to the workspace)
+    edit(/src/**)            writing below src; //abs and ~/home start from the root and the home folder
     shell(git status)        exactly this command
     shell(git log:*)         this command with any arguments (also written ``git log *``)
-    fetch(domain:*.x.org)    pages of the hosts under x.org
-    mcp__docs__*             every tool of the server docs
+    fetch(domain:*.x.org)    pages of the hosts below x.org
+    mcp__docs__*             every tool of the MCP server docs
     *                        every call
 """
 
@@ -33,12 +33,12 @@ _PATHS = frozenset({"read", "edit"})
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``tool`` is a name or a pattern of names, ``spec`` narrows it; empty means every call.
+    """A rule.  ``tool`` is a name or a pattern of names; ``spec`` narrows it, empty for every call.
 
-    The rest is for what no text says: ``command``, a regular expression for the beginning of a command; ``arguments``, one for a place in
-    the arguments as JSON with sorted keys (see ``arguments_text``); ``modes``, those it holds in, empty: all; ``annotations`` that the tool
-    must have; ``redirects``: whether an allow of commands lets them write files by redirects; ``message``, told with a denial.
-    Raises ``PolicyError`` for an expression, a mode or a spec that will not do.
+    The other fields have no text form.  ``command`` is a regular expression for the beginning of a command, ``arguments`` one that is
+    searched in the arguments as JSON with sorted keys (see ``arguments_text``).  ``modes`` are those it applies in, empty for all.
+    ``annotations`` are those that the tool must have.  ``redirects``: whether an allow of commands lets them write files by redirects.
+    ``message`` is added to the reason of a denial or question.  Raises ``PolicyError`` for an invalid expression, mode or spec.
     """
 
     tool: str
@@ -57,9 +57,9 @@ class Rule:
             if mode not in list(Mode):
                 raise PolicyError(f"There is no mode {mode!r}. Did you mean {' or '.join(nearest(mode, Mode))}?")
         if sum(map(bool, (self.spec, self.command, self.arguments))) > 1:
-            raise PolicyError(f"{self} looks at several things. Write a rule for each.")
+            raise PolicyError(f"The rule {self} has several conditions. Write one rule for each.")
         if self.spec.startswith("!"):
-            raise PolicyError(f"{self} takes something back, which no rule does. Name what it is to be about.")
+            raise PolicyError(f"The rule {self} begins with !, but rules have no exceptions. Name the paths that it is to cover.")
 
     def __str__(self) -> str:
         named = ", ".join(f"{name} /{text}/" for name, text in (("command", self.command), ("arguments", self.arguments)) if text)
@@ -68,23 +68,23 @@ class Rule:
 
     @property
     def is_bare(self) -> bool:
-        """Whether it speaks of every call of its tool."""
+        """Whether it covers every call of its tool."""
         return not (self.spec or self.command or self.arguments)
 
     @property
     def is_about_paths(self) -> bool:
-        """Whether it speaks of what is read or written, with whatever tool."""
+        """Whether it covers reading or writing of paths, with any tool."""
         return bool(self.spec) and self.tool in _PATHS
 
-    def concerns(self, tool: str) -> bool:
-        """Whether the rule is about the tool of that name."""
+    def applies_to(self, tool: str) -> bool:
+        """Whether the rule applies to the tool of that name."""
         return self.tool in (tool, "*") or bool(_name_pattern(self.tool).match(tool))
 
-    def holds_in(self, mode: str) -> bool:
+    def applies_in(self, mode: str) -> bool:
         return not self.modes or mode in self.modes
 
-    def fits(self, annotations: Mapping[str, Any] | None) -> bool:
-        """Whether the tool has the annotations; where they are None, only a rule that goes by none does."""
+    def fits_annotations(self, annotations: Mapping[str, Any] | None) -> bool:
+        """Whether the tool has the annotations of the rule.  None, for untrusted ones, fits only a rule without any."""
         return (
             not self.annotations
             if annotations is None
@@ -94,7 +94,7 @@ class Rule:
 
 @lru_cache(maxsize=65_536)
 def read_rule(text: str) -> Rule:
-    """The rule that ``text`` spells.  Raises ``PolicyError`` that shows one that works."""
+    """Parses a rule.  Raises ``PolicyError`` with an example of a valid rule."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise PolicyError(f"{text!r} is not a rule. Write tool or tool(what), for example edit(src/**) or shell(git status:*).")
@@ -103,7 +103,7 @@ def read_rule(text: str) -> Rule:
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
-    r"""What ``Rule.arguments`` looks at: JSON without blanks, keys sorted at every depth, ``\0`` around each pair at the top."""
+    r"""Returns the text that ``Rule.arguments`` matches: JSON without blanks, all keys sorted, ``\0`` around each top-level pair."""
     pairs = (f"{json.dumps(name, ensure_ascii=False)}:{_json(arguments[name])}" for name in sorted(arguments))
     return "{" + ",".join(f"\0{pair}\0" for pair in pairs) + "}"
 

@@ -1,11 +1,23 @@
-"""Recorded calls run again, with our tools, in a copy that is thrown away."""
+"""Replay: runs recorded calls again, with nbtools' tools, in a temporary copy of the project."""
 
 from __future__ import annotations
 
-from nbtools.replay.copying import Copy, copied
-from nbtools.replay.ground import Ground, ground_of
-from nbtools.replay.meaning import Meaning, meaning_of
+from nbtools.replay.canonical_call import CanonicalCall, canonical_call
+from nbtools.replay.copy import Copy, temporary_copy
 from nbtools.replay.replay import Replayed, replay
-from nbtools.replay.stepping import Skipped, Steps, stepping
+from nbtools.replay.steps import Skipped, Steps, stepping
+from nbtools.replay.working_directory import WorkingDirectory, working_directory_of
 
-__all__ = ["Copy", "Ground", "Meaning", "Replayed", "Skipped", "Steps", "copied", "ground_of", "meaning_of", "replay", "stepping"]
+__all__ = [
+    "CanonicalCall",
+    "Copy",
+    "Replayed",
+    "Skipped",
+    "Steps",
+    "WorkingDirectory",
+    "canonical_call",
+    "replay",
+    "stepping",
+    "temporary_copy",
+    "working_directory_of",
+]

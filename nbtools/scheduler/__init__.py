@@ -1,1 +1,1 @@
-"""The state machine of a call; it knows no concrete tool."""
+"""Runs tool calls through their states; knows no concrete tool."""

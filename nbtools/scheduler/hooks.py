@@ -1,4 +1,4 @@
-"""The way of a call through the person's hooks: in their order, each told what the ones before it made of the call."""
+"""Runs hooks before and after a call, in order; each gets the call as the earlier ones changed it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from nbtools.core.call import Plan, ToolCallRequest
 from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.hook import (
+from nbtools.core.hooks import (
     After,
     AfterCall,
     AfterHook,
@@ -20,16 +20,16 @@ from nbtools.core.hook import (
     BeforeCall,
     BeforeHook,
     Block,
+    CallContext,
     Change,
     Fault,
     Hook,
     Note,
     Replace,
-    Setting,
 )
 from nbtools.core.result import LlmContent, ToolResult, failed
 from nbtools.policy.modes import Mode
-from nbtools.scheduler.drafts import Draft, Replan, as_json
+from nbtools.scheduler.hook_decisions import HookState, Replan, as_json
 
 _BEFORE = (Block, Ask, Allow, Change, Note, Fault)
 _AFTER = (Block, Note, Replace, Fault)
@@ -45,15 +45,15 @@ class Hooks:
         self._root = root
         self._session = session
 
-    async def look_at(self, request: ToolCallRequest, plan: Plan, replan: Replan, mode: Mode) -> Plan:
-        """The plan as the hooks want it: with their decision, their arguments, their notes.
+    async def run_before(self, request: ToolCallRequest, plan: Plan, replan: Replan, mode: Mode) -> Plan:
+        """Runs the hooks before a call; returns the plan with their decision, arguments and notes.
 
-        Deny over ask over allow, whichever hook says it; the first that blocks ends the round.  Raises ``ToolFailure`` where a hook's
-        arguments will not do.
+        Deny is stronger than ask, ask than allow, in any order; the first hook that blocks ends the loop.  Raises ``ToolFailure`` where a
+        hook's arguments are invalid.
         """
-        draft = Draft(request, plan, mode)
+        draft = HookState(request, plan, mode)
         for hook in self.before:
-            if draft.is_blocked or not hook.concerns(request.name, draft.plan.kind, request.spoken):
+            if draft.is_blocked or not hook.matches(request.name, draft.plan.kind, request.spoken):
                 continue
             event = BeforeCall(
                 id=request.id,
@@ -64,17 +64,16 @@ class Hooks:
                 decision=draft.decision,
                 setting=self._setting(mode),
             )
-            verdicts = cast("tuple[Before, ...]", await _asked(hook, event, _BEFORE))
-            for verdict in sorted(
-                verdicts, key=lambda verdict: not isinstance(verdict, Change)
-            ):  # what else it says is of the changed call
-                draft = draft.heard(hook, verdict, replan)
-        return draft.settled()
+            verdicts = cast("tuple[Before, ...]", await _verdicts(hook, event, _BEFORE))
+            # Changes first: the hook's other verdicts are about the changed call.
+            for verdict in sorted(verdicts, key=lambda verdict: not isinstance(verdict, Change)):
+                draft = draft.apply(hook, verdict, replan)
+        return draft.final_plan()
 
-    async def look_back(self, request: ToolCallRequest, plan: Plan, result: ToolResult, seconds: float, mode: Mode) -> ToolResult:
-        """The result as the hooks want the model to read it.  What a closed hook could not look at is withheld."""
+    async def run_after(self, request: ToolCallRequest, plan: Plan, result: ToolResult, seconds: float, mode: Mode) -> ToolResult:
+        """Runs the hooks after a call; returns the result with their changes.  When a closed hook fails, the result is withheld."""
         for hook in self.after:
-            if not hook.concerns(request.name, plan.kind, request.spoken):
+            if not hook.matches(request.name, plan.kind, request.spoken):
                 continue
             event = AfterCall(
                 id=request.id,
@@ -86,31 +85,31 @@ class Hooks:
                 seconds=seconds,
                 setting=self._setting(mode),
             )
-            for verdict in cast("tuple[After, ...]", await _asked(hook, event, _AFTER)):
+            for verdict in cast("tuple[After, ...]", await _verdicts(hook, event, _AFTER)):
                 if isinstance(verdict, Fault) and hook.closed:
                     return _withheld(request, hook, verdict)
                 result = _after(hook, verdict, result)
         return result
 
-    def _setting(self, mode: Mode) -> Setting:
-        return Setting(self._root, self._session, mode)
+    def _setting(self, mode: Mode) -> CallContext:
+        return CallContext(self._root, self._session, mode)
 
 
-async def _asked(hook: Hook, event: BeforeCall | AfterCall, known: tuple[type, ...]) -> tuple[object, ...]:
-    """What the hook says; never an exception of its own."""
+async def _verdicts(hook: Hook, event: BeforeCall | AfterCall, allowed: tuple[type, ...]) -> tuple[object, ...]:
+    """Runs a hook and returns its verdicts; an exception, a timeout or an unknown verdict becomes a ``Fault``."""
     try:
         async with asyncio.timeout(hook.timeout) as limit:
             answer = await _run(hook.run, event)
-    except (Exception, SystemExit) as bug:  # noqa: BLE001 - the one door through which a hook's exceptions become verdicts
+    except (Exception, SystemExit) as bug:  # noqa: BLE001 - a hook's exceptions become verdicts here and nowhere else
         late = isinstance(bug, TimeoutError) and limit.expired()
         return (Fault(f"took longer than {hook.timeout:g} seconds" if late else f"crashed ({type(bug).__name__}: {bug})"),)
-    verdicts = () if answer is None else (answer,) if isinstance(answer, known) or not isinstance(answer, Iterable) else tuple(answer)
-    strange = next((verdict for verdict in verdicts if not isinstance(verdict, known)), None)
-    return verdicts if strange is None else (Fault(f"answered with {as_json(answer)}, which is no verdict here"),)
+    verdicts = () if answer is None else (answer,) if isinstance(answer, allowed) or not isinstance(answer, Iterable) else tuple(answer)
+    invalid = next((verdict for verdict in verdicts if not isinstance(verdict, allowed)), None)
+    return verdicts if invalid is None else (Fault(f"returned {as_json(answer)}, which is not a verdict for this event"),)
 
 
 async def _run(run: Callable[[Any], Any], event: Any) -> Any:
-    """A plain function runs in a thread, so that it can be late without holding up the others."""
+    # A plain function runs in a thread, so that a slow one does not block the event loop.
     answer = run(event) if inspect.iscoroutinefunction(run) else await asyncio.to_thread(run, event)
     return await answer if inspect.isawaitable(answer) else answer
 
@@ -118,22 +117,22 @@ async def _run(run: Callable[[Any], Any], event: Any) -> Any:
 def _after(hook: Hook, verdict: After, result: ToolResult) -> ToolResult:
     match verdict:
         case Block(reason):
-            return _noted(result, f"[the hook {hook.name} objects: {reason.strip()}]")
+            return _with_note(result, f"[the hook {hook.name} objects: {reason.strip()}]")
         case Note(text):
-            return _noted(result, f"[hook {hook.name}] {text}")
+            return _with_note(result, f"[hook {hook.name}] {text}")
         case Replace(content):
             return _replaced(result, content)
         case Fault(problem):
-            told = f"the hook {hook.name} was passed over: it {problem}"
-            return _noted(replace(result, summary=" · ".join(filter(None, (result.summary, f"the hook {hook.name} failed")))), f"[{told}]")
+            summary = " · ".join(filter(None, (result.summary, f"the hook {hook.name} failed")))
+            return _with_note(replace(result, summary=summary), f"[the hook {hook.name} was skipped: it {problem}]")
 
 
-def _noted(result: ToolResult, note: str) -> ToolResult:
+def _with_note(result: ToolResult, note: str) -> ToolResult:
     return replace(result, notes=(*result.notes, note))
 
 
 def _replaced(result: ToolResult, content: LlmContent) -> ToolResult:
-    """Nothing of what was there before is left for anybody to word anew."""
+    # Data and summary go, too: a dialect words its reply from them.
     text = content if isinstance(content, str) else "\n".join(str(part["text"]) for part in content if "text" in part)
     error = None if result.error is None else ToolError(result.error.code, text)
     return replace(result, llm_content=content, return_display=text, error=error, summary=None, data=None)
@@ -141,6 +140,6 @@ def _replaced(result: ToolResult, content: LlmContent) -> ToolResult:
 
 def _withheld(request: ToolCallRequest, hook: Hook, fault: Fault) -> ToolResult:
     message = (
-        f"{request.spoken} ran, but its answer is withheld: the hook {hook.name} {fault.problem}. Mend the hook, then look at the effect."
+        f"{request.spoken} ran, but its result is withheld: the hook {hook.name} {fault.problem}. Fix the hook, then check the effect."
     )
     return failed(ToolError(ErrorCode.POLICY_VIOLATION, message))

@@ -1,4 +1,4 @@
-"""Which state may follow which: the law that every call keeps."""
+"""The allowed transitions between the states of a call."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from nbtools.core.call import (
     AwaitingApprovalCall,
     CancelledCall,
     ErroredCall,
+    EvaluatedCall,
     ExecutingCall,
     FinishedCall,
-    JudgedCall,
     ScheduledCall,
     SuccessfulCall,
     ToolCall,
@@ -19,7 +19,7 @@ _ENDS: tuple[type[FinishedCall], ...] = (ErroredCall, CancelledCall)
 
 FOLLOWS: dict[type[ToolCall], tuple[type[ToolCall], ...]] = {
     ValidatingCall: (AwaitingApprovalCall, ScheduledCall, *_ENDS),
-    JudgedCall: (AwaitingApprovalCall, *_ENDS),
+    EvaluatedCall: (AwaitingApprovalCall, *_ENDS),
     AwaitingApprovalCall: (AwaitingApprovalCall, ScheduledCall, *_ENDS),
     ScheduledCall: (ExecutingCall, *_ENDS),
     ExecutingCall: (AwaitingApprovalCall, SuccessfulCall, *_ENDS),
@@ -30,8 +30,9 @@ FOLLOWS: dict[type[ToolCall], tuple[type[ToolCall], ...]] = {
 
 
 def may_follow(before: ToolCall, after: ToolCall) -> bool:
-    """Whether ``after`` is a lawful next state of the same call; a question may follow a question when the person modified the call.
+    """Whether ``after`` is an allowed next state of the same call.
 
-    A question may follow the beginning of the work, too: when it met a conflict, and nothing was changed.
+    Approval may be requested again after a person modified the call, and after execution has begun when it met a conflict and changed
+    nothing.
     """
     return before.request.id == after.request.id and type(after) in FOLLOWS[type(before)]

@@ -1,21 +1,27 @@
-"""Takes a call from its request to its end; an event a state."""
+"""Runs tool calls through their states and emits an event for each state.
+
+A ``ToolFailure`` becomes a failed result, an ``OSError`` is translated, and every other exception is reported as a bug of the tool.  A
+cancelled call keeps the output that it had streamed.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias, cast
 
 from nbtools.core.call import (
+    CURRENT_CALL,
     Approval,
     CancelledCall,
     Clock,
     ErroredCall,
+    EvaluatedCall,
     ExecutingCall,
     FinishedCall,
-    JudgedCall,
     LiveCall,
     Observer,
     OutputEvent,
@@ -25,70 +31,124 @@ from nbtools.core.call import (
     ToolCallRequest,
     ValidatingCall,
 )
-from nbtools.core.current import CURRENT_CALL
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.redact import Redactor
-from nbtools.core.result import CancelledOutput, ToolResult, ToolResultDisplay, failed, with_output
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
+from nbtools.core.redaction import Redactor
+from nbtools.core.result import (
+    CancelledOutput,
+    CommandOutput,
+    Markdown,
+    Matches,
+    Several,
+    ToolResult,
+    ToolResultDisplay,
+    failed,
+    with_output,
+)
+from nbtools.core.terminal_text import plain_text
 from nbtools.core.tool import Kind, UpdateOutput, runs_beside
 from nbtools.core.toolset import ToolRegistry
-from nbtools.policy.decide import Judge
-from nbtools.scheduler.approve import Declined, Desk, approve
-from nbtools.scheduler.execute import CANCELLED, as_result, text_of
+from nbtools.policy.decide import PolicyEngine
+from nbtools.scheduler.approval import ApprovalContext, CallDenied, approve
+from nbtools.scheduler.concurrency import ConcurrencyLimiter
 from nbtools.scheduler.hooks import Hooks
-from nbtools.scheduler.room import Room
 
-MOST_KEPT = 10_000
+CANCELLED = ToolError(ErrorCode.CANCELLED, "The call was cancelled.")
 
-Planned: TypeAlias = Callable[[ToolCallRequest], Plan]
-"""Builds and judges a call."""
+
+def error_result(name: str, error: Exception | SystemExit) -> ToolResult:
+    """Returns the result of a call that raised ``error``."""
+    if isinstance(error, ToolFailure):
+        return failed(error.error, error.data)
+    if isinstance(error, OSError) and error.errno is not None:
+        return failed(from_os_error(error, error.filename if isinstance(error.filename, str) else name).error)
+    return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, _bug_report(name, error)))
+
+
+def display_text(display: ToolResultDisplay) -> str:
+    """Returns the streamed output as text for a model; empty for a display without text."""
+    match display:
+        case CommandOutput():
+            header = f"[… only the last of {display.lines:,} lines; the full output is in {display.full_output}]\n"
+            footer = f"\n({display.note})" if display.note else ""
+            return f"{header if display.full_output else ''}{plain_text(display.text)}{footer}"
+        case Matches():
+            return "\n".join(f"{match.path}:{match.line}: {match.text}" for match in display.matches)
+        case Several():
+            return "\n".join(filter(None, map(display_text, display.shown)))
+        case Markdown():
+            return display.text
+        case str():
+            return display
+        case _:
+            return ""
+
+
+def _bug_report(name: str, bug: BaseException) -> str:
+    """Describes a bug of a tool for its author, with the line that raised."""
+    frames = traceback.extract_tb(bug.__traceback__)
+    location = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{name} has a bug: {type(bug).__name__}: {bug}{location}. The arguments were valid; report this to the tool's author."
+
+
+MAX_HISTORY = 10_000
+
+Planner: TypeAlias = Callable[[ToolCallRequest], Plan]
+"""Builds a call and decides about it."""
 Shorten: TypeAlias = Callable[[ToolResult, int], ToolResult]
-"""Cuts a result to so many characters of ``llm_content``."""
+"""Truncates ``llm_content`` of a result to a number of characters."""
 
 
 class ToolScheduler:
-    """Runs calls in one event loop: reads side by side, changes one at a time, at most ``limit`` at once, each cancellable at any state.
+    """Runs calls in one event loop: read-only calls in parallel, changes one at a time, at most ``limit`` at once.
 
-    ``judge``, ``hooks`` and ``redactor`` (it takes secrets out of results and of output under way) may be replaced between calls; ``desk``
-    says who is asked and what an *always* adds; ``shorten`` cuts a result to what a model reads of its tool.  The last ``MOST_KEPT``
-    finished calls stay in ``history``.
+    A call can be cancelled in any state.  ``judge``, ``hooks`` and ``redactor`` (removes secrets from results and streamed output) may be
+    replaced between calls.  ``approval_context`` supplies the confirmer and stores grants; ``shorten`` truncates a result for the model.
+    The last ``MAX_HISTORY`` finished calls stay in ``history``.
     """
 
     def __init__(
-        self, registry: ToolRegistry, judge: Judge, desk: Desk, clock: Clock, limit: int = 5, *, shorten: Shorten = lambda result, _: result
+        self,
+        registry: ToolRegistry,
+        judge: PolicyEngine,
+        approval_context: ApprovalContext,
+        clock: Clock,
+        limit: int = 5,
+        *,
+        shorten: Shorten = lambda result, _: result,
     ) -> None:
         self.judge = judge
         self.hooks: Hooks | None = None
         self.redactor: Redactor | None = None
         self._registry = registry
-        self._desk = desk
+        self._approval_context = approval_context
         self._clock = clock
         self._shorten = shorten
-        self._room = Room(limit)
+        self._concurrency = ConcurrencyLimiter(limit)
         self._observers: tuple[Observer, ...] = ()
-        self.history: deque[FinishedCall] = deque(maxlen=MOST_KEPT)
+        self.history: deque[FinishedCall] = deque(maxlen=MAX_HISTORY)
         self._live: dict[str, LiveCall] = {}
         self._output: dict[str, ToolResultDisplay] = {}
-        """What calls that run have streamed so far."""
+        """The latest streamed output of running calls."""
         self._tasks: dict[str, asyncio.Task[object]] = {}
         self._stopped: set[str] = set()
         self._ended: asyncio.Future[None] | None = None
 
     @property
     def live(self) -> tuple[LiveCall, ...]:
-        """The calls that are under way, oldest first."""
+        """The running calls, oldest first."""
         return tuple(self._live.values())
 
     def is_live(self, call_id: str) -> bool:
         return call_id in self._live
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Tells ``observer`` of every event from now on, until the returned function is called."""
+        """Notifies ``observer`` of every event until the returned function is called."""
         self._observers = (*self._observers, observer)
-        return lambda: setattr(self, "_observers", tuple(one for one in self._observers if one is not observer))
+        return lambda: setattr(self, "_observers", tuple(other for other in self._observers if other is not observer))
 
     def cancel(self, call_id: str) -> bool:
-        """Stops a call in whatever state it is; its result then says so.  False when there is no such call under way."""
+        """Cancels a call in any state.  Returns False when no call with that id is running."""
         task = self._tasks.get(call_id)
         if task is None or call_id in self._stopped:
             return False
@@ -97,7 +157,7 @@ class ToolScheduler:
         return True
 
     async def close(self) -> None:
-        """Cancels every call and returns when the last has ended."""
+        """Cancels every call and waits until the last has ended."""
         for call_id in tuple(self._live):
             self.cancel(call_id)
         while self._live:
@@ -105,57 +165,55 @@ class ToolScheduler:
             await self._ended
 
     def name_of(self, call_id: str) -> str:
-        """The tool of a call that is under way; empty for no such call."""
+        """Returns the tool of a running call; empty when there is no such call."""
         live = self._live.get(call_id)
         return live.request.name if live is not None else ""
 
-    async def run(self, request: ToolCallRequest, planned: Planned | None = None) -> FinishedCall:
-        """Takes the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates.
+    async def run(self, request: ToolCallRequest, planner: Planner | None = None) -> FinishedCall:
+        """Runs the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates.
 
-        The request's id must not be that of a call under way.  ``planned`` builds and judges a call that is of no registered tool.
+        The request's id must not be that of a running call.  ``planner`` plans a call of a tool that is not registered.
         """
         task = cast("asyncio.Task[object]", asyncio.current_task())
         before = task.cancelling()
         self._tasks[request.id] = task
         self._enter(ValidatingCall(request, self._clock()))
         try:
-            return await self._through(request, planned or self.plan)
-        except Declined as no:
-            return self._end(CancelledCall(request, self._live[request.id], no.result, no.answer, self._clock()))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the one door through which a tool's exceptions become results
-            result = self._cleaned(as_result(request.spoken, error))
+            return await self._run_states(request, planner or self.plan)
+        except CallDenied as denial:
+            return self._end(CancelledCall(request, self._live[request.id], denial.result, denial.answer, self._clock()))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool's exceptions become results here and nowhere else
+            result = self._redacted(error_result(request.spoken, error))
             return self._end(ErroredCall(request, self._live[request.id], result, self._clock()))
         except BaseException:
-            stopped = self._end(CancelledCall(request, self._live[request.id], self._cancelled(request.id), None, self._clock()))
+            cancelled = self._end(CancelledCall(request, self._live[request.id], self._cancelled(request.id), None, self._clock()))
             if request.id not in self._stopped or task.cancelling() > before + 1:  # the caller's task was cancelled, too
                 raise
-            return stopped
+            return cancelled
         finally:
             self._forget(request.id, task)
 
-    async def _through(self, request: ToolCallRequest, planned: Planned) -> FinishedCall:
-        plan, approval = planned(request), None
+    async def _run_states(self, request: ToolCallRequest, planner: Planner) -> FinishedCall:
+        plan, approval = planner(request), None
         if self.hooks is not None:
-            plan = await self._seen_by_hooks(request, plan, planned)
-        alone = not plan.kind.changes_nothing
-        if alone:
-            self._room.check(alone)
+            plan = await self._run_before_hooks(request, plan, planner)
+        if not plan.kind.changes_nothing:
+            self._concurrency.ensure_allowed(exclusive=True)
         if plan.decision.action is not Action.ALLOW:
-            self._live[request.id] = JudgedCall(request, plan, self._clock())
-            plan, approval = await self._approved(request, plan, planned)
-        for _ in range(_MOST_CONFLICTS):
+            self._live[request.id] = EvaluatedCall(request, plan, self._clock())
+            plan, approval = await self._approve(request, plan, planner)
+        for _ in range(_MAX_CONFLICTS):
             try:
                 return await self._run(request, plan, approval)
             except ToolFailure as failure:
-                if not self._may_ask_again(plan, failure):
+                if not self._can_ask_again(plan, failure):
                     raise
-                plan, approval = await self._asked_again(request, plan, failure)
+                plan, approval = await self._ask_again(request, plan, failure)
         return await self._run(request, plan, approval)
 
     async def _run(self, request: ToolCallRequest, plan: Plan, approval: Approval | None) -> FinishedCall:
-        alone = not plan.kind.changes_nothing
         self._enter(ScheduledCall(request, plan, approval, self._clock()))
-        place = None if runs_beside(plan.tool) else await self._room.enter(alone)
+        slot = None if runs_beside(plan.tool) else await self._concurrency.enter(exclusive=not plan.kind.changes_nothing)
         token = CURRENT_CALL.set(request.id)
         try:
             executing = ExecutingCall(request, plan, approval, self._clock())
@@ -163,74 +221,74 @@ class ToolScheduler:
             if self.hooks is None and not plan.notes:
                 result = await plan.invocation.execute(self._updater(executing))
             else:
-                result = await self._executed_with_notes(executing)
-            result = self._cleaned(self._shorten(result, plan.tool.output_limit))
+                result = await self._execute_with_notes(executing)
+            result = self._redacted(self._shorten(result, plan.tool.output_limit))
         finally:
             CURRENT_CALL.reset(token)
-            if place is not None:
-                place.leave()
+            if slot is not None:
+                slot.leave()
         return self._end(self._outcome(executing, result))
 
     def plan(self, request: ToolCallRequest) -> Plan:
-        """Builds the call and judges it; runs nothing.  Raises ``ToolFailure``."""
+        """Builds the call and decides about it; runs nothing.  Raises ``ToolFailure``."""
         tool = self._registry.get(request.name)
         invocation = tool.build(request.arguments)
         return Plan(tool, invocation, self.judge.decide(tool, invocation, request.arguments), request.arguments)
 
-    async def _approved(self, request: ToolCallRequest, plan: Plan, planned: Planned, conflict: str = "") -> tuple[Plan, Approval | None]:
+    async def _approve(self, request: ToolCallRequest, plan: Plan, planner: Planner, conflict: str = "") -> tuple[Plan, Approval | None]:
         async def replan(changed: ToolCallRequest) -> Plan:
-            """What the person made of a call goes the whole way again."""
-            return await self._seen_by_hooks(changed, planned(changed), planned)
+            # A call that the person modified passes hooks and policy again.
+            return await self._run_before_hooks(changed, planner(changed), planner)
 
-        approved = await approve(request, plan, self._desk, self._enter, replan, self._clock, conflict)
+        approval = await approve(request, plan, self._approval_context, self._enter, replan, self._clock, conflict)
         if request.id in self._stopped:
-            await asyncio.sleep(0)  # cancelled in the same moment as approved: nothing starts any more
-        return approved
+            await asyncio.sleep(0)  # cancelled while it was approved: it must not start
+        return approval
 
-    def _may_ask_again(self, plan: Plan, failure: ToolFailure) -> bool:
-        """Whether somebody can say what is to become of an edit that found another content than it was made for."""
-        return failure.code is ErrorCode.CONFLICT and plan.kind is Kind.EDIT and self._desk.confirmer is not None
+    def _can_ask_again(self, plan: Plan, failure: ToolFailure) -> bool:
+        """Whether an edit that met changed content can be put to a person again."""
+        return failure.code is ErrorCode.CONFLICT and plan.kind is Kind.EDIT and self._approval_context.confirmer is not None
 
-    async def _asked_again(self, request: ToolCallRequest, plan: Plan, failure: ToolFailure) -> tuple[Plan, Approval | None]:
-        """The edit worked out anew and shown, whatever had allowed it.  Raises ``failure`` where it does not fit any more."""
-        again, told = replace(request, arguments=plan.arguments), plan.notes
-        plan = await self._seen_by_hooks(again, self.plan(again), self.plan)
-        plan = replace(plan, notes=tuple(dict.fromkeys((*told, *plan.notes))))
+    async def _ask_again(self, request: ToolCallRequest, plan: Plan, failure: ToolFailure) -> tuple[Plan, Approval | None]:
+        """Plans the edit again and requests approval, whatever allowed it before.  Raises ``failure`` where it does not apply any more."""
+        again, notes = replace(request, arguments=plan.arguments), plan.notes
+        plan = await self._run_before_hooks(again, self.plan(again), self.plan)
+        plan = replace(plan, notes=tuple(dict.fromkeys((*notes, *plan.notes))))
         if plan.decision.action is not Action.DENY:
             plan = replace(plan, decision=_CONFLICT)
         try:
-            return await self._approved(request, plan, self.plan, _CHANGED)
-        except ToolFailure as unfit:
-            raise unfit if unfit.code is ErrorCode.POLICY_VIOLATION else failure from None
+            return await self._approve(request, plan, self.plan, _CHANGED)
+        except ToolFailure as second:
+            raise second if second.code is ErrorCode.POLICY_VIOLATION else failure from None
 
-    async def _seen_by_hooks(self, request: ToolCallRequest, plan: Plan, planned: Planned) -> Plan:
-        return plan if self.hooks is None else await self.hooks.look_at(request, plan, planned, self.judge.mode)
+    async def _run_before_hooks(self, request: ToolCallRequest, plan: Plan, planner: Planner) -> Plan:
+        return plan if self.hooks is None else await self.hooks.run_before(request, plan, planner, self.judge.mode)
 
-    async def _executed_with_notes(self, executing: ExecutingCall) -> ToolResult:
-        """With the plan's notes, and as hooks want it; a failure is a result then, for a note and for hooks to see."""
+    async def _execute_with_notes(self, executing: ExecutingCall) -> ToolResult:
+        """Executes the call, adds the plan's notes and runs the hooks; a failure becomes a result, so that both apply to it."""
         request, plan, began = executing.request, executing.plan, self._clock()
         try:
             result = await plan.invocation.execute(self._updater(executing))
         except (Exception, SystemExit) as error:
-            if isinstance(error, ToolFailure) and self._may_ask_again(plan, error):
+            if isinstance(error, ToolFailure) and self._can_ask_again(plan, error):
                 raise
-            result = as_result(request.spoken, error)
+            result = error_result(request.spoken, error)
         result = replace(result, notes=(*result.notes, *plan.notes))
         if self.hooks is None:
             return result
-        return await self.hooks.look_back(request, plan, result, self._clock() - began, self.judge.mode)
+        return await self.hooks.run_after(request, plan, result, self._clock() - began, self.judge.mode)
 
     def _cancelled(self, call_id: str) -> ToolResult:
-        """The result of a cancelled call, with the output that it had streamed."""
+        """Returns the result of a cancelled call, with the output that it had streamed."""
         live, display = self._live[call_id], self._output.get(call_id)
-        text = text_of(display) if isinstance(live, ExecutingCall) and display is not None else ""
+        text = display_text(display) if isinstance(live, ExecutingCall) and display is not None else ""
         if not isinstance(live, ExecutingCall) or display is None or not text.strip():
             return failed(CANCELLED)
-        output = self._cleaned(self._shorten(ToolResult(text, display), live.plan.tool.output_limit))
+        output = self._redacted(self._shorten(ToolResult(text, display), live.plan.tool.output_limit))
         streamed = CancelledOutput(str(output.llm_content))
         return with_output(failed(CANCELLED, streamed), streamed, output.return_display)
 
-    def _cleaned(self, result: ToolResult) -> ToolResult:
+    def _redacted(self, result: ToolResult) -> ToolResult:
         return result if self.redactor is None else self.redactor.result(result)
 
     def _outcome(self, executing: ExecutingCall, result: ToolResult) -> FinishedCall:
@@ -273,7 +331,7 @@ class ToolScheduler:
             task.uncancel()
 
 
-_MOST_CONFLICTS = 3
-"""So often somebody is asked what is to become of an edit; one who says yes every time does not wait for ever."""
-_CONFLICT = Decision(Action.ASK, "somebody else changed it meanwhile", "a conflict asks")
-_CHANGED = "It was changed by somebody else meanwhile: this is the change to what it holds now."
+_MAX_CONFLICTS = 3
+"""How often approval of an edit is requested again because its file changed."""
+_CONFLICT = Decision(Action.ASK, "the file was changed by another program", "a conflict needs approval")
+_CHANGED = "Another program changed the file: this is the edit applied to its current content."

@@ -1,10 +1,10 @@
-"""What a command line does: read by a strict reader of a small language, and judged by a table of what programs do with their words."""
+"""Command analysis: what a command line does, by a strict parser and a table of what programs do with their arguments."""
 
 from __future__ import annotations
 
 from nbtools.core.shell_syntax import parse_shell
-from nbtools.shell.act import Act, Acts
-from nbtools.shell.line import understand
-from nbtools.shell.table import Table
+from nbtools.shell.analysis import analyse
+from nbtools.shell.command_model import AnalysedCommand, CommandAnalysis
+from nbtools.shell.program_table import ProgramTable
 
-__all__ = ["Act", "Acts", "Table", "parse_shell", "understand"]
+__all__ = ["AnalysedCommand", "CommandAnalysis", "ProgramTable", "analyse", "parse_shell"]

@@ -14,30 +14,30 @@ _DEVICE = re.compile(r"/+dev/+(?!null\Z|zero\Z|full\Z|u?random\Z|std(?:in|out|er
 
 def critical_removal(path: str, *, dynamic: bool) -> str:
     """Returns why deleting the path needs approval in every mode; empty for an ordinary path."""
-    shown = path
+    written = path
     if dynamic:
         path = path.replace('"', "").replace("'", "").replace("\\", "")
         if _BELOW_VARIABLE.match(path) and not _HOME.match(path) and not _HERE.match(path):
-            return f"{shown} is {path[path.index('/') :]} when the variable is empty"
+            return f"{written} is {path[path.index('/') :]} when the variable is empty"
     for anchor, name in ((_HOME, "your home folder"), (_HERE, "the working directory")):
         found = anchor.match(path) if dynamic or path.startswith("~") else None
         if found:
             rest = posixpath.normpath("." + (found["rest"] or ""))
-            return f"{shown} is {name} or everything in it" if rest.startswith("..") or rest == "." or _all_of(rest) else ""
-    return _plain(path, shown, dynamic=dynamic)
+            return f"{written} is {name} or everything in it" if rest.startswith("..") or rest == "." or _all_of(rest) else ""
+    return _plain(path, written, dynamic=dynamic)
 
 
-def _plain(path: str, shown: str, *, dynamic: bool) -> str:
+def _plain(path: str, written: str, *, dynamic: bool) -> str:
     clean = posixpath.normpath(path).replace("//", "/") if path else ""
     parts = [part for part in clean.split("/") if part]
     if clean.startswith("/"):
         if len(parts) <= 1 or (len(parts) == 2 and (parts[0] in ("home", "Users") or (dynamic and _all_of(parts[1])))):
-            return f"{shown} is the root or a folder right below it"
-        return f"{shown} begins with a pattern right below the root" if dynamic and re.search(r"[*?\[{]", parts[0]) else ""
+            return f"{written} is the root or a folder right below it"
+        return f"{written} begins with a pattern right below the root" if dynamic and re.search(r"[*?\[{]", parts[0]) else ""
     if clean in ("", ".") or set(parts) == {".."}:
-        return f"{shown} is the working directory or a folder above it" if path else ""
+        return f"{written} is the working directory or a folder above it" if path else ""
     if dynamic and parts and _all_of(parts[-1]) and set(parts[:-1]) <= {".."}:
-        return f"{shown} is everything there"
+        return f"{written} is everything there"
     return ""
 
 

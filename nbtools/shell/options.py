@@ -1,28 +1,28 @@
-"""Parses the words of a program as its own option parser does; options that the table does not list are reported as strange."""
+"""Parses the words of a program like its own option parser, and reports options that the table does not list."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtools.shell.started import Started
+from nbtools.shell.command_model import StartedProgram
 
 if TYPE_CHECKING:
-    from nbtools.shell.table import Entry
+    from nbtools.shell.program_table import Entry
 
 _NUMBER = re.compile(r"-\d+")
 
 
 class Option(NamedTuple):
-    """``value`` is None for one that stands alone; ``position`` is where its value is, or itself."""
+    """An option.  ``value`` is None for a flag; ``position`` is that of the word with its value, else its own."""
 
     name: str
     value: str | None
     position: int
 
 
-class Given(NamedTuple):
-    """What a program was given.  ``strange`` is the first option that is not listed, ``unclear`` a word that may turn out to be options."""
+class ParsedOptions(NamedTuple):
+    """The parsed words.  ``strange`` is the first unlisted option, ``unclear`` a word that may become options at run time."""
 
     options: list[Option]
     operands: list[int]
@@ -30,40 +30,40 @@ class Given(NamedTuple):
     unclear: str = ""
 
     def has(self, names: frozenset[str]) -> bool:
-        """Whether one of the options is given; of those that stand for every call, always."""
+        """Whether one of the options is present; true for ``always``."""
         return "always" in names or any(option.name in names for option in self.options)
 
     def values(self, names: frozenset[str]) -> list[Option]:
         return [option for option in self.options if option.name in names and option.value is not None]
 
 
-def read_options(started: Started, entry: Entry, first: int = 1, *, stop: bool = False) -> Given:
-    """Reads from the word at ``first``.  ``stop``: the first operand ends the options."""
-    reader = _Reader(started, entry)
+def read_options(started: StartedProgram, entry: Entry, first: int = 1, *, stop: bool = False) -> ParsedOptions:
+    """Parses the words from the one at ``first``.  ``stop``: the first operand ends the options."""
+    parser = _Parser(started, entry)
     words, position = started.words, first
     stop = stop or entry.style.endswith("first")
     if entry.style == "text":
-        return Given([], list(range(first, len(words))))
+        return ParsedOptions([], list(range(first, len(words))))
     while position < len(words):
         word = words[position]
-        if word == "--" and started.fixed(position):
-            reader.operands.extend(range(position + 1, len(words)))
+        if word == "--" and started.is_literal(position):
+            parser.operands.extend(range(position + 1, len(words)))
             break
         if started.dynamic and not entry.free and started.may_be_option(position):
-            reader.unclear = reader.unclear or word
+            parser.unclear = parser.unclear or word
         if word[:1] != "-" or word == "-":
             if stop:
-                reader.operands.extend(range(position, len(words)))
+                parser.operands.extend(range(position, len(words)))
                 break
-            reader.operands.append(position)
+            parser.operands.append(position)
             position += 1
         else:
-            position = reader.option(position, word)
-    return Given(reader.options, reader.operands, reader.strange, reader.unclear)
+            position = parser.option(position, word)
+    return ParsedOptions(parser.options, parser.operands, parser.strange, parser.unclear)
 
 
-class _Reader:
-    def __init__(self, started: Started, entry: Entry) -> None:
+class _Parser:
+    def __init__(self, started: StartedProgram, entry: Entry) -> None:
         self.started = started
         self.words = started.words
         self.entry = entry
@@ -73,7 +73,7 @@ class _Reader:
         self.unclear = ""
 
     def option(self, position: int, word: str) -> int:
-        """The position behind the option at ``position``."""
+        """Parses the option at ``position`` and returns the next position."""
         entry = self.entry
         if word in entry.flags:
             self.options.append(Option(word, None, position))

@@ -2,7 +2,7 @@
 
 It accepts simple commands in lists, pipelines, groups, subshells, ``for``, ``if``, ``while`` and ``until``; words of plain characters,
 quotes, ``$NAME``, the POSIX parameter forms with literal words and ``$(…)``; redirects to one word; here-documents whose text is not
-expanded.  Everything else is refused with a reason: what this reader does not understand completely, no open-ended rule may allow.
+expanded.  Everything else is rejected with a reason, and then no open-ended rule may allow the line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nbtools.core.shell_syntax import Redirect, SimpleCommand
 from nbtools.shell.words import BLANKS, ENDS, NAME, NotUnderstoodError, Word, WordReader
 
 _DEEPEST = 20
-"""How many compound commands and substitutions may stand inside one another."""
+"""The deepest nesting of compound commands and substitutions."""
 _LONGEST = 100_000
 _ENDING = frozenset(("", "\n", ";", "&", "|", ")"))
 _REDIRECTING = frozenset("<>0123456789")
@@ -25,23 +25,23 @@ _NOT_PORTABLE = frozenset(
     """case esac select function coproc foreach end repeat always nocorrect noglob namespace [[
     declare typeset local readonly let integer float private enum compound nameref -""".split()  # noqa: SIM905
 )
-"""Words that start a command which the shells read in different ways, or only some of them know."""
+"""Words that begin a command which not all shells know or read alike."""
 _KEYWORD = re.compile(r"[a-z]+(?=[ \t\n;&|()]|\Z)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _REDIRECT = re.compile(r"[0-9]?(>>|>\||>&|<&|<<-|<<|>|<)")
 _DESCRIPTOR = re.compile(r"(?:[0-9]|-)(?=[ \t\n;&|)]|\Z)")
 _DELIMITER = re.compile(r"""'(\w+)'|"(\w+)"|\\?(\w+)""", re.ASCII)
 _PLAIN_LINE = re.compile(r"[ \t]*([A-Za-z_./][\w./-]*(?:[ \t]+[\w./:,%+-][\w./=:,%+-]*)*)[ \t]*", re.ASCII)
-"""A command of plain words, which is most of all."""
+"""A command of plain words, the most frequent case."""
 _PLAIN_RUN = re.compile(r"(?:[ \t]+[\w./:,%+-][\w./=:,%+@-]*(?=[ \t\n;|&)]|\Z))+", re.ASCII)
-"""Plain words behind a program."""
+"""Plain words after a program."""
 _NOT_PLAIN = _KEYWORDS | _NOT_PORTABLE | {"time", "export", "unset", "unsetenv"}
 _INACTIVE_BODY = re.compile(r"[^$`\\]*\Z")
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A simple command, or the redirects of a compound command, while it is read; the fields are those of ``SimpleCommand``."""
+    """A simple command, or the redirects of a compound command, while it is parsed; the fields are those of ``SimpleCommand``."""
 
     begin: int
     operator: str
@@ -67,30 +67,30 @@ class _Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What the reader understood.  ``problem`` is empty when that is the whole line; ``variables`` are those that loops set."""
+class ParsedLine:
+    """The parsed commands.  ``problem`` is empty when the whole line was understood; ``variables`` are those that loops set."""
 
     commands: tuple[SimpleCommand, ...] = ()
     variables: tuple[str, ...] = ()
     problem: str = ""
 
 
-def read_strictly(text: str) -> Reading:
-    """The commands of the line, in the order written.  Never raises: what is not understood is told by ``problem``."""
+def parse_strictly(text: str) -> ParsedLine:
+    """Parses the commands of a line.  Never raises: ``problem`` says what was not understood."""
     if len(text) > _LONGEST:
-        return Reading(problem="it is too long")
+        return ParsedLine(problem="it is too long")
     plain = _PLAIN_LINE.fullmatch(text)
     if plain:
         words = tuple(plain[1].split())
         if words[0] not in _NOT_PLAIN:
-            return Reading((SimpleCommand(plain[1], "", words, (), (), nested=False),))
+            return ParsedLine((SimpleCommand(plain[1], "", words, (), (), nested=False),))
     reader = _Reader(text)
     try:
         reader.program()
     except NotUnderstoodError as error:
-        return Reading(problem=str(error))
+        return ParsedLine(problem=str(error))
     drafts = [one for one in reader.drafts if one.argv or one.assignments or one.redirects]
-    return Reading(tuple([one.command(text) for one in drafts]), tuple(reader.variables))
+    return ParsedLine(tuple([one.command(text) for one in drafts]), tuple(reader.variables))
 
 
 class _Reader(WordReader):
@@ -101,7 +101,7 @@ class _Reader(WordReader):
         self.depth = 0
         self.drafts: list[_Draft] = []
         self.negated = 0
-        """How many ``!`` stand before: behind such a command it is not known that it succeeded."""
+        """How many ``!`` precede; after such a command it is not known that it succeeded."""
         self.pending: list[tuple[_Draft, int, str, bool, bool]] = []
         """Here-documents whose text begins at the next newline: the command, the redirect's place in it, the delimiter, whether leading
         tabs are dropped, and whether the text is quoted."""
@@ -116,10 +116,10 @@ class _Reader(WordReader):
             raise NotUnderstoodError("a here-document has no end")
 
     def list_until(self, ends: Callable[[], bool]) -> None:
-        """Commands joined by operators and newlines, at least one, up to where ``ends`` says so."""
+        """Parses commands joined by operators and newlines, at least one, until ``ends`` is true."""
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise NotUnderstoodError("it is nested too deep")
+            raise NotUnderstoodError("it is nested too deeply")
         while True:
             self.pipeline()
             if self.take("&&") or self.take("||"):
@@ -136,7 +136,7 @@ class _Reader(WordReader):
         self.depth -= 1
 
     def separator(self) -> bool:
-        """Takes ``;``, ``&`` and newlines; whether a command may begin now."""
+        """Consumes ``;``, ``&`` and newlines.  Returns whether a command may begin now."""
         separated = False
         if self.peek() in (";", "&"):
             self.at += 1
@@ -205,7 +205,7 @@ class _Reader(WordReader):
         self.outer_redirects(own)
 
     def conditions(self, kind: str) -> None:
-        """``if``, ``while`` and ``until``, behind the keyword."""
+        """Parses ``if``, ``while`` and ``until``, after the keyword."""
         self.skip_lines()
         if kind != "if":
             self.list_until(lambda: self.at_keyword("do"))
@@ -225,7 +225,7 @@ class _Reader(WordReader):
         self.at += len("fi")
 
     def loop(self) -> None:
-        """``for NAME in words; do list; done``, behind the keyword."""
+        """Parses ``for NAME in words; do list; done``, after the keyword."""
         self.skip_blanks()
         name = NAME.match(self.text, self.at)
         if not name:
@@ -269,7 +269,7 @@ class _Reader(WordReader):
             raise NotUnderstoodError("what 'export' makes of a word without quotes differs between shells")
 
     def assignment(self, own: _Draft) -> bool:
-        """Takes ``NAME=value`` before a program, if there is one."""
+        """Parses ``NAME=value`` before a program, if there is one."""
         begin = self.at
         assigned = _ASSIGNMENT.match(self.text, begin)
         if not assigned:
@@ -282,7 +282,7 @@ class _Reader(WordReader):
         return True
 
     def argument(self, own: _Draft) -> None:
-        """Takes the program, or a word behind it."""
+        """Parses the program, or a word after it."""
         bare = self.text[self.at] not in "'\"\\"
         word = self.word()
         self.not_joined()
@@ -295,23 +295,23 @@ class _Reader(WordReader):
         own.argv.append(word.text)
 
     def check_program(self, word: Word, *, bare: bool) -> None:
-        """The first word of a simple command: a fixed name that no shell takes for anything else."""
+        """Checks the first word of a simple command: a literal name that all shells read alike."""
         if word.dynamic or not word.text or (word.text != "[" and set(word.text) & set("*?[]={}~")):
             raise NotUnderstoodError(f"{word.text!r} as a program is not read alike by all shells")
         if word.text in _NOT_PORTABLE or (word.text in _KEYWORDS and bare) or word.text.startswith("!"):
             raise NotUnderstoodError(f"{word.text!r} is not read alike by all shells")
 
     def not_joined(self) -> None:
-        """A word followed by a parenthesis is a function, a pattern or an array, and ``{fd}>`` opens a descriptor."""
+        """Rejects a word followed by a parenthesis (a function, a pattern or an array), and ``{fd}>``, which opens a descriptor."""
         if self.peek() == "(":
-            raise NotUnderstoodError("a parenthesis right behind a word is not read alike by all shells")
+            raise NotUnderstoodError("a parenthesis right after a word is not read alike by all shells")
         if self.peek() in ("<", ">") and self.text[self.at - 1] in "}<>":
             raise NotUnderstoodError(f"{self.snippet(-1)} is not read alike by all shells")
 
     # Redirects
 
     def redirect(self, own: _Draft) -> bool:
-        """Takes one redirect, if there is one."""
+        """Parses one redirect, if there is one."""
         found = _REDIRECT.match(self.text, self.at)
         if not found:
             return False
@@ -333,10 +333,10 @@ class _Reader(WordReader):
             self.here_document(own, operator)
             return True
         if self.peek() in ("!", "&", "", "\n") or self.peek() in ENDS:
-            raise NotUnderstoodError("a redirect leads nowhere")
+            raise NotUnderstoodError("a redirect has no target")
         word = self.word()
         if word.splits or self.peek() in ("<", ">", "("):
-            raise NotUnderstoodError("where a redirect leads is not read alike by all shells")
+            raise NotUnderstoodError("the target of a redirect is not read alike by all shells")
         own.redirects.append(Redirect(operator, word.text, word.dynamic))
         return True
 
@@ -351,7 +351,7 @@ class _Reader(WordReader):
         own.redirects.append(Redirect(operator, delimiter))
 
     def here_texts(self) -> None:
-        """The texts of the here-documents that begin behind this newline."""
+        """Parses the texts of the here-documents that begin after this newline."""
         for own, place, delimiter, dedented, quoted in self.pending:
             lines = []
             while True:
@@ -372,7 +372,7 @@ class _Reader(WordReader):
         self.pending, self.waits_for_text = [], False
 
     def outer_redirects(self, own: _Draft) -> None:
-        """The redirects behind a compound command, and that nothing else stands there."""
+        """Parses the redirects after a compound command, where nothing else may follow."""
         self.skip_blanks()
         own.begin = own.end = self.at
         while self.redirect(own):
@@ -382,6 +382,6 @@ class _Reader(WordReader):
             raise NotUnderstoodError(f"{self.snippet()} is not expected there")
 
     def placeholder(self) -> _Draft:
-        """A command at its place in the order of the line, before it is known what belongs to it."""
+        """Adds an empty command at its position in the line and returns it."""
         self.drafts.append(_Draft(self.at, self.operator, nested=self.depth > 1 or self.substitutions > 0 or self.negated > 0))
         return self.drafts[-1]

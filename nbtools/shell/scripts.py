@@ -23,7 +23,7 @@ _COMMAND = re.compile(
 
 
 def sed_script_is_plain(script: str) -> bool:
-    """Whether each command of it only changes text: none runs a program (``e``) or opens a file (``w``, ``r``)."""
+    """Whether all commands of a ``sed`` script only change text: none runs a program (``e``) or opens a file (``w``, ``r``)."""
     position = 0
     while position < len(script) and not script[position:].isspace():
         found = _COMMAND.match(script, position)
@@ -37,7 +37,7 @@ _AWK_CALLS = frozenset(
     """if while for switch in return print printf atan2 cos exp int log rand sin sqrt srand gensub gsub index length match patsplit split
     sprintf strtonum sub substr tolower toupper asort asorti mktime strftime systime and or xor lshift rshift compl""".split()  # noqa: SIM905
 )
-"""What may stand before a parenthesis: words of the language, and functions that only reckon."""
+"""What may precede a parenthesis: keywords, and functions without side effects."""
 _SQL_CALLS = frozenset(
     """in and or not as on using values select where over abs avg cast char coalesce count date datetime exists format group_concat hex iif
     ifnull instr julianday length like lower ltrim max min nullif printf random replace round row_number rank dense_rank rtrim sign strftime
@@ -48,19 +48,19 @@ _DEFINED = re.compile(r"\b(?:function|func)\s+(\w+)")
 
 
 def _calls_only(text: str, known: frozenset[str]) -> bool:
-    """Whether each name before a parenthesis is known; names in its texts and comments count, too."""
+    """Whether each name before a parenthesis is known, including names in strings and comments."""
     return known.issuperset(map(str.lower, _CALL.findall(text)))
 
 
 def awk_program_is_plain(program: str) -> bool:
-    """Whether it starts nothing and writes no file: beside its functions, awk does so with a pipe, ``getline``, ``@`` and ``print >``."""
+    """Whether an ``awk`` program starts nothing and writes no file: by functions, pipes, ``getline``, ``@`` or ``print >``."""
     if re.search(r"getline|ARGV|@|\\\n|(?<!\|)\|(?!\|)|print.*>", program.replace("||", "  ") if "|||" not in program else "|", re.DOTALL):
         return False
     return _calls_only(program, _AWK_CALLS.union(map(str.lower, _DEFINED.findall(program))))
 
 
-def sql_only_looks(sql: str) -> bool:
-    """Whether it is one query of plain functions for the shell of SQLite, which has others that write files and start programs."""
+def sql_only_queries(sql: str) -> bool:
+    """Whether the text is one query with harmless functions.  Others in SQLite's shell write files and start programs."""
     sql = sql.strip().removesuffix(";")
     query = re.match(r"(?i)(?:select|with|explain|pragma table_info)\b", sql) is not None
     return query and ";" not in sql and not re.search(r"(?m)^\s*\.", sql) and _calls_only(sql, _SQL_CALLS)

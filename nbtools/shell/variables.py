@@ -1,4 +1,4 @@
-"""Judges which variables a command line may set, by one list for every way to set one."""
+"""Decides which variables a command line may set without risk."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _EXPORTED = frozenset(
     CARGO_TERM_COLOR NPM_CONFIG_LOGLEVEL PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT UV_OFFLINE HF_HUB_OFFLINE TRANSFORMERS_OFFLINE
     GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS""".split()  # noqa: SIM905
 )
-"""Variables that programs read, and that only choose how they speak or how much they do."""
+"""Variables that only change how programs report or how much they do."""
 _IDLE = re.compile(r"(?:GIT_|MAN)?PAGER=(?:cat|''|\"\")?|(?:GIT_)?EDITOR=(?:true|:)")
-"""Variables that name a program, with one that does nothing."""
+"""Variables that name a program, with a value that does nothing."""
 _FOLDER = r"(?:\.?[\w-][\w.-]*|\.)(?:/[\w-][\w.-]*)*"
 _OF_PROJECT = re.compile(rf"(?:PYTHONPATH|NODE_PATH)={_FOLDER}(?::{_FOLDER})*")
-"""Folders of the project, for a program that runs the project's code anyway."""
+"""Variables with folders of the project, for a program that runs the project's code anyway."""
 _OWN = re.compile(r"[a-z](?:[a-z0-9]{0,11}|[a-z0-9]{0,9}_[a-z0-9]{1,9})")
 _NOT_OWN = re.compile(r"\w+_proxy|(?:npm|pip|uv|git|ld|dyld|lc)_\w+")
 _OF_SHELLS = frozenset(
@@ -27,7 +27,7 @@ _OF_SHELLS = frozenset(
     history keyboard_hack term home cwd shell user group term_program nullcmd readnullcmd env options aliases functions commands
     parameters builtins reswords dirstack jobstates""".split()  # noqa: SIM905
 )
-"""Names in small letters that a shell gives a meaning."""
+"""Lower-case names with a special meaning in some shell."""
 _OWN_CAPITALS = frozenset(
     """F I J K N X Y Z A B C D S T V FILE FILES NAME NAMES LINE OUT OUTPUT MSG MESSAGE COUNT TOTAL NUM RESULT RESULTS RES RET RC CODE
     VERSION
@@ -36,7 +36,7 @@ _OWN_CAPITALS = frozenset(
     DST DEST DIR DIRS FOLDER ROOT TARGET TEST TESTS CHANGED DIFF LIST ITEM ITEMS KEY VALUE VAL SIZE ID PID INDEX FIRST LAST
     LOG LOGS DATA INPUT RESPONSE BODY JSON MODULE PACKAGE PKG PROJECT REPO AUTHOR TITLE LABEL MATCHES FOUND MISSING""".split()  # noqa: SIM905
 )
-"""Names in capitals that people use in a line, and that no known program reads."""
+"""Upper-case names that people use in a line, and that no known program reads."""
 
 
 def name_of(assignment: str) -> str:
@@ -44,18 +44,18 @@ def name_of(assignment: str) -> str:
 
 
 def exported_risk(assignments: tuple[str, ...], *, project: bool = False) -> str:
-    """Why what a program is given in its environment may change what it does, empty where that is known to be harmless."""
+    """Returns why environment variables may change what a program does; empty where they are known to be harmless."""
     for assignment in assignments:
         named = _IDLE.fullmatch(assignment) or (project and _OF_PROJECT.fullmatch(assignment))
         if not named and name_of(assignment) not in _EXPORTED:
-            return f"{name_of(assignment)} may change what it does"
+            return f"the variable {name_of(assignment)} may change what it does"
     return ""
 
 
 def variable_risk(assignment: str) -> str:
-    """Why setting a variable of the shell itself may change what comes later, exported or not."""
+    """Returns why a shell variable, exported or not, may change what later commands do; empty where it cannot."""
     name = name_of(assignment)
     own = name in _OWN_CAPITALS or (_OWN.fullmatch(name) and not _NOT_OWN.fullmatch(name) and name not in _OF_SHELLS)
     if own or name in _EXPORTED or _IDLE.fullmatch(assignment):
         return ""
-    return f"{name} may change what later commands do"
+    return f"the variable {name} may change what later commands do"

@@ -1,4 +1,4 @@
-"""Words of the shell language that dash, bash and busybox read identically, and the characters between them."""
+"""Parses words of the shell language that dash, bash and busybox read identically, and the characters between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nbtools.core.shell_words import may_expand
+from nbtools.core.shell_nodes import may_expand
 
 BLANKS = " \t"
 ENDS = frozenset(" \t\n;&|<>()")
@@ -32,32 +32,32 @@ class Word:
     text: str
     dynamic: bool
     splits: bool
-    """Whether something outside quotes is expanded, so that it may turn out to be several words or none."""
+    """Whether something outside quotes is expanded, so that it may become several words or none."""
 
 
 class WordReader(ABC):
-    """Reads words at ``at``; a subclass reads the commands inside their substitutions."""
+    """Parses words at ``at``; a subclass parses the commands inside their substitutions."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.substitutions = 0
         self.waits_for_text = False
-        """Whether a here-document has begun and its text has not."""
+        """Whether a here-document was opened and its text has not begun."""
         self.variables: list[str] = []
         self.operator = ""
-        """What joins the next simple command to what stands before it."""
+        """The operator between the next simple command and the one before."""
 
     @abstractmethod
     def list_until(self, ends: Callable[[], bool]) -> None:
-        """Takes the commands up to where ``ends`` says so."""
+        """Parses commands until ``ends`` is true."""
 
     @abstractmethod
     def here_texts(self) -> None:
-        """Takes the texts of here-documents, which begin behind a newline."""
+        """Parses the texts of here-documents, which begin after a newline."""
 
     def word(self) -> Word:
-        """One word, which must begin here."""
+        """Parses the word that begins here."""
         text, begin = self.text, self.at
         value: list[str] = []
         bare: list[str] = []
@@ -102,12 +102,12 @@ class WordReader(ABC):
     def escaped(self) -> str:
         letter = self.text[self.at + 1 : self.at + 2]
         if letter in ("", "\n"):
-            raise NotUnderstoodError("a backslash at the end of a line splits a word")
+            raise NotUnderstoodError("a backslash at the end of a line is inside a word")
         self.at += 2
         return letter
 
     def bare_character(self, letter: str, begin: int) -> str:
-        """A character outside quotes that means something in some places: taken where it means the same to every shell."""
+        """Parses a special character outside quotes, where it means the same to all shells."""
         following = self.text[self.at + 1 : self.at + 2]
         braces = _BRACES.match(self.text, self.at)
         if letter == "{" and braces:
@@ -120,7 +120,7 @@ class WordReader(ABC):
         raise NotUnderstoodError(f"{letter!r} is not read alike by all shells")
 
     def double_quoted(self) -> tuple[str, bool, bool]:
-        """The text between double quotes, whether something in it is expanded, and whether it may be several words."""
+        """Parses a double-quoted text.  Returns it, whether something in it is expanded, and whether it may become several words."""
         text = self.text
         self.at += 1
         value: list[str] = []
@@ -134,7 +134,7 @@ class WordReader(ABC):
                 self.at += 1
                 return "".join(value), dynamic, several
             if letter == "\\" and following == "\n":
-                raise NotUnderstoodError("a backslash at the end of a line splits a word")
+                raise NotUnderstoodError("a backslash at the end of a line is inside a word")
             if letter == "\\" and following:
                 value.append(following if following in '$`"\\' else letter + following)
                 self.at += 2
@@ -149,7 +149,7 @@ class WordReader(ABC):
                 raise NotUnderstoodError("backquotes are not read alike by all shells" if letter else "a quote is not closed")
 
     def expansion(self) -> None:
-        """What a dollar sign begins: a variable, a parameter with a literal word, or a command substitution."""
+        """Parses an expansion after a dollar sign: a variable, a parameter with a literal word, or a command substitution."""
         text = self.text
         self.at += 1
         if self.peek() == "(":
@@ -175,7 +175,7 @@ class WordReader(ABC):
             raise NotUnderstoodError("'$((' is not read alike by all shells")
         self.at += 1
         if self.waits_for_text:
-            raise NotUnderstoodError("a substitution stands between a here-document and its text")
+            raise NotUnderstoodError("a substitution is between a here-document and its text")
         self.substitutions += 1
         operator, self.operator = self.operator, ""
         self.skip_lines()
@@ -206,7 +206,7 @@ class WordReader(ABC):
         self.skip_lines()
 
     def skip_blanks(self) -> None:
-        """Blanks, line continuations behind a blank, and a comment up to the end of its line."""
+        """Skips blanks, line continuations after a blank, and a comment up to the end of its line."""
         text = self.text
         while self.at < len(text) and (letter := text[self.at]) in " \t\\#":
             before = text[self.at - 1] if self.at else "\n"
@@ -225,7 +225,7 @@ class WordReader(ABC):
                 return
 
     def skip_lines(self) -> None:
-        """Blanks, comments and newlines, with the texts of here-documents that begin there."""
+        """Skips blanks, comments and newlines, and parses the texts of here-documents that begin there."""
         self.skip_blanks()
         while self.peek() == "\n":
             self.at += 1

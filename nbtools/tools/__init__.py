@@ -1,6 +1,6 @@
-"""Each capability once, one file each: its parameters, its data, the tool.
+"""The built-in tools, one file for each capability: parameters, result data, tool.
 
-A tool's module has its name, and is loaded when somebody first asks for the tool: a notebook's first call waits for one, not for all.
+A tool's module is imported when the tool is first requested.
 """
 
 from __future__ import annotations
@@ -11,20 +11,34 @@ from importlib import import_module
 from typing import cast
 
 from nbtools.core.tool import AnyToolBuilder
-from nbtools.core.vocabulary import VOCABULARY
+from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.workspace.workspace import Workspace
+
+_MODULES = {
+    "ls": "list",
+    "tree": "list",
+    "move": "move_delete",
+    "delete": "move_delete",
+    "shell_output": "shell_background",
+    "shell_kill": "shell_background",
+    "terminal_open": "terminal",
+    "terminal_run": "terminal",
+    "terminal_output": "terminal",
+    "terminal_kill": "terminal",
+}
+"""Module names of the tools that share a module; every other module has its tool's name."""
 
 
 def builtin_tools(workspace: Workspace) -> tuple[AnyToolBuilder, ...]:
-    """One of each, with its default limits, on ``workspace``."""
-    return tuple(make() for make in tools_to_make(workspace).values())
+    """Returns one instance of every built-in tool on ``workspace``, with default limits."""
+    return tuple(build() for build in tool_factories(workspace).values())
 
 
-def tools_to_make(workspace: Workspace) -> Mapping[str, Callable[[], AnyToolBuilder]]:
-    """The same by name, each to be made when it is needed."""
-    return {name: partial(_made, name, workspace) for name in VOCABULARY}
+def tool_factories(workspace: Workspace) -> Mapping[str, Callable[[], AnyToolBuilder]]:
+    """Returns a factory for each tool, by tool name. Calling a factory imports the tool's module."""
+    return {name: partial(_build_tool, name, workspace) for name in CANONICAL_NAMES}
 
 
-def _made(name: str, workspace: Workspace) -> AnyToolBuilder:
-    kind = "".join(word.capitalize() for word in name.split("_")) + "Tool"
-    return cast("AnyToolBuilder", getattr(import_module(f"nbtools.tools.{name}"), kind)(workspace))
+def _build_tool(name: str, workspace: Workspace) -> AnyToolBuilder:
+    class_name = "".join(word.capitalize() for word in name.split("_")) + "Tool"
+    return cast("AnyToolBuilder", getattr(import_module(f"nbtools.tools.{_MODULES.get(name, name)}"), class_name)(workspace))

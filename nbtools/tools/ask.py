@@ -1,4 +1,4 @@
-"""Asking the person."""
+"""The `ask` tool: puts questions to the person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtools.core.confirmation import (
     ToolAskConfirmationDetails,
     ToolConfirmationOutcome,
     ToolConfirmationPayload,
-    nobody_to_answer,
+    answer_unavailable_message,
 )
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
@@ -30,7 +30,7 @@ class ChoiceParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     label: _Words
-    """A few words; the answer is the label that was chosen."""
+    """The choice in a few words; the chosen label is the answer."""
     description: str = ""
     """What choosing it means."""
 
@@ -41,19 +41,19 @@ class QuestionParams(BaseModel):
     text: _Words
     """The whole question."""
     header: Annotated[str, Field(max_length=40)] = ""
-    """Two or three words that say what it is about."""
+    """The topic in two or three words."""
     kind: Literal["choice", "text", "yesno"] | None = None
-    """How it is answered. Left out: by a choice where there are choices, else with a text."""
+    """How the question is answered. Default: choice if there are choices, otherwise text."""
     choices: Annotated[tuple[ChoiceParams, ...], Field(max_length=20)] = ()
-    """What there is to choose from, two at least; the person can always answer in other words."""
+    """The choices, at least two; the person can always answer with other text."""
     several: bool = False
-    """Whether any number of choices may be chosen."""
+    """Whether more than one choice may be selected."""
     placeholder: str = ""
-    """An example of an answer, shown where a text is typed."""
+    """An example answer, shown in the empty text field."""
     default: str = ""
-    """An answer that stands there already, to be kept or changed."""
+    """The answer that is filled in beforehand; the person can keep or change it."""
     optional: bool = False
-    """Whether it may be left without an answer."""
+    """Whether the question may be left unanswered."""
 
     @property
     def question(self) -> Question:
@@ -71,31 +71,34 @@ class AskParams(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """One answer a question, in their order: the chosen label, several joined by ``", "``, the text, yes or no; empty: not answered."""
+    """The answers, one for each question, in order.
+
+    An answer is the chosen label (several are joined by ``", "``), the text, ``yes`` or ``no``; empty if not answered.
+    """
 
     answers: tuple[str, ...]
 
 
 class AskTool(BaseDeclarativeTool[AskParams]):
-    """The question is the call: no mode and no rule answers it, and what the person said is the result.
+    """Asks the person questions and returns the answers.
 
-    It waits for nobody: a call that is running, one of a server's, may be waiting for the answer.
+    The approval request is the question itself, so no permission mode and no rule can answer it.
     """
 
     name = "ask"
     description = (
-        "Asks the person something that only they can decide: to choose, to write, or to say yes or no. Ask when a wrong guess is dear."
+        "Asks the person questions that only they can decide: a choice, a text, or yes or no. Ask when a wrong guess would be costly."
     )
     kind = Kind.THINK
     parameters = AskParams
     asks = "always"
-    runs_beside = True
+    runs_beside = True  # another running call, such as one of an MCP server, may be waiting for the answer
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
 
     def validate_tool_param_values(self, params: AskParams) -> str | None:
-        problems = ((number, _problem(asked.question)) for number, asked in enumerate(params.questions, 1))
+        problems = ((number, _problem(item.question)) for number, item in enumerate(params.questions, 1))
         return next((f"ask: question {number} {problem}." for number, problem in problems if problem), None)
 
     def create_invocation(self, params: AskParams) -> AskInvocation:
@@ -107,7 +110,7 @@ class AskInvocation(BaseToolInvocation[AskParams]):
 
     def __init__(self, params: AskParams) -> None:
         super().__init__(params)
-        self.questions = tuple(asked.question for asked in params.questions)
+        self.questions = tuple(question.question for question in params.questions)
         self.answers: tuple[str, ...] = ()
 
     def get_description(self) -> str:
@@ -119,47 +122,47 @@ class AskInvocation(BaseToolInvocation[AskParams]):
     async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
         if payload is None:
             return
-        given = (*payload.answers, *[""] * len(self.questions))
-        self.answers = tuple(understood(question, answer) for question, answer in zip(self.questions, given, strict=False))
+        padded = (*payload.answers, *[""] * len(self.questions))
+        self.answers = tuple(normalize_answer(question, answer) for question, answer in zip(self.questions, padded, strict=False))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        """Raises ``ToolFailure`` (``confirmation_required``) where nobody was asked, or said nothing."""
+        """Returns the answers. Raises ``ToolFailure`` (``confirmation_required``) if nobody was asked or nobody answered."""
         if not any(self.answers) and not (self.answers and all(question.optional for question in self.questions)):
-            raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, nobody_to_answer("ask"))
-        said = "\n".join(map(_said, self.questions, self.answers))
-        return ToolResult(said, said, summary=_short(", ".join(filter(None, self.answers)) or "(no answer)"), data=Answers(self.answers))
+            raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, answer_unavailable_message("ask"))
+        text = "\n".join(map(_question_and_answer, self.questions, self.answers))
+        return ToolResult(text, text, summary=_short(", ".join(filter(None, self.answers)) or "(no answer)"), data=Answers(self.answers))
 
 
-def understood(question: Question, answer: str) -> str:
-    """``answer`` in the question's own words where it is one of those meant; other words stay as they are."""
+def normalize_answer(question: Question, answer: str) -> str:
+    """Returns ``answer`` with choices and yes/no in their canonical spelling; other text is unchanged."""
     answer = answer.strip()
     match question.kind:
         case "yesno":
             return _YES_OR_NO.get(answer.casefold().rstrip(".!"), answer)
         case "choice" if question.several:
-            return ", ".join(dict.fromkeys(_each(question, answer)))
+            return ", ".join(dict.fromkeys(_split_answer(question, answer)))
         case "choice":
             return _label(question, answer) or answer
         case _:
             return answer
 
 
-def _label(question: Question, words: str) -> str:
-    return next((choice.label for choice in question.choices if choice.label.casefold() == words.casefold()), "")
+def _label(question: Question, answer: str) -> str:
+    return next((choice.label for choice in question.choices if choice.label.casefold() == answer.casefold()), "")
 
 
-def _each(question: Question, answer: str) -> Iterator[str]:
-    """The answers that are joined in one, by commas; a label may have commas of its own."""
+def _split_answer(question: Question, answer: str) -> Iterator[str]:
+    """Splits an answer at commas, except at those inside a label."""
     labels = sorted((choice.label for choice in question.choices), key=len, reverse=True)
     while answer:
-        label = next((one for one in labels if _begins(answer, one)), "")
-        words = label or answer.partition(",")[0].strip()
-        if words:
-            yield words
+        label = next((candidate for candidate in labels if _starts_with_label(answer, candidate)), "")
+        part = label or answer.partition(",")[0].strip()
+        if part:
+            yield part
         answer = (answer[len(label) :] if label else answer[len(answer.partition(",")[0]) :]).lstrip().removeprefix(",").strip()
 
 
-def _begins(answer: str, label: str) -> bool:
+def _starts_with_label(answer: str, label: str) -> bool:
     rest = answer[len(label) :].lstrip()
     return answer[: len(label)].casefold() == label.casefold() and (not rest or rest.startswith(","))
 
@@ -168,17 +171,17 @@ def _problem(question: Question) -> str:
     labels = [choice.label.casefold() for choice in question.choices]
     if question.kind == "choice":
         if len(labels) < 2:
-            return "needs two choices at least"
-        return "has the same choice twice" if len(set(labels)) < len(labels) else ""
+            return "needs at least two choices"
+        return "has duplicate choices" if len(set(labels)) < len(labels) else ""
     if labels or question.several:
-        return f"is answered with {'a text' if question.kind == 'text' else 'yes or no'}, so it takes no choices"
+        return f"is answered with {'text' if question.kind == 'text' else 'yes or no'}; remove choices and several"
     return ""
 
 
-def _said(question: Question, answer: str) -> str:
-    """One line; a text of several has the others indented below."""
-    words = answer.replace("\n", "\n  ") or "(no answer)"
-    return f"{' '.join(question.text.split())} {words}"
+def _question_and_answer(question: Question, answer: str) -> str:
+    """Returns question and answer on one line; further lines of the answer are indented."""
+    indented = answer.replace("\n", "\n  ") or "(no answer)"
+    return f"{' '.join(question.text.split())} {indented}"
 
 
 def _short(text: str) -> str:

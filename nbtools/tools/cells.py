@@ -1,4 +1,4 @@
-"""Reading, changing and running the cells of a notebook: of a file, or of the notebook that is open in front of the person."""
+"""The `cells` tool: reads, changes and runs cells of a notebook file or of a notebook open in the browser."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolEditConfirmationDetails, ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.live import CellChange, CellType, DeleteCell, InsertCell, LiveNotebooks, MoveCell, NoLiveNotebooks, ReplaceCell
+from nbtools.core.open_notebooks import CellChange, CellType, DeleteCell, InsertCell, MoveCell, NoOpenNotebooks, OpenNotebooks, ReplaceCell
 from nbtools.core.result import DiffStat, FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
-from nbtools.workspace.diff import compared
-from nbtools.workspace.nearby import not_found
-from nbtools.workspace.notebooks.cell_outputs import Output, content_of, display_of, terminal_of, text_of
+from nbtools.diff.line_diff import file_diff_with_hunks
+from nbtools.workspace.files.path_suggestions import path_not_found
+from nbtools.workspace.notebooks.cell_outputs import Output, outputs_content, outputs_display, outputs_terminal, outputs_text
 from nbtools.workspace.notebooks.kernels import CellRun, Kernels
+from nbtools.workspace.notebooks.notebook import ClosedNotebook, EditorNotebook, Notebook, index_after
 from nbtools.workspace.notebooks.notebook_file import CellText, find_cell, new_id
-from nbtools.workspace.notebooks.notebooks import ClosedNotebook, LiveNotebook, Notebook, place_behind
-from nbtools.workspace.paths import shown
-from nbtools.workspace.pulse import Pulse
-from nbtools.workspace.seen import View
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.read_tracking import ReadExtent
+from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
 
 Action = Literal["read", "replace", "insert", "delete", "move", "run"]
 
-_NEEDS = {"replace": ("id", "source"), "insert": ("source",), "delete": ("id",), "move": ("id",), "run": ("id",)}
-_TAKES = {
+_REQUIRED = {"replace": ("id", "source"), "insert": ("source",), "delete": ("id",), "move": ("id",), "run": ("id",)}
+_ALLOWED = {
     "read": {"id"},
     "replace": {"id", "source", "type"},
     "insert": {"source", "type", "after"},
@@ -49,26 +49,26 @@ class CellsParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     path: str | None = None
-    """The notebook file. Left out: the notebook that the person is in."""
+    """The notebook file. Default: the notebook that the person has open."""
     action: Action = "read"
-    """What to do: read all cells or the one with id, replace a cell's source, insert a new cell, delete, move or run one."""
+    """What to do: read all cells or the one with id, replace a cell's source, insert a new cell, or delete, move or run a cell."""
     id: str | None = None
-    """The cell, by its id as read gives it, or by its number: #3."""
+    """The cell: its id as returned by read, or its number, such as #3."""
     source: Annotated[str | None, Field(json_schema_extra={"body": True})] = None
     """The whole new source of the cell (replace, insert)."""
     type: CellType | None = None
-    """What kind of cell it shall be; code when inserted, as it was when replaced."""
+    """The cell type. Default: code for an inserted cell, unchanged for a replaced one."""
     after: str | None = None
-    """Where an inserted or moved cell goes: behind the cell with this id. "" for the top; left out: the end."""
+    """The id of the cell after which an inserted or moved cell is placed; "" for the top. Default: the end."""
     timeout: Annotated[float | None, Field(gt=0)] = None
-    """Seconds that a run may take, 120 unless said."""
+    """Seconds that a run may take. Default: 120."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellsData:
-    """What was done to which cell of the notebook at ``path``; ``live``: in the frontend, not on disk.
+    """The action that was done on the notebook at ``path``, and the ``id`` of its cell.
 
-    ``cells`` are those read or run; after a change all cells as they are now.
+    ``live``: in the open notebook, not on disk. ``cells``: those read or run; after a change, all cells in their new state.
     """
 
     path: str
@@ -79,35 +79,37 @@ class CellsData:
 
 
 class CellsTool(BaseDeclarativeTool[CellsParams]):
-    """``live`` is the way to notebooks that are open, the workspace's unless said.  ``timeout`` and ``longest``: seconds that a run may
-    take, usually and at most.
+    """Reads, changes and runs notebook cells.
+
+    ``live`` gives access to open notebooks (default: the workspace's). ``timeout`` and ``longest``: default and maximum seconds of a run.
     """
 
     name = "cells"
     description = (
         "Reads, replaces, inserts, deletes, moves or runs cells of a Jupyter notebook, addressed by cell id. A notebook that is open in "
-        "JupyterLab is changed there, where undo takes it back; any other in its file. Replacing a code cell's source clears its outputs."
+        "JupyterLab is changed in the editor, where undo reverts it; any other is changed in its file. Replacing a code cell's source "
+        "clears its outputs."
     )
     kind = Kind.EDIT
     can_update_output = True
     parameters = CellsParams
 
-    def __init__(self, workspace: Workspace, *, live: LiveNotebooks | None = None, timeout: float = 120, longest: float = 3600) -> None:
+    def __init__(self, workspace: Workspace, *, live: OpenNotebooks | None = None, timeout: float = 120, longest: float = 3600) -> None:
         self.workspace = workspace
-        self.live: LiveNotebooks = live or workspace.live or NoLiveNotebooks()
+        self.live: OpenNotebooks = live or workspace.open_notebooks or NoOpenNotebooks()
         self.timeout = timeout
         self.longest = longest
         self.kernels = Kernels()
         workspace.at_close(self.kernels.close)
 
     def validate_tool_param_values(self, params: CellsParams) -> str | None:
-        missing = [name for name in _NEEDS.get(params.action, ()) if getattr(params, name) is None]
+        missing = [name for name in _REQUIRED.get(params.action, ()) if getattr(params, name) is None]
         if missing:
             return f"cells: {params.action} needs {' and '.join(missing)}."
-        given = {name for name in ("id", "source", "type", "after", "timeout") if getattr(params, name) is not None}
-        useless = sorted(given - _TAKES[params.action])
+        present = {name for name in ("id", "source", "type", "after", "timeout") if getattr(params, name) is not None}
+        useless = sorted(present - _ALLOWED[params.action])
         if useless:
-            return f"cells: {params.action} takes no {' and no '.join(useless)}."
+            return f"cells: {params.action} does not use {' or '.join(useless)}. Leave it out."
         if params.timeout is not None and params.timeout > self.longest:
             return f"cells: timeout is at most {self.longest:g} seconds (given {params.timeout:g})."
         return None
@@ -121,7 +123,7 @@ class CellsTool(BaseDeclarativeTool[CellsParams]):
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A change worked out: ``before`` and ``after`` are the cell's sources, ``cleared`` says that it has outputs to lose."""
+    """A computed change. ``before`` and ``after``: the cell's sources; ``cleared``: the cell has outputs that the change removes."""
 
     change: CellChange
     name: str
@@ -131,8 +133,10 @@ class _Plan:
     cleared: bool = False
 
     def compared(self, name: str, proposal: str | None) -> FileDiff:
-        """The diff of the sources, in the cell's language."""
-        return dataclasses.replace(compared(name, self.before, self.after, proposal)[0], language=_LANGUAGES.get(self.type, "text"))
+        """Returns the diff of the sources, in the cell's language."""
+        return dataclasses.replace(
+            file_diff_with_hunks(name, self.before, self.after, proposal)[0], language=_LANGUAGES.get(self.type, "text")
+        )
 
 
 class CellsInvocation(BaseToolInvocation[CellsParams]):
@@ -150,13 +154,13 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         return _KINDS.get(self.params.action)
 
     def with_proposal(self, proposal: str) -> Self:
-        """The same call, of which ``proposal`` was the model's part."""
+        """Returns a copy of this invocation that records ``proposal`` as the model's own text."""
         same = copy.copy(self)
         same.planned, same.proposal = None, proposal
         return same
 
     def get_description(self) -> str:
-        cell = f" cell {shown(self.params.id)}" if self.params.id else " cell" if self.params.action == "insert" else ""
+        cell = f" cell {printable_path(self.params.id)}" if self.params.id else " cell" if self.params.action == "insert" else ""
         return f"{self.params.action}{cell} · {self._name()}"
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
@@ -168,7 +172,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         return PathTarget((self._relative(self.file),) if self.file else ())
 
     async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
-        """Raises ``ToolFailure`` when it cannot be done: nobody is asked in vain."""
+        """Returns the question. Raises ``ToolFailure`` if the action cannot be done, before anyone is asked."""
         if self.params.action == "read":
             return False
         notebook = await self._open()
@@ -176,7 +180,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         if self.params.action == "run":
             cell = _code_cell(cells, self.params.id or "", notebook.subject)
             return ToolInfoConfirmationDetails(f"Run {_named(cell)} of {notebook.subject}?", cell.source)
-        notebook.check_seen()
+        notebook.check_read()
         self.planned = plan = self._plan(notebook, cells)
         return self._question(plan, notebook)
 
@@ -191,48 +195,50 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
     # --- the notebook
 
     async def _open(self) -> Notebook:
-        """Raises ``ToolFailure`` where the path leads elsewhere by now: it must be what policy judged."""
-        given = self.params.path
-        file = None if given is None else self.tool.workspace.resolve(given)
-        if given is not None and file != self.file:
-            raise ToolFailure(ErrorCode.CONFLICT, f"{shown(given)} leads somewhere else by now. Nothing was changed. Call again.")
+        """Opens the notebook. Raises ``ToolFailure`` if the path no longer resolves to the file that the policy decided about."""
+        path = self.params.path
+        file = None if path is None else self.tool.workspace.resolve(path)
+        if path is not None and file != self.file:
+            raise ToolFailure(
+                ErrorCode.CONFLICT, f"{printable_path(path)} now resolves to a different path. Nothing was changed. Call again."
+            )
         found = await self.tool.live.find(file)
-        seen = self.tool.workspace.seen
+        seen = self.tool.workspace.read_tracker
         if found is not None:
             where = found.file or file
-            subject = shown(self._relative(where) if where else found.path)
-            if given is None and found.file != self.file:
-                raise ToolFailure(ErrorCode.CONFLICT, f"The notebook is called {subject} by now. Nothing was done. Call again.")
-            return LiveNotebook(self.tool.live, found, subject, seen)
-        if given is None or file is None:
-            why = "There is no open notebook to work on: no JupyterLab or Notebook 7 with nbtools' extension answers here"
+            subject = printable_path(self._relative(where) if where else found.path)
+            if path is None and found.file != self.file:
+                raise ToolFailure(ErrorCode.CONFLICT, f"The notebook was renamed to {subject}. Nothing was done. Call again.")
+            return EditorNotebook(self.tool.live, found, subject, seen)
+        if path is None or file is None:
+            why = "No notebook is open: no JupyterLab or Notebook 7 with the nbtools extension is connected"
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{why}. Name the notebook file with path.")
         if not file.exists():
-            raise not_found(self.tool.workspace, given)
-        return ClosedNotebook(file, shown(given), seen, self.tool.kernels, self.tool.workspace.journal)
+            raise path_not_found(self.tool.workspace, path)
+        return ClosedNotebook(file, printable_path(path), seen, self.tool.kernels, self.tool.workspace.journal)
 
     def _relative(self, file: Path) -> str:
         return self.tool.workspace.relative(file) if file.is_relative_to(self.tool.workspace.root) else str(file)
 
     def _name(self) -> str:
-        return shown(self._relative(self.file)) if self.file else "this notebook"
+        return printable_path(self._relative(self.file)) if self.file else "this notebook"
 
     # --- reading
 
     async def _read(self, notebook: Notebook) -> ToolResult:
         cells = await notebook.cells()
-        wanted = cells if self.params.id is None else (cells[find_cell(cells, self.params.id, notebook.subject)],)
-        notebook.note_seen(View.WHOLE if self.params.id is None else View.RANGE)
+        selected = cells if self.params.id is None else (cells[find_cell(cells, self.params.id, notebook.subject)],)
+        notebook.note_read(ReadExtent.WHOLE if self.params.id is None else ReadExtent.RANGE)
         count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
-        text = "\n\n".join([f"{notebook.subject}: {count}{_where(notebook)}", *map(_written, wanted)])
-        return ToolResult(text, text, summary=count, data=self._data(notebook, self.params.id or "", wanted))
+        text = "\n\n".join([f"{notebook.subject}: {count}{_open_state(notebook)}", *map(_cell_as_text, selected)])
+        return ToolResult(text, text, summary=count, data=self._data(notebook, self.params.id or "", selected))
 
     # --- changing
 
     def _plan(self, notebook: Notebook, cells: tuple[CellText, ...]) -> _Plan:
         params, subject = self.params, notebook.subject
         if params.action == "insert":
-            place_behind(cells, params.after, subject)
+            index_after(cells, params.after, subject)
             cell_id = new_id(cell.id for cell in cells)
             kind, source = params.type or "code", params.source or ""
             return _Plan(InsertCell(cell_id, source, kind, params.after), "new cell", None, source, kind)
@@ -244,14 +250,15 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         if params.action == "delete":
             return _Plan(DeleteCell(params.id or "", cell.source), f"cell {cell.id}", cell.source, "", cell.type)
         if params.after:
-            behind = find_cell(cells, params.after, subject)
-            if cells[behind] == cell:
-                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"Cell {params.after} cannot go behind itself. Name another as after.")
+            index = find_cell(cells, params.after, subject)
+            if cells[index] == cell:
+                message = f"Cell {params.after} cannot be moved after itself. Give the id of another cell as after."
+                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return _Plan(MoveCell(params.id or "", params.after), f"cell {cell.id}", cell.source, cell.source, cell.type)
 
     def _question(self, plan: _Plan, notebook: Notebook) -> ToolCallConfirmationDetails:
         if isinstance(plan.change, MoveCell):
-            to = {None: "to the end", "": "to the top"}.get(plan.change.after, f"behind cell {plan.change.after}")
+            to = {None: "to the end", "": "to the top"}.get(plan.change.after, f"after cell {plan.change.after}")
             return ToolInfoConfirmationDetails(f"Move {plan.name} of {notebook.subject} {to}?", plan.before or "")
         diff = plan.compared(f"{notebook.subject} · {plan.name}", self.proposal)
         verb = self.params.action.capitalize()
@@ -270,41 +277,45 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
     async def _change(self, notebook: Notebook) -> ToolResult:
         before = await notebook.cells()
         if self.planned is None:
-            notebook.check_seen()
+            notebook.check_read()
         plan = self.planned or self._plan(notebook, before)
-        noting = self.tool.workspace.journal.noting(self.file or Path(notebook.subject)) if notebook.live else contextlib.nullcontext()
+        noting = (
+            self.tool.workspace.journal.record_notebook_change(self.file or Path(notebook.subject))
+            if notebook.live
+            else contextlib.nullcontext()
+        )
         with noting:
             after = await notebook.change(plan.change)
-        place = _place(plan.change, before, after, notebook.subject)
-        cell = before[place] if isinstance(plan.change, DeleteCell) else after[place]
+        index = _index_of_changed_cell(plan.change, before, after, notebook.subject)
+        cell = before[index] if isinstance(plan.change, DeleteCell) else after[index]
         data = self._data(notebook, cell.id, after)
-        if isinstance(plan.change, ReplaceCell) and before[place] == cell:
-            told = f"C{_named(cell)[1:]} of {notebook.subject} holds this already; nothing was changed."
-            return ToolResult(told, told, summary="nothing changed", data=data)
-        told = " ".join([f"{_PAST[self.params.action]} {_named(cell)} {_in(self.params, notebook)}.", *self._told(plan, cell, notebook)])
+        if isinstance(plan.change, ReplaceCell) and before[index] == cell:
+            text = f"C{_named(cell)[1:]} of {notebook.subject} already has this source; nothing was changed."
+            return ToolResult(text, text, summary="nothing changed", data=data)
+        text = " ".join([f"{_PAST[self.params.action]} {_named(cell)} {_in(self.params, notebook)}.", *self._notes(plan, cell, notebook)])
         if isinstance(plan.change, MoveCell):
-            return ToolResult(told, told, summary=f"now #{cell.number}", data=data)
+            return ToolResult(text, text, summary=f"now #{cell.number}", data=data)
         diff = plan.compared(f"{notebook.subject} · cell {cell.id}", self.proposal)
-        answer = f"{told}\n{_body(diff.file_diff)}" if diff.file_diff and plan.before is not None else told
-        return ToolResult(answer, diff, summary=_summary(diff.diff_stat), data=data)
+        content = f"{text}\n{_body(diff.file_diff)}" if diff.file_diff and plan.before is not None else text
+        return ToolResult(content, diff, summary=_summary(diff.diff_stat), data=data)
 
-    def _told(self, plan: _Plan, cell: CellText, notebook: Notebook) -> list[str]:
-        told = ["Its outputs were cleared."] if plan.cleared and not cell.outputs else []
+    def _notes(self, plan: _Plan, cell: CellText, notebook: Notebook) -> list[str]:
+        notes = ["Its outputs were cleared."] if plan.cleared and not cell.outputs else []
         if self.proposal is not None and self.proposal != plan.after:
-            told.append("The person changed the proposed text before it was taken.")
-        return [*told, "The notebook is open: the change is in the editor, not saved, and undo takes it back."] if notebook.live else told
+            notes.append("The person changed the proposed text before it was applied.")
+        return [*notes, "The notebook is open: the change is in the editor, not saved; undo there reverts it."] if notebook.live else notes
 
     # --- running
 
     async def _run(self, notebook: Notebook, update_output: UpdateOutput | None) -> ToolResult:
         cell = _code_cell(await notebook.cells(), self.params.id or "", notebook.subject)
         outputs: list[Output] = []
-        pulse = Pulse(lambda: update_output(terminal_of(outputs, None))) if update_output else None
+        pulse = Throttle(lambda: update_output(outputs_terminal(outputs, None))) if update_output else None
 
         def watch(so_far: Any) -> None:
             outputs[:] = so_far
             if pulse:
-                pulse.touch()
+                pulse.trigger()
 
         timeout = self.params.timeout or self.tool.timeout
         try:
@@ -320,20 +331,22 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
 
     def _ran(self, notebook: Notebook, cell: CellText, ran: CellRun, timeout: float) -> ToolResult:
         subject = f"C{_named(cell)[1:]} of {notebook.subject}"
-        after = CellText(cell.id, cell.number, cell.type, cell.source, text_of(ran.outputs))
+        after = CellText(cell.id, cell.number, cell.type, cell.source, outputs_text(ran.outputs))
         data = self._data(notebook, cell.id, (after,))
         if ran.queued:
-            told = f"{subject} is queued: the kernel is busy with the cell that makes this call, and runs it after that."
-            return ToolResult(told, told, summary="queued", data=data)
+            text = f"{subject} is queued: the kernel is busy with the cell that makes this call and runs it afterwards."
+            return ToolResult(text, text, summary="queued", data=data)
         error = None
         if ran.lost:
-            error = ToolError(ErrorCode.EXECUTION_FAILED, f"The kernel of {notebook.subject} ended. The next run starts a new one.")
+            error = ToolError(ErrorCode.EXECUTION_FAILED, f"The kernel of {notebook.subject} died. The next run starts a new one.")
         elif ran.timed_out:
             error = ToolError(ErrorCode.TIMEOUT, f"{subject} was stopped after {timeout:g} seconds. Give a longer timeout.")
-        how = "raised an error" if ran.failed else "did not end" if error else "ran"
-        told = "\n".join(part for part in (f"{subject} {how}.", after.outputs or "(no output)", error.message if error else "") if part)
+        how = "raised an error" if ran.failed else "did not finish" if error else "ran"
+        text = "\n".join(part for part in (f"{subject} {how}.", after.outputs or "(no output)", error.message if error else "") if part)
         summary = "error" if ran.failed else "stopped" if error else "ran"
-        return ToolResult(content_of(told, ran.outputs), display_of(ran.outputs, notebook.subject, failed=ran.failed), error, summary, data)
+        return ToolResult(
+            outputs_content(text, ran.outputs), outputs_display(ran.outputs, notebook.subject, failed=ran.failed), error, summary, data
+        )
 
     def _data(self, notebook: Notebook, cell_id: str, cells: tuple[CellText, ...]) -> CellsData:
         path = self._relative(self.file) if self.file else notebook.subject
@@ -342,35 +355,35 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
 
 class CellsModifyContext:
     def create_updated_params(self, original_content: str | None, new_content: str, params: CellsParams) -> Mapping[str, Any]:
-        """The call with another source; a deletion of which something is left becomes a replacement."""
-        given = params.model_dump(exclude_none=True)
+        """Returns the parameters with another source; a deletion that leaves text becomes a replacement."""
+        arguments = params.model_dump(exclude_none=True)
         action = "replace" if params.action == "delete" and new_content else params.action
-        return {**given, "action": action, **({} if action == "delete" else {"source": new_content})}
+        return {**arguments, "action": action, **({} if action == "delete" else {"source": new_content})}
 
     def remember_proposal(self, invocation: ToolInvocation[CellsParams], proposed_content: str) -> ToolInvocation[CellsParams]:
         if not isinstance(invocation, CellsInvocation):
-            raise TypeError(f"{invocation!r} is no call of cells")
+            raise TypeError(f"{invocation!r} is not an invocation of cells")
         return invocation.with_proposal(proposed_content)
 
 
-def _code_cell(cells: tuple[CellText, ...], wanted: str, subject: str) -> CellText:
-    cell = cells[find_cell(cells, wanted, subject)]
+def _code_cell(cells: tuple[CellText, ...], cell_id: str, subject: str) -> CellText:
+    cell = cells[find_cell(cells, cell_id, subject)]
     if cell.type != "code":
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"C{_named(cell)[1:]} of {subject} is a {cell.type} cell; only code cells run.")
     return cell
 
 
-def _place(change: CellChange, before: tuple[CellText, ...], after: tuple[CellText, ...], subject: str) -> int:
-    """Where the changed cell is: before a deletion, else after the change."""
+def _index_of_changed_cell(change: CellChange, before: tuple[CellText, ...], after: tuple[CellText, ...], subject: str) -> int:
+    """Returns the index of the changed cell: in ``before`` for a deletion, otherwise in ``after``."""
     if isinstance(change, DeleteCell):
         return find_cell(before, change.cell, subject)
     if isinstance(change, ReplaceCell):
         return find_cell(after, change.cell, subject)
-    there = [place for place, cell in enumerate(after) if cell.id == change.cell]
-    if there and not change.cell.startswith("#"):
-        return there[0]
-    place = place_behind(before, change.after, subject)
-    return place - (isinstance(change, MoveCell) and find_cell(before, change.cell, subject) < place)
+    same_id = [index for index, cell in enumerate(after) if cell.id == change.cell]
+    if same_id and not change.cell.startswith("#"):
+        return same_id[0]
+    index = index_after(before, change.after, subject)
+    return index - (isinstance(change, MoveCell) and find_cell(before, change.cell, subject) < index)
 
 
 def _named(cell: CellText) -> str:
@@ -382,14 +395,14 @@ def _in(params: CellsParams, notebook: Notebook) -> str:
     return f"{preposition} {notebook.subject}"
 
 
-def _where(notebook: Notebook) -> str:
-    if not isinstance(notebook, LiveNotebook):
+def _open_state(notebook: Notebook) -> str:
+    if not isinstance(notebook, EditorNotebook):
         return ""
-    return f" (open, {'with changes that are not saved' if notebook.notebook.dirty else 'all saved'})"
+    return f" (open, {'with unsaved changes' if notebook.notebook.dirty else 'saved'})"
 
 
-def _written(cell: CellText) -> str:
-    """A cell for a model: where it is, what it holds, what it showed."""
+def _cell_as_text(cell: CellText) -> str:
+    """Returns a cell for a model: number, type, id, source and outputs."""
     own = "" if cell.id.startswith("#") else f" · id {cell.id}"
     outputs = f"\n--- output\n{cell.outputs}" if cell.outputs else ""
     return f"=== #{cell.number} · {cell.type}{own}\n{cell.source}{outputs}"

@@ -1,4 +1,4 @@
-"""Replacing texts in a file."""
+"""The `edit` tool: replaces text in a file."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import Kind, ModifyContext, ToolInvocation, UpdateOutput
-from nbtools.tools.file_change import FileChangeInvocation, replanned_or_conflict
-from nbtools.workspace.change import Changed, FileChange
-from nbtools.workspace.correcting import Corrected, corrected
-from nbtools.workspace.editing.misses import Occurrences
-from nbtools.workspace.editing.placeholders import refuse_placeholder
-from nbtools.workspace.editing.regions import shown_parts
-from nbtools.workspace.editing.replacing import created, edited, filled
-from nbtools.workspace.editing.splice import Replacement, smallest
-from nbtools.workspace.endings import with_lf
-from nbtools.workspace.files import MOST_WHOLE, read_bytes, read_if_there
-from nbtools.workspace.nearby import not_found
-from nbtools.workspace.paths import shown
+from nbtools.diff.text_lines import with_lf
+from nbtools.tools.file_change import FileChangeInvocation, replan_or_conflict
+from nbtools.workspace.files.path_suggestions import path_not_found
+from nbtools.workspace.files.read import MAX_READ_BYTES, read_bytes, read_if_exists
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.text.correction import CorrectedEdit, correct_edit
+from nbtools.workspace.text.file_edit import FileChange, FileChanged, plan_creation, plan_edit, plan_fill
+from nbtools.workspace.text.match_errors import Occurrences
+from nbtools.workspace.text.placeholders import refuse_placeholder
+from nbtools.workspace.text.regions import excerpt_parts
+from nbtools.workspace.text.replace import Replacement, smallest_replacement
 from nbtools.workspace.workspace import Workspace
 
-__all__ = ["Changed", "EditInvocation", "EditParams", "EditStep", "EditTool", "Occurrences"]
+__all__ = ["EditInvocation", "EditParams", "EditStep", "EditTool", "FileChanged", "Occurrences"]
 
-_MOST_TOLD = 2_000
-"""Characters of a corrected text that its caller is told."""
+_CORRECTION_LIMIT = 2_000
+"""Characters of a corrected text that the result repeats."""
 _ADVICE = "Change it with a program, such as sed in a shell."
 
 
@@ -40,11 +39,11 @@ class EditStep(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     old: str
-    """The text to replace, exactly as it stands in the file, with lines around it that make it the only one."""
+    """The text to replace, exactly as in the file, with enough surrounding lines to be unique."""
     new: str
-    """The text to put in its place; empty to delete."""
+    """The replacement text; empty to delete."""
     count: Annotated[int, Field(ge=1)] | Literal["all"] = 1
-    """How many times old must be there; all of them are replaced. "all": however many."""
+    """How many times old must occur; all occurrences are replaced. "all": any number."""
 
     def replacement(self) -> Replacement:
         return Replacement(self.old, self.new, None if self.count == "all" else self.count)
@@ -56,47 +55,50 @@ class EditParams(BaseModel):
     path: str
     """The file to change."""
     old: str = ""
-    """The text to replace, exactly as it stands in the file, with lines around it that make it the only one. Empty: makes the file."""
+    """The text to replace, exactly as in the file, with enough surrounding lines to be unique. Empty: creates the file."""
     new: str = ""
-    """The text to put in its place; empty to delete."""
+    """The replacement text; empty to delete."""
     count: Annotated[int, Field(ge=1)] | Literal["all"] = 1
-    """How many times old must be there; all of them are replaced. "all": however many."""
+    """How many times old must occur; all occurrences are replaced. "all": any number."""
     edits: tuple[EditStep, ...] = ()
-    """Several replacements instead of old and new: all are made or none. Each is looked for in the file as it is; they must not overlap."""
+    """Several replacements instead of old and new: all are applied or none. Each is located in the unchanged file; no overlaps."""
     in_turn: bool = False
-    """Have each of edits looked for in what the ones before it made."""
+    """Whether each of edits is located in the result of the previous ones."""
     match: Literal["exact", "blanks", "close"] = "close"
-    """What counts as old where it is not in the file exactly: nothing else (exact), the text but for blanks at the ends of lines and
-    indentation (blanks), or also the text most like it (close). Such a place must be the only one, and is reported."""
+    """What matches if old is not in the file exactly: nothing (exact), text that differs only in trailing blanks and indentation
+    (blanks), or also the most similar text (close). Such a match must be unique, and is reported."""
 
     def steps(self) -> tuple[EditStep, ...]:
         return self.edits or (EditStep(old=self.old, new=self.new, count=self.count),)
 
 
 class EditTool(BaseDeclarativeTool[EditParams]):
-    """Every byte outside of what is replaced stays; the new text ends its lines as the place does.  See ``ladder`` for how old is found."""
+    """Replaces text in a file; every other byte is preserved, and new lines get the line endings of the replaced text.
+
+    How ``old`` is found: see ``nbtools.workspace.text.match``.
+    """
 
     name = "edit"
     description = (
-        "Replaces texts in a file: old by new, or several with edits. old must be in it as given, once unless count says otherwise; "
-        "LF stands for CRLF too. An empty old makes a new file."
+        "Replaces text in a file: old by new, or several with edits. old must occur exactly as given, once unless count says otherwise; "
+        "LF also matches CRLF. An empty old creates a new file."
     )
     kind = Kind.EDIT
     parameters = EditParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MOST_WHOLE) -> None:
+    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
         self.workspace = workspace
         self.whole = whole
 
     def validate_tool_param_values(self, params: EditParams) -> str | None:
-        given = params.model_fields_set
+        present = params.model_fields_set
         if params.edits:
-            if given & {"old", "new", "count"}:
-                return "edit: give old and new, or edits, not both."
+            if present & {"old", "new", "count"}:
+                return "edit: give either old and new, or edits, not both."
             empty = next((number for number, step in enumerate(params.edits, 1) if not step.old), None)
             return None if empty is None else f"edit: old of edit {empty} is empty. Name the text to replace."
-        if "new" not in given:
-            return "edit: new is required, empty to delete; or give edits."
+        if "new" not in present:
+            return "edit: new is required (empty to delete), unless edits is given."
         return None
 
     def create_invocation(self, params: EditParams) -> EditInvocation:
@@ -117,7 +119,7 @@ class EditInvocation(FileChangeInvocation[EditParams]):
     def __init__(self, tool: EditTool, params: EditParams) -> None:
         super().__init__(tool.workspace, params, params.path)
         self.tool = tool
-        self.corrected: Corrected | None = None
+        self.corrected: CorrectedEdit | None = None
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
         details = await super().should_confirm_execute()
@@ -127,67 +129,68 @@ class EditInvocation(FileChangeInvocation[EditParams]):
         result = await super().execute(update_output)
         if self.corrected is None:
             return result
-        told = f"{self.corrected.note} What was replaced:\n{self.corrected.change.old[:_MOST_TOLD]}"
-        return replace(result, notes=(told,), summary=f"{result.summary} · corrected by {self.corrected.model}")
+        note = f"{self.corrected.note} The text that was replaced:\n{self.corrected.change.old[:_CORRECTION_LIMIT]}"
+        return replace(result, notes=(note,), summary=f"{result.summary} · corrected by {self.corrected.model}")
 
     def plan(self, path: Path) -> FileChange:
-        subject = shown(self.workspace.relative(path))
+        subject = printable_path(self.workspace.relative(path))
         params = self.params
         if not (params.old or params.edits):
-            before = read_if_there(path, subject, self.tool.whole, _ADVICE)
-            return created(path, subject, params.new) if before is None else filled(path, subject, before, params.new)
+            before = read_if_exists(path, subject, self.tool.whole, _ADVICE)
+            return plan_creation(path, subject, params.new) if before is None else plan_fill(path, subject, before, params.new)
         before = self._content(path, subject)
-        self.workspace.seen.check(path, subject, before, whole=False)
+        self.workspace.read_tracker.require_read(path, subject, before, whole=False)
         if self.corrected is not None:
-            return edited(path, subject, before, [self.corrected.change])
+            return plan_edit(path, subject, before, [self.corrected.change])
         changes = [step.replacement() for step in params.steps()]
-        return edited(path, subject, before, changes, match=params.match, in_turn=params.in_turn)
+        return plan_edit(path, subject, before, changes, match=params.match, in_turn=params.in_turn)
 
     async def _planned(self, path: Path) -> FileChange:
-        """The one place where an old text that is not there is corrected, if the settings want it: one text, and once."""
+        """Plans the change. If the only old text is not found and ``correct_edits`` is set, a model corrects it, once."""
         try:
             return await super()._planned(path)
         except ToolFailure as failure:
             steps = self.params.steps()
-            mendable = failure.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND and self.corrected is None and len(steps) == 1
-            if not mendable or not self.workspace.settings.correct_edits:
+            correctable = failure.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND and self.corrected is None and len(steps) == 1
+            if not correctable or not self.workspace.settings.correct_edits:
                 raise
-            before = await asyncio.to_thread(self._content, path, shown(self.workspace.relative(path)))
-            self.corrected = await corrected(self.workspace, path, before, steps[0].replacement(), failure)
+            before = await asyncio.to_thread(self._content, path, printable_path(self.workspace.relative(path)))
+            self.corrected = await correct_edit(self.workspace, path, before, steps[0].replacement(), failure)
         return await super()._planned(path)
 
-    def renewed(self, seen: FileChange) -> FileChange:
-        """The edit on the file as it is now: where the old text still fits, changes made elsewhere meanwhile do no harm."""
-        return replanned_or_conflict(self, seen)
+    def replan(self, seen: FileChange) -> FileChange:
+        """Plans the edit again on the current content: changes elsewhere in the file are kept."""
+        return replan_or_conflict(self, seen)
 
     def _content(self, path: Path, subject: str) -> bytes:
         try:
             return read_bytes(path, subject, self.tool.whole, _ADVICE)
         except ToolFailure as failure:
             if failure.code is ErrorCode.FILE_NOT_FOUND:
-                raise not_found(self.workspace, self.params.path) from None
+                raise path_not_found(self.workspace, self.params.path) from None
             raise
 
 
 class EditModifyContext:
     def create_updated_params(self, original_content: str | None, new_content: str, params: EditParams) -> Mapping[str, Any]:
-        """One replacement of the lines that differ, with as many around as make them the only ones: it survives changes elsewhere.
+        """Returns one replacement of the lines that differ, with enough context to be unique.
 
-        Of a very large file, of which only excerpts were shown: of each that differs, all of it.  Raises ``ToolFailure``.
+        For a very large file, of which only excerpts were displayed: each excerpt that differs, whole.  Raises ``ToolFailure`` if
+        the lines between the excerpts were changed.
         """
-        before, after = shown_parts(with_lf(original_content or "")), shown_parts(with_lf(new_content))
+        before, after = excerpt_parts(with_lf(original_content or "")), excerpt_parts(with_lf(new_content))
         if len(before) > 1:
-            return {"path": params.path, "edits": _parts(before, after), "match": "exact"}
-        change = smallest(before[0], after[0])
+            return {"path": params.path, "edits": _changed_excerpts(before, after), "match": "exact"}
+        change = smallest_replacement(before[0], after[0])
         return {"path": params.path, "old": change.old, "new": change.new, "count": 1}
 
     def remember_proposal(self, invocation: ToolInvocation[EditParams], proposed_content: str) -> ToolInvocation[EditParams]:
         if not isinstance(invocation, EditInvocation):
-            raise TypeError(f"{invocation!r} is no call of edit")
+            raise TypeError(f"{invocation!r} is not an invocation of edit")
         return invocation.with_proposal(proposed_content)
 
 
-def _parts(before: Sequence[str], after: Sequence[str]) -> list[dict[str, Any]]:
+def _changed_excerpts(before: Sequence[str], after: Sequence[str]) -> list[dict[str, Any]]:
     if len(before) != len(after):
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Leave the lines that stand for what is not shown (⋯) as they are.")
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "The lines with ⋯ stand for omitted text. Leave them unchanged.")
     return [{"old": old, "new": new} for old, new in zip(before, after, strict=True) if old != new]

@@ -1,11 +1,11 @@
-"""What calls that change one file have in common: the question with the diff, and the result."""
+"""Base class and helpers for tools that change files: approval request with diffs, and result."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,70 +13,72 @@ from typing import Any, Self, TypeVar
 
 from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.result import DiffStat, ToolResult
+from nbtools.core.result import DiffStat, FileDiff, FileDiffs, ToolResult
 from nbtools.core.tool import BaseToolInvocation, PathTarget, ToolLocation, UpdateOutput
-from nbtools.workspace.atomic import conflict
-from nbtools.workspace.change import Changed, FileChange
-from nbtools.workspace.changes import carry_out, make
-from nbtools.workspace.editing.replacing import is_large
-from nbtools.workspace.editing.splice import Loosely
-from nbtools.workspace.paths import shown
-from nbtools.workspace.seen import View
-from nbtools.workspace.text import displayable
+from nbtools.diff.text_lines import displayable
+from nbtools.workspace.files.atomic_write import conflict_failure
+from nbtools.workspace.history.changes import make_change, make_changes
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.read_tracking import NotRead, ReadExtent
+from nbtools.workspace.text.file_edit import FileChange, FileChanged, is_large
+from nbtools.workspace.text.replace import LooseMatch
 from nbtools.workspace.workspace import Workspace
 
 P = TypeVar("P")
 
 _HOW = {"trailing blanks": "trailing blanks differed", "indentation": "indentation differed", "close match": "close match"}
-_OVERWRITES = "It was changed since it was read; this overwrites those changes."
+_OVERWRITES = "The file was changed since it was read; this overwrites those changes."
 _MOST_DIFF = 8_000
-"""Characters of the diff that go into the answer for a model."""
+"""Characters of diffs in a result for a model."""
 
 
 class FileChangeInvocation(BaseToolInvocation[P]):
-    """``plan`` works the change out; what a person has seen of it is what is made, or nothing."""
+    """Base class of invocations that change one file.  The change that a person approved is applied, or none.
 
-    __slots__ = ("given", "path", "proposal", "seen", "workspace")
+    Subclasses compute the change in ``plan``.
+    """
+
+    __slots__ = ("approved_change", "path", "path_argument", "proposal", "workspace")
 
     verb = "change"
     past = "Changed"
     whole = False
-    """Whether all of the file is replaced, whatever was in it."""
+    """Whether the whole file is replaced, whatever it contains."""
 
-    def __init__(self, workspace: Workspace, params: P, given: str) -> None:
+    def __init__(self, workspace: Workspace, params: P, path_argument: str) -> None:
         super().__init__(params)
         self.workspace = workspace
-        self.given = given
-        self.path = workspace.resolve(given)
-        self.seen: FileChange | None = None
+        self.path_argument = path_argument
+        self.path = workspace.resolve(path_argument)
+        self.approved_change: FileChange | None = None
         self.proposal: str | None = None
 
     @abstractmethod
     def plan(self, path: Path) -> FileChange:
-        """The change as it would be made just now.  Raises ``ToolFailure`` when it cannot be."""
+        """Computes the change on the file's current content.  Raises ``ToolFailure`` if it cannot be made."""
 
     @abstractmethod
-    def renewed(self, seen: FileChange) -> FileChange:
-        """What to make of a change that a person has seen, now that time has passed.  Raises ``ToolFailure``."""
+    def replan(self, seen: FileChange) -> FileChange:
+        """Returns the change to apply now, after a person approved ``seen``.  Raises ``ToolFailure``."""
 
     def with_proposal(self, proposal: str) -> Self:
-        """The same call, of which ``proposal`` was the model's part."""
+        """Returns a copy of this invocation that records ``proposal`` as the model's own text."""
         same = copy.copy(self)
-        same.seen, same.proposal = None, proposal
+        same.approved_change, same.proposal = None, proposal
         return same
 
     def get_description(self) -> str:
-        return shown(self._relative())
+        return printable_path(self._relative())
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path), self.seen.first_line() if self.seen else None),)
+        return (ToolLocation(str(self.path), self.approved_change.first_line() if self.approved_change else None),)
 
     def target(self) -> PathTarget:
-        return PathTarget(self.workspace.spellings(self.given))
+        return PathTarget(self.workspace.spellings(self.path_argument))
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
-        """Raises ``ToolFailure`` when the change cannot be made: nobody is asked in vain."""
-        self.seen = change = await self._planned(self._resolved())
+        """Returns the question. Raises ``ToolFailure`` if the change cannot be made, before anyone is asked."""
+        self.approved_change = change = await self._planned(self._resolved())
         diff, _ = change.compared(self.proposal)
         verb = "create" if change.before is None else self.verb
         return ToolEditConfirmationDetails(
@@ -88,125 +90,183 @@ class FileChangeInvocation(BaseToolInvocation[P]):
             new_content=diff.new_content,
             diff_stat=diff.diff_stat,
             is_modifying=self.proposal is not None,
-            note=" ".join([*([_OVERWRITES] if change.stale and self.whole else []), *map(_loosely, change.loose)]),
+            note=" ".join([*([_OVERWRITES] if change.stale and self.whole else []), *map(_match_note, change.loose)]),
         )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self._resolved()
-        if self.seen is None:
+        if self.approved_change is None:
             change = await self._planned(path)
             if change.stale and self.whole:
-                raise conflict(change.subject, "has been read and was changed")
+                raise conflict_failure(change.subject, "has been read and was changed")
         else:
-            change = await self._worked_out(partial(self._renewed, self.seen), path)
-        folders = await self._made(change)
+            change = await self._compute(partial(self._renewed, self.approved_change), path)
+        folders = await self._apply(change)
         return self._result(change, tuple(map(self.workspace.relative, folders)))
 
     async def _planned(self, path: Path) -> FileChange:
-        return await self._worked_out(self.plan, path)
+        return await self._compute(self.plan, path)
 
     def _renewed(self, seen: FileChange, _: Path) -> FileChange:
-        return self.renewed(seen)
+        return self.replan(seen)
 
-    async def _worked_out(self, plan: Callable[[Path], FileChange], path: Path) -> FileChange:
-        """In a thread where it takes long: nothing is changed there, so that a call that is cancelled may leave it to its end."""
-        return await asyncio.to_thread(self._compared, plan, path) if is_large(path) else self._compared(plan, path)
+    async def _compute(self, plan: Callable[[Path], FileChange], path: Path) -> FileChange:
+        """Computes a change, in a thread for a large file.  Nothing is written there, so a cancelled call may abandon the thread."""
+        return await asyncio.to_thread(self._with_staleness, plan, path) if is_large(path) else self._with_staleness(plan, path)
 
-    def _compared(self, plan: Callable[[Path], FileChange], path: Path) -> FileChange:
+    def _with_staleness(self, plan: Callable[[Path], FileChange], path: Path) -> FileChange:
         change = plan(path)
-        return replace(change, stale=change.before is not None and self.workspace.seen.has_changed(path, change.before))
+        return replace(change, stale=change.before is not None and self.workspace.read_tracker.has_changed(path, change.before))
 
-    async def _made(self, change: FileChange) -> tuple[Path, ...]:
+    async def _apply(self, change: FileChange) -> tuple[Path, ...]:
+        """Writes the change; returns the folders that were created."""
         journal = self.workspace.journal
         if not is_large(change.path):
-            folders = () if change.changes_nothing else make(journal, change.step())
+            folders = () if change.changes_nothing else make_change(journal, change.step())
             self._note(change)
             return folders
         if not change.changes_nothing:
-            await carry_out(journal, (change.step(),))
+            await make_changes(journal, (change.step(),))
         await asyncio.to_thread(self._note, change)
         return ()
 
     def _note(self, change: FileChange) -> None:
-        """What is known of the file now: no more than before, but for the part that was changed."""
-        seen = self.workspace.seen
+        """Records what the session knows of the file now: no more than before, except for the changed part."""
+        seen = self.workspace.read_tracker
         if self.whole or change.before is None:
-            seen.note(change.path, change.after, View.WHOLE)
+            seen.record(change.path, change.after, ReadExtent.WHOLE)
         else:
-            seen.note(change.path, change.after, View.RANGE if change.stale or not seen.knows(change.path) else None)
+            seen.record(change.path, change.after, ReadExtent.RANGE if change.stale or not seen.has_read(change.path) else None)
 
     def _resolved(self) -> Path:
-        """Where the path leads now.  It must be where it led when policy judged the call: a link may have been turned since."""
-        path = self.workspace.resolve(self.given)
+        """Resolves the path again.  Raises ``ToolFailure`` (``conflict``) if a link has changed since the policy decided about the call."""
+        path = self.workspace.resolve(self.path_argument)
         if path != self.path:
-            raise ToolFailure(ErrorCode.CONFLICT, f"{shown(self.given)} leads somewhere else by now. Nothing was changed. Call again.")
+            raise ToolFailure(
+                ErrorCode.CONFLICT,
+                f"{printable_path(self.path_argument)} now resolves to a different path. Nothing was changed. Call again.",
+            )
         return path
 
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
         diff, hunks = change.compared(self.proposal)
         created = change.before is None
-        data = Changed(self._relative(), created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale)
-        told = " ".join(self._told(change, folders))
+        data = FileChanged(self._relative(), created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale)
+        text = " ".join(self._sentences(change, folders))
         is_known = created and not self._was_changed(change)
-        answer = f"{told}\n{_cut(diff.file_diff)}" if diff.file_diff and not is_known else told
-        return ToolResult(answer, diff, summary=_summary(diff.diff_stat, change), data=data)
+        content = f"{text}\n{_cut(diff.file_diff)}" if diff.file_diff and not is_known else text
+        return ToolResult(content, diff, summary=_summary(diff.diff_stat, change), data=data)
 
-    def _told(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
+    def _sentences(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
         if change.changes_nothing:
-            yield f"{change.subject} holds this already; nothing was changed."
+            yield f"{change.subject} already has this content; nothing was changed."
             return
         places = f" in {change.places} places" if change.places > 1 else ""
         yield f"{'Created' if change.before is None else self.past} {change.subject}{places}."
-        yield from map(_loosely, change.loose)
+        yield from map(_match_note, change.loose)
         if folders:
-            yield f"Made the folder{'s' if len(folders) > 1 else ''} {', '.join(map(shown, folders))}."
-        if self.seen is not None and self.seen.before != change.before:
-            yield "The file had been changed since the diff was shown; those changes are still in it."
+            yield f"Created the folder{'s' if len(folders) > 1 else ''} {', '.join(map(printable_path, folders))}."
+        if self.approved_change is not None and self.approved_change.before != change.before:
+            yield "The file was changed after the diff was displayed; those changes are kept."
         elif change.stale and self.whole:
-            yield "The file had been changed since it was read; those changes are overwritten, as the person who saw the diff said."
+            yield "The file was changed after it was read; those changes are overwritten, as the person approved with the diff."
         elif change.stale:
-            yield "The file had been changed since it was read; those changes are still in it."
+            yield "The file was changed after it was read; those changes are kept."
         if self._was_changed(change):
             yield "The person changed the proposed text before it was written."
 
     def _was_changed(self, change: FileChange) -> bool:
-        """By the person: it is not what the model had proposed."""
+        """Whether the person changed the model's proposal."""
         return self.proposal is not None and self.proposal != displayable(change.proposed)
 
     def _relative(self) -> str:
         return self.workspace.relative(self.path)
 
 
-def replanned_or_conflict(invocation: FileChangeInvocation[Any], seen: FileChange) -> FileChange:
-    """The change worked out anew on the file's current content.  Raises ``ToolFailure`` (``conflict``) when it no longer can be."""
+def replan_or_conflict(invocation: FileChangeInvocation[Any], seen: FileChange) -> FileChange:
+    """Computes the change again on the file's current content.  Raises ``ToolFailure`` (``conflict``) if it no longer fits."""
     try:
         return invocation.plan(seen.path)
     except ToolFailure as failure:
-        why = f"{seen.subject} was changed since the diff was shown, and the edit does not fit any more: {failure.message}"
+        why = f"{seen.subject} was changed after the diff was displayed, and the edit no longer fits: {failure.message}"
         raise ToolFailure(ErrorCode.CONFLICT, why) from None
 
 
-def _loosely(one: Loosely) -> str:
+def _match_note(match: LooseMatch) -> str:
     how = {
-        "trailing blanks": "it was found but for blanks at the ends of lines",
-        "indentation": "it was found but for its indentation, and the new text is indented as the lines there",
-        "close match": f"the nearest text was taken for it ({one.likeness:.0%} alike)",
+        "trailing blanks": "text that differs in trailing blanks was replaced",
+        "indentation": "text that differs in indentation was replaced; the new text has the indentation of the file",
+        "close match": f"the most similar text was replaced ({match.likeness:.0%} similar)",
     }
-    return f"The old text is not in the file as given: at line {one.line} {how[one.how]}."
+    return f"The old text is not in the file exactly as given: at line {match.line}, {how[match.how]}."
 
 
 def _summary(stat: DiffStat, change: FileChange) -> str:
     if change.changes_nothing:
         return "nothing changed"
     added, removed = stat.model_added_lines + stat.user_added_lines, stat.model_removed_lines + stat.user_removed_lines
-    loosely = ", ".join(dict.fromkeys(_HOW[one.how] for one in change.loose))
-    return f"+{added} −{removed}{f' · {loosely}' if loosely else ''}"
+    inexact = ", ".join(dict.fromkeys(_HOW[match.how] for match in change.loose))
+    return f"+{added} −{removed}{f' · {inexact}' if inexact else ''}"
 
 
 def _cut(diff: str) -> str:
-    """The diff without its header; of a long one the beginning, to the end of a line."""
+    """Returns the diff without its header; a long one is truncated at the end of a line."""
     body = diff.split("\n", 2)[2]
     if len(body) <= _MOST_DIFF:
         return body
     head = body[: body.rfind("\n", 0, _MOST_DIFF) + 1] or body[:_MOST_DIFF]
-    return f"{head}[{len(body) - len(head):,} more characters of the diff are left out; read shows the file]"
+    return f"{head}[{len(body) - len(head):,} more characters of the diff are omitted; read returns the file]"
+
+
+def diffs_confirmation(title: str, root: Path, diffs: Sequence[FileDiff]) -> ToolEditConfirmationDetails:
+    """Returns one approval request for all of ``diffs``, which must not be empty."""
+    first = diffs[0]
+    return ToolEditConfirmationDetails(
+        title=title,
+        file_name=first.file_name,
+        file_path=str(root / first.file_name),
+        file_diff=first.file_diff,
+        original_content=first.original_content,
+        new_content=first.new_content,
+        diff_stat=first.diff_stat,
+        others=tuple(diffs[1:]),
+    )
+
+
+def diffs_display(diffs: Sequence[FileDiff]) -> FileDiff | FileDiffs:
+    """Returns the display of one diff or of several."""
+    return diffs[0] if len(diffs) == 1 else FileDiffs(tuple(diffs))
+
+
+def truncated_diffs(diffs: Sequence[FileDiff], most: int = _MOST_DIFF) -> str:
+    """Returns the diffs up to ``most`` characters, truncated at the end of a line, and a note on the rest."""
+    return "".join(_bounded(diffs, most))
+
+
+def _bounded(diffs: Sequence[FileDiff], most: int) -> Iterator[str]:
+    for number, diff in enumerate(diffs):
+        text = diff.file_diff
+        if len(text) <= most:
+            yield text
+            most -= len(text)
+            continue
+        head = text[: text.rfind("\n", 0, most) + 1]
+        yield head
+        left = sum(len(other.file_diff) for other in diffs[number:]) - len(head)
+        files = len(diffs) - number
+        yield f"[{left:,} more characters of the diff, of {files:,} file{'' if files == 1 else 's'}, are omitted; read returns a file]"
+        return
+
+
+def line_counts(stats: Sequence[DiffStat]) -> str:
+    """Returns the numbers of added and removed lines, for a summary."""
+    added = sum(stat.model_added_lines + stat.user_added_lines for stat in stats)
+    removed = sum(stat.model_removed_lines + stat.user_removed_lines for stat in stats)
+    return f"+{added:,} \u2212{removed:,}"
+
+
+def count_noun(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+__all__ = ["NotRead"]

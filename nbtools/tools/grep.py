@@ -1,4 +1,4 @@
-"""Lines that match a pattern, in all files of a folder."""
+"""The `grep` tool: finds lines that match a pattern in the files of a folder."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
-from nbtools.workspace.halting import in_thread
-from nbtools.workspace.hiding import NOT_SEARCHED
-from nbtools.workspace.nearby import not_found
-from nbtools.workspace.paths import shown
-from nbtools.workspace.pulse import Pulse
-from nbtools.workspace.searching import globs, search
-from nbtools.workspace.searching.file_names import newest_first
+from nbtools.workspace.cancellation import run_in_thread
+from nbtools.workspace.files.path_suggestions import path_not_found
+from nbtools.workspace.files.read_filter import NOT_SEARCHED
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.search import globs, text_search
+from nbtools.workspace.search.file_search import newest_first
+from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
 
 _QUIET = 0.3
-"""Seconds that a search may take before it shows what it has."""
+"""Seconds before a running search displays its first results."""
 _BETWEEN = 0.25
 _SEARCHING = "still searching"
 _DEEPEST = 1_000_000
@@ -38,52 +38,53 @@ class GrepParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     pattern: str
-    """A regular expression as ripgrep reads it."""
+    """A regular expression in ripgrep's syntax."""
     path: str = "."
     """The folder or file to search."""
     glob: Annotated[str | None, Field(json_schema_extra={"flag": "g"})] = None
-    """Only files whose name fits, like `*.py`, or whose path does, like `src/**/*.{ts,tsx}`."""
+    """Only files whose name matches, like `*.py`, or whose path matches, like `src/**/*.{ts,tsx}`."""
     type: Annotated[str | None, Field(json_schema_extra={"flag": "t"})] = None
-    """Only files of this kind, like `py`, `js` or `md`."""
+    """Only files of this ripgrep type, like `py`, `js` or `md`."""
     mode: Literal["lines", "files", "count"] = "lines"
-    """What to give: the matching lines, the files that have one, or how many each file has."""
+    """What to return: the matching lines, the files with a match, or the number of matching lines in each file."""
     ignore_case: Annotated[bool, Field(json_schema_extra={"flag": "i"})] = False
-    """Whether small and capital letters are the same."""
+    """Whether to ignore upper and lower case."""
     fixed: Annotated[bool, Field(json_schema_extra={"flag": "F"})] = False
-    """Whether the pattern is plain text."""
+    """Whether the pattern is literal text."""
     word: Annotated[bool, Field(json_schema_extra={"flag": "w"})] = False
     """Whether only whole words match."""
     context: Annotated[Annotated[int, Field(ge=0, le=100)] | Literal["auto"], Field(json_schema_extra={"flag": "C"})] = 0
-    """How many lines to show before and after each matching line; auto: 50 for a single one, 15 for two or three."""
+    """How many lines to show before and after each matching line; auto: 50 for one match, 15 for two or three, else none."""
     before: Annotated[int, Field(ge=0, le=100, json_schema_extra={"flag": "B"})] = 0
     """How many lines to show before each matching line."""
     after: Annotated[int, Field(ge=0, le=100, json_schema_extra={"flag": "A"})] = 0
     """How many lines to show after each matching line."""
     multiline: Annotated[bool, Field(json_schema_extra={"flag": "U"})] = False
-    """Whether a match may go over several lines; a dot then stands for the end of a line, too."""
+    """Whether a match may span several lines; a dot then also matches line endings."""
     exclude: str | None = None
-    """Files or folders to leave out, like `*.min.js`, `vendor` or `src/**/test_*`."""
+    """Files or folders to exclude, like `*.min.js`, `vendor` or `src/**/test_*`."""
     hidden: bool = False
-    """Whether to search files and folders whose name begins with a dot, too."""
+    """Whether to include files and folders whose name begins with a dot."""
     ignored: bool = False
-    """Whether to search files that git ignores, too."""
+    """Whether to include files that git ignores."""
     outputs: bool = False
-    """Whether to search notebooks as they are saved, outputs and all; otherwise only the lines of the file that hold sources of cells."""
+    """Whether to search whole notebook files, with outputs; otherwise only the lines with cell sources are searched."""
     order: Literal["path", "changed"] = "path"
-    """Files by path, or the one changed last first."""
+    """Order of the files: by path, or most recently changed first."""
     per_file: Annotated[int | None, Field(ge=1)] = None
-    """How many matching lines of one file to show at most; all of them count."""
+    """Maximum number of matching lines to return from one file; totals count all of them."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
-    """How many matching lines (or files) to show at most."""
+    """Maximum number of matching lines (or files) to return."""
     offset: Annotated[int, Field(ge=0, le=_DEEPEST)] = 0
-    """How many to skip: the `limit` of the page before, and so on."""
+    """How many matching lines (or files) to skip, for the next page: the number already returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrepData:
-    """``counts``: every file with a match and its matching lines (one each with ``mode="files"``), in the order asked for.
+    """The result of a search.
 
-    ``total`` adds them up; ``matches``: the page shown.
+    ``counts``: the number of matching lines of each file with a match (1 with ``mode="files"``), in the requested order; ``total`` is their
+    sum.  ``matches``: the lines of the page.
     """
 
     matches: tuple[Match, ...]
@@ -92,14 +93,14 @@ class GrepData:
 
 
 class GrepTool(BaseDeclarativeTool[GrepParams]):
-    """The order is always the same, so pages never overlap; totals are of the whole search, whatever is shown.
+    """Finds lines by pattern.  The order is deterministic, so pages never overlap; totals always count the whole search.
 
-    With ``multiline`` each line of a match is a matching line.  Of a line of more than 500 characters the part around its first hit is
-    shown, and how long it is.
+    With ``multiline`` each line of a match is a matching line.  A line of more than 500 characters is cut to the part around its first
+    match, with a note on its length.
     """
 
     name = "grep"
-    description = "Finds lines that match a regular expression in the files of a folder; files that git ignores are left out."
+    description = "Finds lines that match a regular expression in the files of a folder; files that git ignores are omitted."
     kind = Kind.SEARCH
     can_update_output = True
     parameters = GrepParams
@@ -109,11 +110,11 @@ class GrepTool(BaseDeclarativeTool[GrepParams]):
 
     def validate_tool_param_values(self, params: GrepParams) -> str | None:
         if not params.pattern:
-            return "pattern is empty. Give the text or regular expression to look for; glob lists files by name."
+            return "pattern is empty. Give the text or regular expression to search for; to list files by name use glob."
         for name in ("pattern", "glob", "type", "exclude"):
             if "\0" in (getattr(params, name) or ""):
-                return f"{name} has a NUL character in it."
-        return _wrong_glob("glob", params.glob) or _wrong_glob("exclude", params.exclude)
+                return f"{name} contains a NUL character. Remove it."
+        return _glob_problem("glob", params.glob) or _glob_problem("exclude", params.exclude)
 
     def create_invocation(self, params: GrepParams) -> GrepInvocation:
         return GrepInvocation(self, params)
@@ -126,11 +127,11 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve_to_read(params.path)
-        self.query = search.Query(**{field.name: getattr(params, field.name) for field in fields(search.Query)})
+        self.query = text_search.Query(**{field.name: getattr(params, field.name) for field in fields(text_search.Query)})
 
     def get_description(self) -> str:
         start = self.tool.workspace.relative(self.path)
-        return shown(self.params.pattern) + ("" if start == "." else f" in {shown(start)}")
+        return printable_path(self.params.pattern) + ("" if start == "." else f" in {printable_path(start)}")
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.path)),)
@@ -139,29 +140,29 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         return PathTarget(self.tool.workspace.spellings(self.params.path))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        self.tool.workspace.still(self.params.path, self.path)
+        self.tool.workspace.recheck(self.params.path, self.path)
         if not self.path.is_dir() and not self.path.is_file():
-            failure = not_found(self.tool.workspace, self.params.path, "file or folder")
+            failure = path_not_found(self.tool.workspace, self.params.path, "file or folder")
             raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, failure.message)
-        counted = await self._counted(update_output)
+        counted = await self._count(update_output)
         if self.params.order == "changed":
             counts = counted.counts
-            paths = await in_thread(partial(newest_first, self._root, list(counts), len(counts)))
+            paths = await run_in_thread(partial(newest_first, self._root, list(counts), len(counts)))
             counted = replace(counted, counts={path: counts[path] for path in paths})
         result = self._lines(counted, await self._page(counted.counts)) if self.params.mode == "lines" else self._files(counted)
-        return _with_hidden(result) if self.tool.workspace.hiding else result
+        return _with_hidden(result) if self.tool.workspace.read_filter else result
 
-    async def _counted(self, update_output: UpdateOutput | None) -> search.Counted:
+    async def _count(self, update_output: UpdateOutput | None) -> text_search.MatchCounts:
         preview = _Preview(self, update_output)
         start = self.tool.workspace.relative(self.path)
         try:
-            return await search.count(
+            return await text_search.count_matches(
                 self._root,
                 start,
                 self.query,
                 names_only=self.params.mode == "files",
                 progress=preview.progress,
-                hiding=self.tool.workspace.hiding,
+                hiding=self.tool.workspace.read_filter,
             )
         finally:
             await preview.end()
@@ -172,12 +173,12 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
 
     async def _page(self, counts: Mapping[str, int]) -> list[Match]:
         params = self.params
-        wanted = list(_wanted(_capped(counts, params.per_file), params.offset, params.limit))
-        around = _fitting(sum(counts.values())) if params.context == "auto" else params.context
-        return await search.lines(self._root, self.query, wanted, max(params.before, around), max(params.after, around))
+        ranges = list(_page_ranges(_capped(counts, params.per_file), params.offset, params.limit))
+        context = _auto_context(sum(counts.values())) if params.context == "auto" else params.context
+        return await text_search.matching_lines(self._root, self.query, ranges, max(params.before, context), max(params.after, context))
 
     async def so_far(self, counts: dict[str, int], before: ToolResultDisplay | None) -> ToolResultDisplay:
-        """What a search that goes on has found: true totals, and lines until the page is full once."""
+        """Returns the display of a running search: exact totals so far, and lines until the page is first full."""
         last = self.params.offset + self.params.limit
         if self.params.mode != "lines":
             first = heapq.nsmallest(last, counts)[self.params.offset :]
@@ -189,14 +190,14 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         page = await self._page({path: counts[path] for path in first})
         return Matches(tuple(page), total, len(counts), _SEARCHING)
 
-    def _lines(self, counted: search.Counted, page: list[Match]) -> ToolResult:
+    def _lines(self, counted: text_search.MatchCounts, page: list[Match]) -> ToolResult:
         total, count = sum(counted.counts.values()), len(counted.counts)
         taken = sum(not match.context for match in page)
         showable = sum(_capped(counted.counts, self.params.per_file).values())
-        what = f"matching lines in {_files(count)}"
+        noun = f"matching lines in {_files(count)}"
         if showable < total:
-            what = f"lines to show of {total:,} {what}, at most {self.params.per_file} of each"
-        more = _more(taken, showable, what, self.params, counted.unreadable, whole=showable == total)
+            noun = f"lines (at most {self.params.per_file} per file; {total:,} {noun})"
+        more = _more(taken, showable, noun, self.params, counted.unreadable, whole=showable == total)
         text = "\n\n".join(_group(path, found) for path, found in groupby(page, key=lambda match: match.path))
         summary = f"{total:,} match{'' if total == 1 else 'es'} in {_files(count)}" if total else "No matches"
         return ToolResult(
@@ -206,7 +207,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             data=GrepData(tuple(page), counted.counts, total),
         )
 
-    def _files(self, counted: search.Counted) -> ToolResult:
+    def _files(self, counted: text_search.MatchCounts) -> ToolResult:
         counting = self.params.mode == "count"
         total, count = sum(counted.counts.values()), len(counted.counts)
         page = _slice(counted.counts, self.params.offset, self.params.limit)
@@ -220,31 +221,31 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
 
 
 class _Preview:
-    """Shows, while a search goes on, what it has found: after a while, then some four times a second."""
+    """Displays the results of a running search: first after ``_QUIET`` seconds, then about four times a second."""
 
     def __init__(self, invocation: GrepInvocation, update_output: UpdateOutput | None) -> None:
         self._invocation = invocation
         self._update = update_output
         self._loop = asyncio.get_running_loop()
-        self._pulse = Pulse(self._beat, _BETWEEN, first=_QUIET)
+        self._pulse = Throttle(self._beat, _BETWEEN, first=_QUIET)
         self._counts: dict[str, int] = {}
-        self._shown: ToolResultDisplay | None = None
+        self._last_display: ToolResultDisplay | None = None
         self._task: asyncio.Task[None] | None = None
 
     def progress(self, counts: dict[str, int]) -> None:
         self._counts = counts
         if self._update is not None:
-            self._pulse.touch()
+            self._pulse.trigger()
 
     def _beat(self) -> None:
         if self._task is None or self._task.done():
             self._task = self._loop.create_task(self._show())
 
     async def _show(self) -> None:
-        with contextlib.suppress(ToolFailure):  # the search itself meets the same and tells it
-            self._shown = await self._invocation.so_far(self._counts, self._shown)
+        with contextlib.suppress(ToolFailure):  # the search itself raises the same failure
+            self._last_display = await self._invocation.so_far(self._counts, self._last_display)
             if self._update is not None:
-                self._update(self._shown)
+                self._update(self._last_display)
 
     async def end(self) -> None:
         self._pulse.stop()
@@ -254,7 +255,7 @@ class _Preview:
 
 
 def _with_hidden(result: ToolResult) -> ToolResult:
-    """Says that some files may not be searched; how many of them match would be an answer about what is in them."""
+    """Adds a note that some files may not be searched.  It gives no number, which would reveal what they contain."""
     display = result.return_display
     if isinstance(display, Matches | Listing):
         display = replace(display, more=". ".join(filter(None, (display.more, NOT_SEARCHED))))
@@ -263,12 +264,12 @@ def _with_hidden(result: ToolResult) -> ToolResult:
     return replace(result, return_display=display, notes=(f"[{NOT_SEARCHED}]",))
 
 
-def _fitting(matches: int) -> int:
-    """Lines around so many matches that leave nothing to ask again."""
+def _auto_context(matches: int) -> int:
+    """Returns the number of context lines for ``context="auto"``."""
     return {1: 50, 2: 15, 3: 15}.get(matches, 0)
 
 
-def _wrong_glob(name: str, glob: str | None) -> str | None:
+def _glob_problem(name: str, glob: str | None) -> str | None:
     try:
         globs.compile_glob(glob or "*")
     except ValueError as error:
@@ -276,8 +277,8 @@ def _wrong_glob(name: str, glob: str | None) -> str | None:
     return None
 
 
-def _wanted(counts: Mapping[str, int], offset: int, limit: int) -> Iterator[tuple[str, int, int]]:
-    """Of which files the page has lines: path, lines to skip, lines to take."""
+def _page_ranges(counts: Mapping[str, int], offset: int, limit: int) -> Iterator[tuple[str, int, int]]:
+    """Yields the files with lines on the page: path, lines to skip, lines to take."""
     for path, count in counts.items():
         if limit <= 0:
             return
@@ -304,15 +305,15 @@ def _capped(counts: Mapping[str, int], most: int | None) -> Mapping[str, int]:
     return counts if most is None else {path: min(count, most) for path, count in counts.items()}
 
 
-def _more(shown_count: int, total: int, what: str, params: GrepParams, unreadable: tuple[str, ...], *, whole: bool = True) -> str:
+def _more(count: int, total: int, noun: str, params: GrepParams, unreadable: tuple[str, ...], *, whole: bool = True) -> str:
     parts = []
-    if params.offset and not shown_count and total:
-        parts.append(f"there is nothing at offset {params.offset:,}: the search has {total:,} {what}")
-    elif shown_count < total or not whole:
+    if params.offset and not count and total:
+        parts.append(f"no results at offset {params.offset:,}: the search has {total:,} {noun}")
+    elif count < total or not whole:
         first = params.offset + 1
-        left = total - params.offset - shown_count
-        go_on = f"; offset={params.offset + shown_count} shows the next, path, glob or type narrow it" if left > 0 else ""
-        parts.append(f"{first:,}–{params.offset + shown_count:,} of {total:,} {what}{go_on}")
+        left = total - params.offset - count
+        advice = f"; offset={params.offset + count} returns the next page; narrow the search with path, glob or type" if left > 0 else ""
+        parts.append(f"{first:,}–{params.offset + count:,} of {total:,} {noun}{advice}")
     if unreadable:
         names = "; ".join(unreadable[:3]) + ("; …" if len(unreadable) > 3 else "")
         parts.append(f"{_files(len(unreadable))} could not be read: {names}")

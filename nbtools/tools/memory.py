@@ -1,4 +1,4 @@
-"""What is to be remembered beyond a session."""
+"""The `memory` tool: stores facts for later sessions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,25 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
-from nbtools.tools.file_change import FileChangeInvocation, replanned_or_conflict
-from nbtools.workspace.change import FileChange
-from nbtools.workspace.files import not_text, read_if_there
-from nbtools.workspace.memory_files import PROJECT_FILE, as_shown, fact_in, nearest_folder, one_line, real, user_file, with_fact
-from nbtools.workspace.text import UTF8, decode, displayable, encode
+from nbtools.diff.text_lines import displayable
+from nbtools.tools.file_change import FileChangeInvocation, replan_or_conflict
+from nbtools.workspace.files.encoding import UTF8, decode, encode
+from nbtools.workspace.files.memory import (
+    PROJECT_FILE,
+    added_fact,
+    display_path,
+    nearest_folder,
+    one_line,
+    resolve_links,
+    user_file,
+    with_fact,
+)
+from nbtools.workspace.files.read import not_text_failure, read_if_exists
+from nbtools.workspace.text.file_edit import FileChange
 from nbtools.workspace.workspace import Workspace
 
 _MOST = 1_000_000
-"""Bytes of a memory file; it is meant to be read at the start of every session."""
+"""Maximum size of a memory file in bytes; it is read at the start of every session."""
 
 Scope = Literal["project", "user"]
 
@@ -29,14 +39,14 @@ class MemoryParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     text: Annotated[str, Field(max_length=10_000)] | None = None
-    """What to remember, in one short sentence that says it all by itself. Left out: what is remembered is shown."""
+    """The fact to remember, as one short sentence that needs no context. Default: the stored facts are returned."""
     scope: Scope = "project"
-    """Whose memory: this project's, or the user's in all projects."""
+    """Where to store it: for this project, or for the user in all projects."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """``text`` is the line added, or all that is remembered where none was; ``path`` is the file as a person writes it."""
+class MemoryData:
+    """``text`` is the added line, or the whole memory if no line was added; ``path`` is the file as displayed."""
 
     scope: Scope
     path: str
@@ -44,27 +54,27 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A memory file: ``given`` as seen from ``workspace``, which for the user's is a folder of its own; ``name`` is how it is shown."""
+class MemoryFile:
+    """A memory file: ``path`` in ``workspace`` (a separate one for the user's file); ``name`` is its displayed name."""
 
     workspace: Workspace
-    given: str
+    path: str
     name: str
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """What a rule may call it."""
-        return self.workspace.spellings(self.given) if self.name == self.given else (self.name,)
+        """The names by which a rule may refer to the file."""
+        return self.workspace.spellings(self.path) if self.name == self.path else (self.name,)
 
 
 class MemoryTool(BaseDeclarativeTool[MemoryParams]):
-    """Adds a line to ``.nbtools/memory.md`` of the project, or to the user's: the one file outside of the workspace that is changed.
+    """Adds a line to ``.nbtools/memory.md`` of the project, or to the user's memory file, which is outside the workspace.
 
-    ``user``: another place for the user's file.
+    ``user``: another path of the user's file.
     """
 
     name = "memory"
-    description = "Remembers a fact beyond this session, for the project or for the user; without text it shows what is remembered."
+    description = "Stores a fact for later sessions, for the project or for the user; without text it returns the stored facts."
     kind = Kind.EDIT
     parameters = MemoryParams
 
@@ -72,38 +82,38 @@ class MemoryTool(BaseDeclarativeTool[MemoryParams]):
         self.workspace = workspace
         self._user = user
 
-    def place(self, scope: Scope) -> Place:
+    def memory_file(self, scope: Scope) -> MemoryFile:
         if scope == "project":
-            return Place(self.workspace, PROJECT_FILE, PROJECT_FILE)
-        written = self._user or user_file()
-        file = real(written)
+            return MemoryFile(self.workspace, PROJECT_FILE, PROJECT_FILE)
+        path = self._user or user_file()
+        file = resolve_links(path)
         folder = nearest_folder(file)
-        there = Workspace(folder, self.workspace.settings)
-        there.journal = self.workspace.journal
-        return Place(there, file.relative_to(folder).as_posix(), as_shown(written))
+        workspace = Workspace(folder, self.workspace.settings)
+        workspace.journal = self.workspace.journal
+        return MemoryFile(workspace, file.relative_to(folder).as_posix(), display_path(path))
 
     def validate_tool_param_values(self, params: MemoryParams) -> str | None:
         if params.text is not None and "\0" in params.text:
-            return "memory: text has a NUL character in it. Leave it out."
+            return "memory: text contains a NUL character. Remove it."
         if params.text is None or one_line(params.text):
             return None
-        return "memory: text is empty. Say what to remember, or leave it out to see what is remembered."
+        return "memory: text is empty. Give the fact to remember, or omit text to get the stored facts."
 
-    def create_invocation(self, params: MemoryParams) -> MemoryShown | MemoryChange:
-        place = self.place(params.scope)
-        return MemoryShown(params, place) if params.text is None else MemoryChange(params, place, one_line(params.text))
+    def create_invocation(self, params: MemoryParams) -> ReadMemoryInvocation | AddFactInvocation:
+        place = self.memory_file(params.scope)
+        return ReadMemoryInvocation(params, place) if params.text is None else AddFactInvocation(params, place, one_line(params.text))
 
     def get_modify_context(self) -> ModifyContext[MemoryParams]:
         return MemoryModifyContext()
 
 
-class MemoryShown(BaseToolInvocation[MemoryParams]):
+class ReadMemoryInvocation(BaseToolInvocation[MemoryParams]):
     __slots__ = ("path", "place")
 
-    def __init__(self, params: MemoryParams, place: Place) -> None:
+    def __init__(self, params: MemoryParams, place: MemoryFile) -> None:
         super().__init__(params)
         self.place = place
-        self.path = place.workspace.resolve(place.given)
+        self.path = place.workspace.resolve(place.path)
 
     @property
     def kind(self) -> Kind:
@@ -120,20 +130,20 @@ class MemoryShown(BaseToolInvocation[MemoryParams]):
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         text = _text(self.path, self.place.name)
-        data = Remembered(self.params.scope, self.place.name, text)
+        data = MemoryData(self.params.scope, self.place.name, text)
         if not text.strip():
-            nothing = f"Nothing is remembered yet in {self.place.name}."
-            return ToolResult(nothing, nothing, summary="nothing yet", data=data)
+            message = f"{self.place.name} has no facts yet."
+            return ToolResult(message, message, summary="nothing yet", data=data)
         return ToolResult(f"{self.place.name}:\n{text}", text, summary=self.place.name, data=data)
 
 
-class MemoryChange(FileChangeInvocation[MemoryParams]):
+class AddFactInvocation(FileChangeInvocation[MemoryParams]):
     __slots__ = ("fact", "place")
 
     verb = "add to"
 
-    def __init__(self, params: MemoryParams, place: Place, fact: str) -> None:
-        super().__init__(place.workspace, params, place.given)
+    def __init__(self, params: MemoryParams, place: MemoryFile, fact: str) -> None:
+        super().__init__(place.workspace, params, place.path)
         self.place = place
         self.fact = fact
 
@@ -144,47 +154,47 @@ class MemoryChange(FileChangeInvocation[MemoryParams]):
         return PathTarget(self.place.spellings)
 
     def plan(self, path: Path) -> FileChange:
-        before = read_if_there(path, self.place.name, _MOST, "Shorten it with edit.")
+        before = read_if_exists(path, self.place.name, _MOST, "Shorten it with edit.")
         if before is None:
             content = with_fact("", self.fact)
             return FileChange(path, self.place.name, None, encode(content, UTF8), None, content)
-        there = decode(before)
-        if there is None:
-            raise not_text(self.place.name, before, len(before))
-        proposed = with_fact(there.text, self.fact)
-        return FileChange(path, self.place.name, before, encode(proposed, there.encoding), there.text, proposed)
+        current = decode(before)
+        if current is None:
+            raise not_text_failure(self.place.name, before, len(before))
+        proposed = with_fact(current.text, self.fact)
+        return FileChange(path, self.place.name, before, encode(proposed, current.encoding), current.text, proposed)
 
-    def renewed(self, seen: FileChange) -> FileChange:
-        """The line added to the file as it is now: others may remember something at the same time."""
-        return replanned_or_conflict(self, seen)
+    def replan(self, seen: FileChange) -> FileChange:
+        """Adds the line to the file's current content: another session may have added a fact meanwhile."""
+        return replan_or_conflict(self, seen)
 
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
         diff, _ = change.compared(self.proposal)
-        data = Remembered(self.params.scope, self.place.name, self.fact)
-        summary = "known already" if change.changes_nothing else "remembered"
-        return ToolResult(" ".join(self._told(change, ())), diff, summary=summary, data=data)
+        data = MemoryData(self.params.scope, self.place.name, self.fact)
+        summary = "already stored" if change.changes_nothing else "stored"
+        return ToolResult(" ".join(self._sentences(change, ())), diff, summary=summary, data=data)
 
-    def _told(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
-        what = "knows this already" if change.changes_nothing else "now has the line"
-        yield f"{self.place.name} {what}: {self.fact}"
+    def _sentences(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
+        verb = "already has" if change.changes_nothing else "now has"
+        yield f"{self.place.name} {verb} the line: {self.fact}"
         if self.proposal is not None and self.proposal != displayable(change.proposed):
             yield "(The person changed the proposed text before it was written.)"
 
 
 class MemoryModifyContext:
     def create_updated_params(self, original_content: str | None, new_content: str, params: MemoryParams) -> Mapping[str, Any]:
-        """The same call with the line as the person left it.  Raises ``ToolFailure`` where they changed other lines."""
-        return {"text": fact_in(original_content or "", new_content), "scope": params.scope}
+        """Returns the parameters with the person's version of the line.  Raises ``ToolFailure`` if other lines were changed."""
+        return {"text": added_fact(original_content or "", new_content), "scope": params.scope}
 
     def remember_proposal(self, invocation: ToolInvocation[MemoryParams], proposed_content: str) -> ToolInvocation[MemoryParams]:
-        if not isinstance(invocation, MemoryChange):
-            raise TypeError(f"{invocation!r} is no call that remembers something")
+        if not isinstance(invocation, AddFactInvocation):
+            raise TypeError(f"{invocation!r} is not an invocation of memory that adds a fact")
         return invocation.with_proposal(proposed_content)
 
 
 def _text(path: Path, name: str) -> str:
-    data = read_if_there(path, name, _MOST, "Shorten it with edit.") or b""
-    there = decode(data)
-    if there is None:
-        raise not_text(name, data, len(data))
-    return displayable(there.text)
+    data = read_if_exists(path, name, _MOST, "Shorten it with edit.") or b""
+    decoded = decode(data)
+    if decoded is None:
+        raise not_text_failure(name, data, len(data))
+    return displayable(decoded.text)

@@ -1,4 +1,4 @@
-"""Applying a patch to one file or several."""
+"""The `patch` tool: applies a patch to one or more files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
-from nbtools.tools.file_changes import added_and_removed, bounded, counted, displayed, question
-from nbtools.workspace.change import Changed
-from nbtools.workspace.changes import carry_out
-from nbtools.workspace.diff import PatchHunk, compared
-from nbtools.workspace.editing.ladder import MatchMode
-from nbtools.workspace.files import MOST_WHOLE
-from nbtools.workspace.patches.model import Patch, Update
-from nbtools.workspace.patches.plan import PatchedFile, Planned, changed_since_seen, note_made, plan
-from nbtools.workspace.patches.read import read_patch
-from nbtools.workspace.paths import shown
+from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
+from nbtools.diff.patch_model import Patch, Update
+from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
+from nbtools.workspace.files.read import MAX_READ_BYTES
+from nbtools.workspace.history.changes import make_changes
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.text.file_edit import FileChanged
+from nbtools.workspace.text.match import MatchMode
+from nbtools.workspace.text.patch_plan import PatchedFile, PatchPlan, changed_since_read, plan_patch, read_patch, record_written
 from nbtools.workspace.workspace import Workspace
 
 _MOST_NAMED = 3
@@ -37,35 +36,35 @@ class PatchParams(BaseModel):
     patch: str = Field(json_schema_extra={"body": True})
     """Search/replace blocks (lines `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`), a unified diff, or a `*** Begin Patch` envelope."""
     path: str | None = None
-    """The file for blocks and hunks that do not name theirs."""
+    """The file for blocks and hunks that do not name one."""
     match: MatchMode = "close"
-    """How far lines may differ from the file's: exact: in line ends; blanks: also in blanks; close: also a little in characters."""
+    """How lines may differ from the file: exact: only in line endings; blanks: also in whitespace; close: also slightly in their text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patched:
-    """What was done: files changed or created, files deleted, files moved (from, to).  Paths are relative to the workspace."""
+class PatchData:
+    """The files changed or created, deleted, and moved (from, to).  Paths are relative to the workspace."""
 
-    files: tuple[Changed, ...]
+    files: tuple[FileChanged, ...]
     deleted: tuple[str, ...]
     moved: tuple[tuple[str, str], ...]
 
 
 class PatchTool(BaseDeclarativeTool[PatchParams]):
-    """Every hunk and block is located in the files as they are, must have one place there, and all files change or none.
+    """Applies a patch.  Every hunk and block must match exactly one place in the current files; all files are changed or none.
 
-    See ``workspace/patches`` for the formats, and for what is refused where the originals would guess or lose text.
+    See ``nbtools.diff`` and ``workspace/text`` for the formats, and for what is rejected where the original tools guess or lose text.
     """
 
     name = "patch"
     description = (
-        "Changes, creates, deletes and moves files, all or none, by a patch: search/replace blocks, a unified diff, or a *** Begin Patch "
-        "envelope. Old lines must be in the file, once; line numbers may be off."
+        "Changes, creates, deletes and moves files with a patch, all or none: search/replace blocks, a unified diff, or a *** Begin Patch "
+        "envelope. Old lines must occur exactly once in the file; line numbers may be wrong."
     )
     kind = Kind.EDIT
     parameters = PatchParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MOST_WHOLE) -> None:
+    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
         self.workspace = workspace
         self.whole = whole
 
@@ -74,84 +73,87 @@ class PatchTool(BaseDeclarativeTool[PatchParams]):
 
 
 class PatchInvocation(BaseToolInvocation[PatchParams]):
-    __slots__ = ("patch", "places", "seen", "tool")
+    __slots__ = ("approved_plan", "patch", "paths", "tool")
 
     def __init__(self, tool: PatchTool, params: PatchParams) -> None:
         super().__init__(params)
         self.tool = tool
         self.patch = read_patch(params.patch, params.path)
-        self.places = {name: tool.workspace.resolve(name) for name in _names(self.patch)}
-        self.seen: Planned | None = None
+        self.paths = {name: tool.workspace.resolve(name) for name in _names(self.patch)}
+        self.approved_plan: PatchPlan | None = None
 
     def get_description(self) -> str:
-        names = [self.tool.workspace.relative(path) for path in dict.fromkeys(self.places.values())]
-        return ", ".join(map(shown, names[:_MOST_NAMED])) + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
+        names = [self.tool.workspace.relative(path) for path in dict.fromkeys(self.paths.values())]
+        return ", ".join(map(printable_path, names[:_MOST_NAMED])) + (
+            f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        )
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return tuple(ToolLocation(str(path)) for path in dict.fromkeys(self.places.values()))
+        return tuple(ToolLocation(str(path)) for path in dict.fromkeys(self.paths.values()))
 
     def target(self) -> PathTarget:
-        return PathTarget(tuple(dict.fromkeys(path for name in self.places for path in self.tool.workspace.spellings(name))))
+        return PathTarget(tuple(dict.fromkeys(path for name in self.paths for path in self.tool.workspace.spellings(name))))
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
-        """Raises ``ToolFailure`` when the patch cannot be applied: nobody is asked in vain."""
-        self.seen = planned = await self._planned()
+        """Returns the question. Raises ``ToolFailure`` if the patch cannot be applied, before anyone is asked."""
+        self.approved_plan = planned = await self._planned()
         compared = await asyncio.to_thread(_compared, planned)
-        return question(_title(planned), self.tool.workspace.root, [diff for diff, _ in compared])
+        return diffs_confirmation(_title(planned), self.tool.workspace.root, [diff for diff, _ in compared])
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         planned = await self._planned()
-        changed = changed_since_seen(self.tool.workspace, planned)
-        folders = await carry_out(self.tool.workspace.journal, planned.steps)
-        note_made(self.tool.workspace, planned)
+        changed = changed_since_read(self.tool.workspace, planned)
+        folders = await make_changes(self.tool.workspace.journal, planned.steps)
+        record_written(self.tool.workspace, planned)
         compared = await asyncio.to_thread(_compared, planned)
-        return self._result(planned, compared, folders, tuple(self._told(planned, changed)))
+        return self._result(planned, compared, folders, tuple(self._notes(planned, changed)))
 
-    async def _planned(self) -> Planned:
+    async def _planned(self) -> PatchPlan:
         workspace = self.tool.workspace
-        for name, path in self.places.items():
+        for name, path in self.paths.items():
             if workspace.resolve(name) != path:
-                raise ToolFailure(ErrorCode.CONFLICT, f"{shown(name)} leads somewhere else by now. Nothing was changed. Call again.")
+                raise ToolFailure(
+                    ErrorCode.CONFLICT, f"{printable_path(name)} now resolves to a different path. Nothing was changed. Call again."
+                )
         try:
-            return await asyncio.to_thread(plan, workspace, self.patch, self.params.match, self.tool.whole)
+            return await asyncio.to_thread(plan_patch, workspace, self.patch, self.params.match, self.tool.whole)
         except ToolFailure as failure:
-            if self.seen is None:
+            if self.approved_plan is None:
                 raise
-            why = f"The files were changed since the diff was shown, and the patch does not fit any more: {failure.message}"
+            why = f"The files were changed after the diff was displayed, and the patch no longer applies: {failure.message}"
             raise ToolFailure(ErrorCode.CONFLICT, why) from None
 
-    def _told(self, planned: Planned, changed: list[str]) -> Iterator[str]:
-        """What a caller should know beside what was done."""
+    def _notes(self, planned: PatchPlan, changed: list[str]) -> Iterator[str]:
         yield from planned.notes[:_MOST_NOTES]
         if len(planned.notes) > _MOST_NOTES:
-            yield f"{len(planned.notes) - _MOST_NOTES} more notes are left out"
-        if self.seen is not None and [file.before for file in self.seen.files] != [file.before for file in planned.files]:
-            yield "A file had been changed since the diff was shown; those changes are still in it"
+            yield f"{len(planned.notes) - _MOST_NOTES} more notes are omitted"
+        if self.approved_plan is not None and [file.before for file in self.approved_plan.files] != [file.before for file in planned.files]:
+            yield "A file was changed after the diff was displayed; those changes are kept"
         if changed:
-            yield f"{', '.join(map(shown, changed[:_MOST_NAMED]))} had been changed since it was read; those changes are still in it"
+            yield f"{', '.join(map(printable_path, changed[:_MOST_NAMED]))} was changed after it was read; those changes are kept"
 
     def _result(
         self,
-        planned: Planned,
+        planned: PatchPlan,
         compared: list[tuple[FileDiff, tuple[PatchHunk, ...]]],
         folders: tuple[Path, ...],
         notes: tuple[str, ...],
     ) -> ToolResult:
         diffs = [diff for diff, _ in compared]
         files = [
-            Changed(file.name, file.before is None, file.places, diff.diff_stat, hunks, self._made_for(file, folders))
+            FileChanged(file.name, file.before is None, file.places, diff.diff_stat, hunks, self._made_for(file, folders))
             for file, (diff, hunks) in zip(planned.files, compared, strict=True)
             if file.after is not None and file.before != file.after
         ]
-        data = Patched(
+        data = PatchData(
             tuple(files),
             tuple(file.former for file in planned.files if file.after is None),
             tuple((file.former, file.name) for file in planned.files if file.moved),
         )
-        told = "\n".join([*_done(planned), *(f"{note.rstrip('.')}." for note in notes)])
+        text = "\n".join([*_action_sentences(planned), *(f"{note.rstrip('.')}." for note in notes)])
         edits = [diff for file, diff in zip(planned.files, diffs, strict=True) if file.before is not None and file.after is not None]
-        summary = f"{counted(len(planned.files), 'file')}, {added_and_removed([diff.diff_stat for diff in diffs])}"
-        return ToolResult("\n".join([told, *filter(None, [bounded(edits)])]), displayed(diffs), summary=summary, data=data)
+        summary = f"{count_noun(len(planned.files), 'file')}, {line_counts([diff.diff_stat for diff in diffs])}"
+        return ToolResult("\n".join([text, *filter(None, [truncated_diffs(edits)])]), diffs_display(diffs), summary=summary, data=data)
 
     def _made_for(self, file: PatchedFile, folders: tuple[Path, ...]) -> tuple[str, ...]:
         return tuple(self.tool.workspace.relative(folder) for folder in folders if folder in file.path.parents)
@@ -164,34 +166,34 @@ def _names(patch: Patch) -> Iterator[str]:
             yield file.to
 
 
-def _compared(planned: Planned) -> list[tuple[FileDiff, tuple[PatchHunk, ...]]]:
-    return [compared(file.name, file.text(file.before), file.text(file.after) or "") for file in planned.files]
+def _compared(planned: PatchPlan) -> list[tuple[FileDiff, tuple[PatchHunk, ...]]]:
+    return [file_diff_with_hunks(file.name, file.text(file.before), file.text(file.after) or "") for file in planned.files]
 
 
-def _title(planned: Planned) -> str:
-    words = list(_words(planned, ("create", "delete", "edit", "move")))
-    if len(words) <= _MOST_NAMED:
-        text = ", ".join(words)
+def _title(planned: PatchPlan) -> str:
+    actions = list(_file_actions(planned, ("create", "delete", "edit", "move")))
+    if len(actions) <= _MOST_NAMED:
+        text = ", ".join(actions)
         return f"{text[:1].upper()}{text[1:]}?"
-    return f"Patch {len(words)} files: {', '.join(words[:_MOST_NAMED])}, …?"
+    return f"Patch {len(actions)} files: {', '.join(actions[:_MOST_NAMED])}, …?"
 
 
-def _done(planned: Planned) -> Iterator[str]:
-    words = list(_words(planned, ("Created", "Deleted", "Edited", "Moved")))
-    yield from (f"{word}." for word in words[:_MOST_LISTED])
-    if len(words) > _MOST_LISTED:
-        yield f"And {len(words) - _MOST_LISTED} more files."
+def _action_sentences(planned: PatchPlan) -> Iterator[str]:
+    actions = list(_file_actions(planned, ("Created", "Deleted", "Edited", "Moved")))
+    yield from (f"{action}." for action in actions[:_MOST_LISTED])
+    if len(actions) > _MOST_LISTED:
+        yield f"And {len(actions) - _MOST_LISTED} more files."
 
 
-def _words(planned: Planned, verbs: tuple[str, str, str, str]) -> Iterator[str]:
+def _file_actions(planned: PatchPlan, verbs: tuple[str, str, str, str]) -> Iterator[str]:
     created, deleted, edited, moved = verbs
     for file in planned.files:
-        name = shown(file.name)
+        name = printable_path(file.name)
         if file.before is None:
             yield f"{created} {name}"
         elif file.after is None:
-            yield f"{deleted} {shown(file.former)}"
+            yield f"{deleted} {printable_path(file.former)}"
         elif file.moved:
-            yield f"{moved} {shown(file.former)} to {name}" + (" with changes" if file.before != file.after else "")
+            yield f"{moved} {printable_path(file.former)} to {name}" + (" with changes" if file.before != file.after else "")
         else:
             yield f"{edited} {name}" + (f" in {file.places} places" if file.places > 1 else "")

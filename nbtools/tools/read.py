@@ -1,4 +1,4 @@
-"""Reading a file, or some of its lines."""
+"""The `read` tool: reads text files, notebooks, pictures and PDF documents."""
 
 from __future__ import annotations
 
@@ -12,27 +12,109 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.result import Media, Part, ToolResult
+from nbtools.core.result import FileText, Media, Part, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
-from nbtools.tools.file_lines import LinesRead, Window, counted, window
-from nbtools.workspace import pdf
-from nbtools.workspace.excerpt import read_lines
-from nbtools.workspace.files import MOST_WHOLE, not_text, read_bytes, read_head, size_of
-from nbtools.workspace.halting import in_thread
-from nbtools.workspace.media import MOST_MEDIA, media_type, picture
-from nbtools.workspace.nearby import not_found
+from nbtools.diff.text_lines import displayable, split_lines
+from nbtools.workspace.cancellation import run_in_thread
+from nbtools.workspace.files import media as media_files
+from nbtools.workspace.files.encoding import DecodedText, decode
+from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, media_type
+from nbtools.workspace.files.path_suggestions import path_not_found
+from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_bytes, read_head, read_lines, size_of
 from nbtools.workspace.notebooks.notebook_file import CellText, cells_of
-from nbtools.workspace.paths import shown
-from nbtools.workspace.seen import View
-from nbtools.workspace.text import Text, decode, split_lines
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class LinesRead:
+    """Lines ``start`` to ``end`` (1-based, inclusive) of ``total``; ``shortened`` of them were too long and were cut."""
+
+    path: str
+    start: int
+    end: int
+    total: int
+    shortened: int = 0
+
+    @property
+    def whole(self) -> bool:
+        return self.start == 1 and self.end == self.total
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A range of lines: ``text`` is the displayable text with LF line endings, ``read`` says which lines it has."""
+
+    text: str
+    read: LinesRead
+
+    @property
+    def notice(self) -> str:
+        """A note on what is missing from the text and how to read it; empty if nothing is missing."""
+        read = self.read
+        parts = ["the file is empty"] if not read.total else []
+        if not read.whole:
+            parts.append(f"lines {read.start}–{read.end} of {read.total}")
+            parts += [f"continue with start={read.end + 1}"] if read.end < read.total else []
+        if read.shortened:
+            parts.append(f"{read.shortened} long line{'s are' if read.shortened > 1 else ' is'} cut")
+        return "; ".join(parts)
+
+    @property
+    def summary(self) -> str:
+        read = self.read
+        if read.whole and read.total:
+            return line_count(read.total)
+        return f"lines {read.start}–{read.end} of {read.total}" if read.total else "empty"
+
+    def text_with_notes(self, *notes: str) -> str:
+        """Returns the text, followed by the notice and ``notes`` in brackets."""
+        more = "; ".join(part for part in (self.notice, *notes) if part)
+        gap = "" if not self.text or self.text.endswith("\n") else "\n"
+        return f"{self.text}{gap}[{more}]" if more else self.text
+
+    def display(self, *notes: str) -> FileText:
+        lines = tuple(self.text.removesuffix("\n").split("\n")) if self.text else ()
+        more = "; ".join(part for part in (self.notice, *notes) if part)
+        return FileText(self.read.path, self.read.start, lines, self.read.total, more)
+
+
+def cut_window(path: str, text: str, start: int, total: int, *, width: int, most: int) -> Window:
+    """Returns the first lines of ``text``, which begins with line ``start``: as many as fit in ``most`` characters, at least one.
+
+    Each line is cut to ``width`` characters.
+    """
+    selected: list[str] = []
+    shortened = size = 0
+    for line in split_lines(text):
+        too_long = len(line) > width < len(line.rstrip("\r\n"))
+        cut = _shortened(line, width) if too_long else line
+        size += len(cut)
+        if selected and size > most:
+            break
+        selected.append(cut)
+        shortened += too_long
+    display_text = displayable("".join(selected).replace("\r\n", "\n"))
+    return Window(display_text, LinesRead(path, start, start + len(selected) - 1, total, shortened))
+
+
+def line_count(lines: int) -> str:
+    return f"{lines} line{'' if lines == 1 else 's'}"
+
+
+def _shortened(line: str, width: int) -> str:
+    """Returns the beginning of ``line`` and a note on the number of omitted characters."""
+    body = line.rstrip("\r\n")
+    return f"{body[:width]}… [{len(body) - width:,} more characters]{line[len(body) :]}"
+
 
 __all__ = ["LinesRead", "MediaRead", "NotebookRead", "ReadParams", "ReadTool"]
 
 _MOST_RANGED = 1_000_000
-"""Characters of lines that were asked for up to an end."""
+"""Maximum number of characters if ``end`` is given."""
 _MOST_OUTPUT = 2_000
-"""Characters of a cell's outputs that are shown: the first fifth and the last four."""
+"""Characters of a cell's outputs that are returned: the first fifth and the last four fifths."""
 
 
 class ReadParams(BaseModel):
@@ -41,16 +123,16 @@ class ReadParams(BaseModel):
     path: str
     """The file to read."""
     start: int | None = None
-    """First line to read, counted from 1; negative counts from the end: -20 is the last 20 lines."""
+    """First line to read, counted from 1. A negative number counts from the end: -20 reads the last 20 lines."""
     end: int | None = Field(default=None, ge=1)
-    """Last line to read, included."""
+    """Last line to read, inclusive."""
     pages: str | None = None
-    """Pages of a PDF document to read, like "3" or "1-5"; one of many pages is read in parts."""
+    """Pages of a PDF document to read, like "3" or "1-5". Read a long document in parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class MediaRead:
-    """A picture or document as it is handed on; ``pages``: how many it has in all, None for a picture."""
+    """A picture or PDF document that was returned; ``pages`` is the document's total number of pages, None for a picture."""
 
     path: str
     mime_type: str
@@ -60,17 +142,20 @@ class MediaRead:
 
 @dataclass(frozen=True, slots=True)
 class NotebookRead:
-    """All cells of a notebook, whatever of them was shown."""
+    """All cells of a notebook, including those that the text omits."""
 
     path: str
     cells: tuple[CellText, ...]
 
 
 class ReadTool(BaseDeclarativeTool[ReadParams]):
-    """``limit`` lines are read where no ``end`` is given, ``width`` characters of each, ``characters`` in all; files up to ``whole`` bytes
-    without a range, pictures and documents up to ``media`` bytes.
+    """Reads a file.
 
-    A file is what its bytes say, not its name.  A window of a larger file takes the time to count its lines, and memory for the window.
+    ``limit``: lines without ``end``; ``width``: characters of a line; ``characters``: characters in all; ``whole``: bytes of a file that is
+    read without a range; ``media``: bytes of pictures and documents.
+
+    The file type is detected from the content, not from the name.  Reading a range of a larger file takes the time to count its lines,
+    and memory for the range only.
     """
 
     name = "read"
@@ -84,15 +169,15 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
         *,
         limit: int = 2_000,
         width: int = 2_000,
-        whole: int = MOST_WHOLE,
+        whole: int = MAX_READ_BYTES,
         characters: int = 250_000,
-        media: int = MOST_MEDIA,
+        media: int = MAX_MEDIA_BYTES,
     ) -> None:
         self.workspace = workspace
         self.limit, self.width, self.whole, self.characters, self.media = limit, width, whole, characters, media
         self.description = (
-            f"Reads a text file, or the lines from start to end; without end at most {limit:,} lines, and the result says how to read on. "
-            f"Shows pictures (PNG, JPEG, GIF, WebP, BMP) and PDF documents, and notebooks as cells with their outputs."
+            f"Reads a text file, or its lines from start to end; without end at most {limit:,} lines, and the result says how to continue. "
+            f"Returns pictures (PNG, JPEG, GIF, WebP, BMP), PDF documents, and notebooks as cells with their outputs."
         )
 
     def validate_tool_param_values(self, params: ReadParams) -> str | None:
@@ -101,7 +186,7 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
         if params.start and params.end and params.end < params.start:
             return f"read: end ({params.end}) is before start ({params.start}). Lines count from 1 and both ends are included."
         if params.pages is not None:
-            pdf.parse_pages(params.pages)
+            media_files.parse_pages(params.pages)
         return None
 
     def create_invocation(self, params: ReadParams) -> ReadInvocation:
@@ -115,13 +200,13 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve_to_read(params.path)
-        self.subject = shown(params.path)
+        self.subject = printable_path(params.path)
 
     def get_description(self) -> str:
         start, end, pages = self.params.start, self.params.end, self.params.pages
-        name = shown(self._relative())
+        name = printable_path(self._relative())
         if pages is not None:
-            return f"{name}, pages {shown(pages)}"
+            return f"{name}, pages {printable_path(pages)}"
         if start is not None and start < 0:
             return f"{name}, the last {-start} lines" + (f" up to line {end}" if end else "")
         return name + (f", lines {start or 1}–{end}" if end else f", from line {start}" if start else "")
@@ -133,18 +218,18 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return PathTarget(self.tool.workspace.spellings(self.params.path))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        path = self.tool.workspace.still(self.params.path, self.path)
+        path = self.tool.workspace.recheck(self.params.path, self.path)
         try:
             size, head = size_of(path, self.subject), read_head(path, self.subject)
         except ToolFailure as failure:
             if failure.code is ErrorCode.FILE_NOT_FOUND:
-                raise not_found(self.tool.workspace, self.params.path) from None
+                raise path_not_found(self.tool.workspace, self.params.path) from None
             raise
         mime_type = media_type(head)
         if mime_type:
             return await self._media(path, mime_type)
         if self.params.pages is not None:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} is no PDF document, so it has no pages. Use start and end.")
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} is not a PDF document and has no pages. Use start and end.")
         if size <= self.tool.whole or not self._ranged:
             return self._text(path, read_bytes(path, self.subject, self.tool.whole))
         return await self._excerpt(path)
@@ -154,70 +239,70 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return self.params.start is not None or self.params.end is not None
 
     async def _media(self, path: Path, mime_type: str) -> ToolResult:
-        advice = "Make it smaller first" + (", or take some pages out of it" if mime_type == "application/pdf" else "")
+        advice = "Reduce its size first" + (", or extract some of its pages" if mime_type == "application/pdf" else "")
         data = read_bytes(path, self.subject, self.tool.media, f"{advice}.")
-        self.tool.workspace.seen.note(path, data)
+        self.tool.workspace.read_tracker.record(path, data)
         if mime_type != "application/pdf":
             if self.params.pages is not None:
                 raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} is a picture; only PDF documents have pages.")
-            found = picture(data, self.subject)
+            found = identify_picture(data, self.subject)
             return media_result(
                 MediaRead(self._relative(), mime_type, len(data)), data, f"{found.name} image, {found.width} × {found.height} pixels"
             )
-        part, total, numbers = await asyncio.to_thread(pdf.cut, data, self.params.pages, self.subject)
+        part, total, numbers = await asyncio.to_thread(media_files.extract_pages, data, self.params.pages, self.subject)
         count = f"{total} page{'' if total == 1 else 's'}"
         note = count if len(numbers) == total else f"pages {numbers[0]}–{numbers[-1]} of {total}"
         return media_result(MediaRead(self._relative(), mime_type, len(part), total), part, f"PDF document, {note}")
 
     def _text(self, path: Path, data: bytes) -> ToolResult:
-        """Of a file that is read whole into memory, all or the lines asked for."""
+        """Returns the requested lines, or all, of a file that is read into memory."""
         if not self._ranged and path.suffix == ".ipynb" and data.strip():
             try:
                 return self._notebook(path, data)
             except ToolFailure as failure:
-                return self._lines(path, data, f"shown as text: {failure.message}")
+                return self._lines(path, data, f"displayed as text: {failure.message}")
         return self._lines(path, data)
 
     def _notebook(self, path: Path, data: bytes) -> ToolResult:
         cells = cells_of(data, self.subject)
         text, count = cells_text(cells, self.tool.characters)
-        self.tool.workspace.seen.note(path, data, View.WHOLE if count == len(cells) else View.PARTIAL)
-        more = "" if count == len(cells) else f"\n[cells 1–{count} of {len(cells)}; the cells tool reads the others by id]"
+        self.tool.workspace.read_tracker.record(path, data, ReadExtent.WHOLE if count == len(cells) else ReadExtent.PARTIAL)
+        more = "" if count == len(cells) else f"\n[cells 1–{count} of {len(cells)}; read the others by id with the cells tool]"
         summary = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
-        said = (text or "(the notebook has no cells)") + more
-        return ToolResult(said, said, summary=summary, data=NotebookRead(self._relative(), cells))
+        content = (text or "(the notebook has no cells)") + more
+        return ToolResult(content, content, summary=summary, data=NotebookRead(self._relative(), cells))
 
     def _lines(self, path: Path, data: bytes, *notes: str) -> ToolResult:
-        lines = split_lines(decoded(data, self.subject).text)
+        lines = split_lines(decode_text(data, self.subject).text)
         total = len(lines)
         start = self._start(total)
-        chosen = "".join(lines[start - 1 : self._last(start)])
-        found = self._window(chosen, start, total)
-        self.tool.workspace.seen.note(path, data, self._view(found.read))
-        return ToolResult(found.said(*notes), found.display(*notes), summary=found.summary, data=found.read)
+        text = "".join(lines[start - 1 : self._last(start)])
+        found = self._window(text, start, total)
+        self.tool.workspace.read_tracker.record(path, data, self._view(found.read))
+        return ToolResult(found.text_with_notes(*notes), found.display(*notes), summary=found.summary, data=found.read)
 
     async def _excerpt(self, path: Path) -> ToolResult:
-        """Of a file that is never in memory."""
+        """Returns lines of a file that is too large to be read into memory."""
         start, end = self.params.start or 1, self.params.end
         count = self.tool.limit if end is None else end - start + 1 if start > 0 else -start
-        part = await in_thread(partial(read_lines, path, self.subject, start, count, limit=self.tool.whole))
+        part = await run_in_thread(partial(read_lines, path, self.subject, start, count, limit=self.tool.whole))
         first = self._start(part.total)
-        text = decoded(part.encoding.bom + part.data, self.subject).text
+        text = decode_text(part.encoding.bom + part.data, self.subject).text
         if start < 0 and end is not None:
             text = "".join(split_lines(text)[: end - first + 1])
         found = self._window(text, first, part.total)
-        return ToolResult(found.said(), found.display(), summary=found.summary, data=found.read)
+        return ToolResult(found.text_with_notes(), found.display(), summary=found.summary, data=found.read)
 
     def _start(self, total: int) -> int:
-        """The first line to show.  Raises ``ToolFailure``, with ``LinesRead`` of none, where there is none."""
+        """Returns the first line to read.  Raises ``ToolFailure``, with an empty ``LinesRead`` as data, if the file has no such line."""
         start, end = self.params.start or 1, self.params.end
         first = start if start > 0 else max(1, total + 1 + start)
         if first > max(total, 1):
-            there = LinesRead(self._relative(), first, first - 1, total)
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, _past_the_end(self.subject, first, total), there)
+            empty = LinesRead(self._relative(), first, first - 1, total)
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, _past_the_end(self.subject, first, total), empty)
         if end is not None and end < first:
-            said = f"{self.subject} has {counted(total)}, so start={start} is line {first}; end ({end}) is before it."
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, said)
+            message = f"{self.subject} has {line_count(total)}, so start={start} is line {first}, after end ({end})."
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return first
 
     def _last(self, start: int) -> int:
@@ -225,28 +310,28 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
 
     def _window(self, text: str, start: int, total: int) -> Window:
         most = self.tool.characters if self.params.end is None else _MOST_RANGED
-        return window(self._relative(), text, start, total, width=self.tool.width, most=most)
+        return cut_window(self._relative(), text, start, total, width=self.tool.width, most=most)
 
-    def _view(self, read: LinesRead) -> View:
-        """A line that was cut is no reason to refuse an edit elsewhere in the file."""
+    def _view(self, read: LinesRead) -> ReadExtent:
+        # A cut line must not prevent an edit elsewhere in the file.
         if read.whole and not read.shortened:
-            return View.WHOLE
-        return View.RANGE if self._ranged or read.whole else View.PARTIAL
+            return ReadExtent.WHOLE
+        return ReadExtent.RANGE if self._ranged or read.whole else ReadExtent.PARTIAL
 
     def _relative(self) -> str:
         return self.tool.workspace.relative(self.path)
 
 
-def decoded(data: bytes, subject: str) -> Text:
-    """Raises ``ToolFailure`` for what is no text."""
+def decode_text(data: bytes, subject: str) -> DecodedText:
+    """Decodes a file's content.  Raises ``ToolFailure`` if it is not text."""
     text = decode(data)
     if text is None:
-        raise not_text(subject, data, len(data))
+        raise not_text_failure(subject, data, len(data))
     return text
 
 
 def media_parts(read: MediaRead, data: bytes, note: str) -> tuple[Part, Part]:
-    """What a model gets: a name and the content."""
+    """Returns the parts for a model: a text that names the file, and the content."""
     inline = {"mime_type": read.mime_type, "data": base64.b64encode(data).decode()}
     return {"text": f"{read.path}: {note}, {read.bytes:,} bytes"}, {"inline_data": inline}
 
@@ -256,7 +341,7 @@ def media_result(read: MediaRead, data: bytes, note: str) -> ToolResult:
 
 
 def cells_text(cells: tuple[CellText, ...], most: int) -> tuple[str, int]:
-    """The first cells, as many as fit in ``most`` characters and at least one, and how many those are."""
+    """Returns the text of the first cells, as many as fit in ``most`` characters, at least one; and their number."""
     parts: list[str] = []
     size = 0
     for cell in cells:
@@ -276,9 +361,9 @@ def _cell(cell: CellText) -> str:
 def _shortened_output(text: str) -> str:
     missing = len(text) - _MOST_OUTPUT
     head = _MOST_OUTPUT // 5
-    return text if missing <= 0 else f"{text[:head]}\n[… {missing:,} characters left out …]\n{text[head + missing :]}"
+    return text if missing <= 0 else f"{text[:head]}\n[… {missing:,} characters omitted …]\n{text[head + missing :]}"
 
 
 def _past_the_end(subject: str, start: int, total: int) -> str:
-    lines = counted(total) if total else "no lines"
-    return f"{subject} has {lines}; there is none from {start} on. Give a start of at most {max(total, 1)}."
+    lines = line_count(total) if total else "no lines"
+    return f"Line {start} does not exist: {subject} has {lines}. Give a start of at most {max(total, 1)}."

@@ -1,4 +1,4 @@
-"""Replacing what matches a pattern, in all files of a folder."""
+"""The `replace_in_files` tool: replaces the matches of a pattern in all files of a folder."""
 
 from __future__ import annotations
 
@@ -15,71 +15,71 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
-from nbtools.tools.file_changes import added_and_removed, bounded, counted, displayed, question
-from nbtools.workspace.changes import carry_out
-from nbtools.workspace.diff import compared
-from nbtools.workspace.editing.body import body_of
-from nbtools.workspace.files import MOST_WHOLE, not_text, read_bytes
-from nbtools.workspace.halting import Halt, in_thread
-from nbtools.workspace.hiding import NOT_SEARCHED
-from nbtools.workspace.moving import as_folder
-from nbtools.workspace.nearby import not_found
-from nbtools.workspace.paths import shown
-from nbtools.workspace.pulse import Pulse
-from nbtools.workspace.searching import globs
-from nbtools.workspace.searching.hits import HitLine, Hits, find_hits, find_ignored, places, replaced, wrong_reference
-from nbtools.workspace.searching.search import Query
-from nbtools.workspace.steps import Write
+from nbtools.diff.line_diff import file_diff_with_hunks
+from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
+from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
+from nbtools.workspace.files.copy_move import with_folder_slash
+from nbtools.workspace.files.path_suggestions import path_not_found
+from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_bytes
+from nbtools.workspace.files.read_filter import NOT_SEARCHED
+from nbtools.workspace.history.changes import make_changes
+from nbtools.workspace.history.operations import Write
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.search import globs
+from nbtools.workspace.search.regex_replace import HitLine, Hits, apply_hits, count_hits, find_hits, find_ignored, group_reference_error
+from nbtools.workspace.search.text_search import Query
+from nbtools.workspace.text.file_body import decode_body
+from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
 
 _MOST_SHOWN = 50
-"""Files whose diffs are shown; all are changed."""
+"""Maximum number of files whose diffs are displayed; all files are changed."""
 _MOST_NAMED = 100
 _QUIET = 0.3
-"""Seconds that it may take before it tells how far it is."""
+"""Seconds before the first progress report."""
 _BETWEEN = 0.25
-_PATIENCE = 2.0
-"""Seconds for counting the files that are left out because git ignores them."""
+_COUNT_TIMEOUT = 2.0
+"""Seconds for counting the files that git ignores."""
 
 
 class ReplaceInFilesParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     pattern: str
-    """A regular expression as ripgrep reads it; ^ and $ stand for the ends of a line."""
+    """A regular expression in ripgrep's syntax; ^ and $ match the start and end of a line."""
     replacement: str
-    """The text to put in its place; $1 or ${name} stand for groups of the pattern (${1}x before letters), $0 for all, $$ for a dollar."""
+    """The replacement text; $1 or ${name} insert groups of the pattern (${1}x before letters), $0 the whole match, $$ a dollar sign."""
     path: str = "."
     """The folder or file to change."""
     glob: Annotated[str | None, Field(json_schema_extra={"flag": "g"})] = None
-    """Only files whose name fits, like `*.py`, or whose path does, like `src/**/*.{ts,tsx}`."""
+    """Only files whose name matches, like `*.py`, or whose path matches, like `src/**/*.{ts,tsx}`."""
     type: Annotated[str | None, Field(json_schema_extra={"flag": "t"})] = None
-    """Only files of this kind, like `py`, `js` or `md`."""
+    """Only files of this ripgrep type, like `py`, `js` or `md`."""
     fixed: Annotated[bool, Field(json_schema_extra={"flag": "F"})] = False
-    """Whether pattern and replacement are plain text."""
+    """Whether pattern and replacement are literal text."""
     ignore_case: Annotated[bool, Field(json_schema_extra={"flag": "i"})] = False
-    """Whether small and capital letters are the same."""
+    """Whether to ignore upper and lower case."""
     word: Annotated[bool, Field(json_schema_extra={"flag": "w"})] = False
     """Whether only whole words match."""
     multiline: Annotated[bool, Field(json_schema_extra={"flag": "U"})] = False
-    """Whether a match may go over several lines."""
+    """Whether a match may span several lines."""
     apply: bool = False
-    """Whether to make the change; else it is only shown."""
+    """Whether to apply the change; otherwise it is only previewed."""
     limit: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    """How many files may change at most; with more, none does."""
+    """Maximum number of files to change; if more would change, none is."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileCount:
-    """How many places of a file are replaced."""
+    """The number of replacements in a file."""
 
     path: str
     places: int
 
 
 @dataclass(frozen=True, slots=True)
-class ReplacedInFiles:
-    """By path; ``places`` counts all; ``applied``: whether it was done or only shown."""
+class ReplaceInFilesData:
+    """The files by path; ``places``: replacements in all files; ``applied``: whether they were made or only previewed."""
 
     files: tuple[FileCount, ...]
     places: int
@@ -88,28 +88,28 @@ class ReplacedInFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A file's new content, and the same as text."""
+    """The write of a file's new content, and its diff if it is displayed."""
 
     step: Write
     diff: FileDiff | None
 
 
 class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
-    """ripgrep finds the places and says what comes there, so the pattern means the same as for ``grep``, groups included.
+    """Replaces pattern matches in files.  ripgrep finds and replaces, so patterns and groups mean the same as for ``grep``.
 
-    Encodings, byte order marks and line ends stay.  Files that git ignores, hidden ones and binary ones are left out.
+    Encodings, byte order marks and line endings are preserved.  Git-ignored, hidden and binary files are omitted.
     """
 
     name = "replace_in_files"
     description = (
-        "Replaces what matches a regular expression in all files of a folder. Shows what would change; with apply it is done, in all files "
-        "or none. Files that git ignores are left out."
+        "Replaces the matches of a regular expression in all files of a folder. Previews the changes; with apply, makes them in all "
+        "files or none. Files that git ignores are omitted."
     )
     kind = Kind.EDIT
     can_update_output = True
     parameters = ReplaceInFilesParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MOST_WHOLE) -> None:
+    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
         self.workspace = workspace
         self.whole = whole
 
@@ -118,85 +118,89 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
             return "pattern is empty. Give the text or regular expression to replace."
         for name in ("pattern", "replacement", "glob", "type"):
             if "\0" in (getattr(params, name) or ""):
-                return f"{name} has a NUL character in it."
+                return f"{name} contains a NUL character. Remove it."
         try:
             globs.compile_glob(params.glob or "*")
         except ValueError as error:
             return f"glob: {error} (given {params.glob!r})."
-        return None if params.fixed else wrong_reference(params.pattern, params.replacement)
+        return None if params.fixed else group_reference_error(params.pattern, params.replacement)
 
     def create_invocation(self, params: ReplaceInFilesParams) -> ReplaceInFilesInvocation:
         return ReplaceInFilesInvocation(self, params)
 
 
 class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
-    __slots__ = ("path", "query", "seen", "tool")
+    __slots__ = ("approved_contents", "path", "query", "tool")
 
     def __init__(self, tool: ReplaceInFilesTool, params: ReplaceInFilesParams) -> None:
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve(params.path)
         self.query = Query(params.pattern, params.ignore_case, params.fixed, params.word, params.glob, params.type)
-        self.seen: dict[str, bytes] | None = None
+        self.approved_contents: dict[str, bytes] | None = None
 
     @property
     def kind(self) -> Kind | None:
-        """A preview only searches."""
+        """``search`` for a preview; None (the tool's own kind) if the change is applied."""
         return None if self.params.apply else Kind.SEARCH
 
     def get_description(self) -> str:
         start = self.tool.workspace.relative(self.path)
-        return f"{shown(self.params.pattern)} → {shown(self.params.replacement)}" + ("" if start == "." else f" in {shown(start)}")
+        return f"{printable_path(self.params.pattern)} → {printable_path(self.params.replacement)}" + (
+            "" if start == "." else f" in {printable_path(start)}"
+        )
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.path)),)
 
     def target(self) -> PathTarget:
-        return PathTarget(as_folder(self.path, self.tool.workspace.spellings(self.params.path)))
+        return PathTarget(with_folder_slash(self.path, self.tool.workspace.spellings(self.params.path)))
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
-        """Raises ``ToolFailure`` when there is nothing to replace, or too much: nobody is asked in vain."""
-        hits = self._bearable(await self._hits(_Progress(None)))
-        changes = await in_thread(lambda halt: self._changes(hits, halt, with_all=True))
-        self.seen = {change.step.subject: change.step.after for change in changes}
+        """Returns the question. Raises ``ToolFailure`` if there is nothing to replace or too much, before anyone is asked."""
+        hits = self._check_count(await self._hits(_Progress(None)))
+        changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=True))
+        self.approved_contents = {change.step.subject: change.step.after for change in changes}
         diffs = [change.diff for change in changes if change.diff]
-        more = f" ({_MOST_SHOWN} of the files are shown)" if len(changes) > len(diffs) else ""
-        title = f"Replace {counted(hits.places, 'place')} in {counted(len(changes), 'file')}?{more}"
-        return question(title, self.tool.workspace.root, diffs)
+        more = f" ({_MOST_SHOWN} of the files are displayed)" if len(changes) > len(diffs) else ""
+        title = f"Replace {count_noun(hits.places, 'place')} in {count_noun(len(changes), 'file')}?{more}"
+        return diffs_confirmation(title, self.tool.workspace.root, diffs)
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         progress = _Progress(update_output)
         try:
-            return await (self._applied(progress) if self.params.apply else self._previewed(progress))
+            return await (self._apply(progress) if self.params.apply else self._preview(progress))
         finally:
             progress.end()
 
-    async def _previewed(self, progress: _Progress) -> ToolResult:
+    async def _preview(self, progress: _Progress) -> ToolResult:
         hits = await self._hits(progress)
-        changes = await in_thread(lambda halt: self._changes(hits, halt, with_all=False))
-        left_out = (*_left_out(hits), *await self._ignored(hits))
-        over = f"more than {counted(self.params.limit, 'file')}: raise limit to apply it" if len(hits.files) > self.params.limit else ""
-        notes = [note for note in (*left_out, over) if note]
-        told = f"{_summary(hits)} would be replaced; nothing was changed. Call again with apply to do it." if hits.files else "No matches."
-        return self._result(told, hits, changes, notes)
+        changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=False))
+        omitted = (*_omitted_files(hits), *await self._ignored_files(hits))
+        limit = self.params.limit
+        over = f"over the limit of {count_noun(limit, 'file')}; raise limit to apply the change" if len(hits.files) > limit else ""
+        notes = [note for note in (*omitted, over) if note]
+        preview = f"{_summary(hits)} would be replaced; nothing was changed. Call again with apply to replace."
+        return self._result(preview if hits.files else "No matches.", hits, changes, notes)
 
-    async def _applied(self, progress: _Progress) -> ToolResult:
-        hits = self._bearable(await self._hits(progress))
-        changes = await in_thread(lambda halt: self._changes(hits, halt, with_all=True))
-        self._demand_same(changes)
+    async def _apply(self, progress: _Progress) -> ToolResult:
+        hits = self._check_count(await self._hits(progress))
+        changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=True))
+        self._check_unchanged(changes)
         steps = [change.step for change in changes]
-        await carry_out(self.tool.workspace.journal, steps, lambda done: progress.tell(f"Changed {done:,} of {len(changes):,} files"))
+        await make_changes(self.tool.workspace.journal, steps, lambda done: progress.report(f"Changed {done:,} of {len(changes):,} files"))
         for change in changes:
-            self.tool.workspace.seen.note(change.step.path, change.step.after)
-        return self._result(f"Replaced {_summary(hits)}.", hits, changes, [*_left_out(hits)])
+            self.tool.workspace.read_tracker.record(change.step.path, change.step.after)
+        return self._result(f"Replaced {_summary(hits)}.", hits, changes, [*_omitted_files(hits)])
 
     async def _hits(self, progress: _Progress) -> Hits:
         workspace, params = self.tool.workspace, self.params
         path = workspace.resolve(params.path)
         if path != self.path:
-            raise ToolFailure(ErrorCode.CONFLICT, f"{shown(params.path)} leads somewhere else by now. Nothing was changed. Call again.")
+            why = "now resolves to a different path. Nothing was changed. Call again."
+            raise ToolFailure(ErrorCode.CONFLICT, f"{printable_path(params.path)} {why}")
         if not path.is_dir() and not path.is_file():
-            raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, not_found(workspace, params.path, "file or folder").message)
+            raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, path_not_found(workspace, params.path, "file or folder").message)
         start = workspace.relative(path)
         return await find_hits(
             workspace.root,
@@ -205,94 +209,94 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
             params.replacement,
             progress.found,
             multiline=params.multiline,
-            hiding=workspace.hiding,
+            hiding=workspace.read_filter,
         )
 
-    def _bearable(self, hits: Hits) -> Hits:
+    def _check_count(self, hits: Hits) -> Hits:
         limit = self.params.limit
         if not hits.files:
-            left_out = "".join(f" ({note})" for note in _left_out(hits))
-            why = f"There is nothing to replace: no match for {shown(self.params.pattern)}{left_out}. Nothing was changed."
-            raise ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, f"{why} Look with grep first.")
+            omitted = "".join(f" ({note})" for note in _omitted_files(hits))
+            why = f"Nothing to replace: no match for {printable_path(self.params.pattern)}{omitted}. Nothing was changed."
+            raise ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, f"{why} Find the text with grep first.")
         if len(hits.files) > limit:
-            why = f"{counted(len(hits.files), 'file')} would change, more than limit ({limit:,}). Nothing was changed."
-            raise ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, f"{why} Narrow it by path, glob or type, or raise limit.")
+            why = f"{count_noun(len(hits.files), 'file')} would change, more than the limit of {limit:,}. Nothing was changed."
+            raise ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, f"{why} Narrow the search with path, glob or type, or raise limit.")
         return hits
 
-    def _changes(self, hits: Hits, halt: Halt, *, with_all: bool) -> list[_Change]:
-        """The changes with the diffs of the first files; without the others where only those are wanted."""
+    def _changes(self, hits: Hits, halt: CancellationFlag, *, with_all: bool) -> list[_Change]:
+        """Returns the changes, with diffs for the first files; without ``with_all``, only those first files."""
         changes = []
         for number, (name, lines) in enumerate(hits.files.items()):
-            halt.check()
+            halt.raise_if_cancelled()
             if number >= _MOST_SHOWN and not with_all:
                 break
             changes.append(self._change(name, lines, with_diff=number < _MOST_SHOWN))
         return changes
 
     def _change(self, name: str, lines: Sequence[HitLine], *, with_diff: bool) -> _Change:
-        workspace, subject = self.tool.workspace, shown(name)
+        workspace, subject = self.tool.workspace, printable_path(name)
         path = workspace.resolve(name)
-        before = read_bytes(path, subject, self.tool.whole, "Leave it out (path, glob, type), or change it with a program.")
-        body = body_of(before)
+        before = read_bytes(path, subject, self.tool.whole, "Exclude it with path, glob or type, or change it with a shell command.")
+        body = decode_body(before)
         if body is None:
-            raise not_text(subject, before, len(before))
+            raise not_text_failure(subject, before, len(before))
         if self.params.apply:
-            workspace.seen.check(path, subject, before, whole=False)
-        after = replaced(body, lines, subject)
-        diff = compared(name, body.text(), after.text())[0] if with_diff else None
+            workspace.read_tracker.require_read(path, subject, before, whole=False)
+        after = apply_hits(body, lines, subject)
+        diff = file_diff_with_hunks(name, body.text(), after.text())[0] if with_diff else None
         return _Change(Write(path, subject, before, after.content()), diff)
 
-    def _demand_same(self, changes: Sequence[_Change]) -> None:
-        """What a person has said yes to is what is done: the same files with the same content."""
-        if self.seen is not None and self.seen != {change.step.subject: change.step.after for change in changes}:
-            why = "The files were changed since the diff was shown. Nothing was replaced. Call again."
+    def _check_unchanged(self, changes: Sequence[_Change]) -> None:
+        """Raises ``ToolFailure`` (``conflict``) if the new contents are not those that a person approved."""
+        if self.approved_contents is not None and self.approved_contents != {change.step.subject: change.step.after for change in changes}:
+            why = "The files were changed after the diff was displayed. Nothing was replaced. Call again."
             raise ToolFailure(ErrorCode.CONFLICT, why)
 
-    async def _ignored(self, hits: Hits) -> tuple[str, ...]:
+    async def _ignored_files(self, hits: Hits) -> tuple[str, ...]:
         workspace, found = self.tool.workspace, None
         with contextlib.suppress(TimeoutError):
             start = workspace.relative(self.path)
-            every = find_ignored(workspace.root, start, self.query, multiline=self.params.multiline, hiding=workspace.hiding)
-            async with asyncio.timeout(_PATIENCE):
+            every = find_ignored(workspace.root, start, self.query, multiline=self.params.multiline, hiding=workspace.read_filter)
+            async with asyncio.timeout(_COUNT_TIMEOUT):
                 found = await every
         if found is None:
-            return ("files that git ignores and hidden ones are left out; there are too many to count them",)
+            return ("git-ignored and hidden files are omitted; there are too many to count",)
         ignored = len(found - hits.files.keys() - hits.same)
-        return (f"{counted(ignored, 'file')} with matches left out: ignored by git, or hidden",) if ignored else ()
+        return (f"{count_noun(ignored, 'file')} with matches omitted: ignored by git, or hidden",) if ignored else ()
 
-    def _result(self, told: str, hits: Hits, changes: Sequence[_Change], notes: Sequence[str]) -> ToolResult:
-        counts = tuple(FileCount(name, places(lines)) for name, lines in hits.files.items())
+    def _result(self, message: str, hits: Hits, changes: Sequence[_Change], notes: Sequence[str]) -> ToolResult:
+        counts = tuple(FileCount(name, count_hits(lines)) for name, lines in hits.files.items())
         diffs = [change.diff for change in changes if change.diff]
         rest = len(hits.files) - len(diffs)
-        notes = [*([f"the diffs of {counted(rest, 'more file')} are left out"] if rest else []), *notes]
-        text = "\n".join([told, *_named(counts), *(f"[{note}]" for note in notes)])
-        more = f", {added_and_removed([diff.diff_stat for diff in diffs])}" if diffs and not rest else ""
-        hidden = (f"[{NOT_SEARCHED}]",) if self.tool.workspace.hiding else ()
+        notes = [*([f"the diffs of {count_noun(rest, 'more file')} are omitted"] if rest else []), *notes]
+        text = "\n".join([message, *_file_counts(counts), *(f"[{note}]" for note in notes)])
+        more = f", {line_counts([diff.diff_stat for diff in diffs])}" if diffs and not rest else ""
+        hidden = (f"[{NOT_SEARCHED}]",) if self.tool.workspace.read_filter else ()
         return ToolResult(
-            "\n".join([text, *filter(None, [bounded(diffs)])]),
-            displayed(diffs) if diffs else "\n".join((text, *hidden)),
+            "\n".join([text, *filter(None, [truncated_diffs(diffs)])]),
+            diffs_display(diffs) if diffs else "\n".join((text, *hidden)),
             summary=f"{_summary(hits)}{more}{'' if self.params.apply else ', not applied'}" if hits.files else "No matches",
-            data=ReplacedInFiles(counts, hits.places, self.params.apply),
+            data=ReplaceInFilesData(counts, hits.places, self.params.apply),
             notes=hidden,
         )
 
 
 class _Progress:
-    """Tells how far the work is: after a while, then some four times a second."""
+    """Reports progress: first after ``_QUIET`` seconds, then about four times a second."""
 
     def __init__(self, update_output: UpdateOutput | None) -> None:
         self._update = update_output
-        self._pulse = Pulse(self._beat, _BETWEEN, first=_QUIET)
+        self._pulse = Throttle(self._beat, _BETWEEN, first=_QUIET)
         self._text = ""
         self._hits: Hits | None = None
 
     def found(self, hits: Hits) -> None:
         self._hits = hits
-        self._pulse.touch()
+        self._pulse.trigger()
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         self._hits, self._text = None, text
-        self._pulse.touch()
+        self._pulse.trigger()
 
     def end(self) -> None:
         self._pulse.stop()
@@ -303,19 +307,19 @@ class _Progress:
 
 
 def _summary(hits: Hits) -> str:
-    return f"{counted(hits.places, 'place')} in {counted(len(hits.files), 'file')}"
+    return f"{count_noun(hits.places, 'place')} in {count_noun(len(hits.files), 'file')}"
 
 
-def _left_out(hits: Hits) -> Iterator[str]:
+def _omitted_files(hits: Hits) -> Iterator[str]:
     if hits.binary:
-        yield f"{counted(hits.binary, 'binary file')} with matches left out"
+        yield f"{count_noun(hits.binary, 'binary file')} with matches omitted"
     if hits.unreadable:
         more = "; …" if len(hits.unreadable) > 3 else ""
-        yield f"{counted(len(hits.unreadable), 'file')} could not be read: {'; '.join(hits.unreadable[:3])}{more}"
+        yield f"{count_noun(len(hits.unreadable), 'file')} could not be read: {'; '.join(hits.unreadable[:3])}{more}"
 
 
-def _named(counts: Sequence[FileCount]) -> Iterator[str]:
+def _file_counts(counts: Sequence[FileCount]) -> Iterator[str]:
     for count in counts[:_MOST_NAMED]:
-        yield f"{shown(count.path)}: {count.places:,}"
+        yield f"{printable_path(count.path)}: {count.places:,}"
     if len(counts) > _MOST_NAMED:
         yield f"and {len(counts) - _MOST_NAMED:,} more files"

@@ -1,4 +1,4 @@
-"""The list of what is to be done."""
+"""The `todo` tool: keeps a list of tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nbtools.workspace.workspace import Workspace
 _MARKS: dict[TodoStatus, str] = {"pending": " ", "in_progress": ">", "completed": "x", "cancelled": "-", "blocked": "!"}
 _STATUSES = {mark: status for status, mark in _MARKS.items()}
 _MARKED = re.compile(r"\[([ >x!-])\]\s+(.*)", re.DOTALL)
-_WORDS: dict[TodoStatus, str] = {
+_CHANGES: dict[TodoStatus, str] = {
     "pending": "Put back",
     "in_progress": "Started",
     "completed": "Completed",
@@ -31,25 +31,25 @@ class TodoItemParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
-    """What is to be done."""
+    """The task."""
     status: TodoStatus = "pending"
-    """How far it is; at most one item is in_progress."""
+    """The state of the task; at most one item may be in_progress."""
 
     @model_validator(mode="before")
     @classmethod
-    def _read_mark(cls, given: Any) -> Any:
-        """A text alone may begin with the mark that the list is shown with, ``[x] Read the code``."""
+    def _read_mark(cls, value: Any) -> Any:
+        """Reads the status from the mark of the displayed list, ``[x] Read the code``, if only a text is given."""
         found = (
-            _MARKED.match(given["text"]) if isinstance(given, dict) and list(given) == ["text"] and isinstance(given["text"], str) else None
+            _MARKED.match(value["text"]) if isinstance(value, dict) and list(value) == ["text"] and isinstance(value["text"], str) else None
         )
-        return {"text": found[2], "status": _STATUSES[found[1]]} if found else given
+        return {"text": found[2], "status": _STATUSES[found[1]]} if found else value
 
 
 class TodoParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     items: Annotated[Annotated[tuple[TodoItemParams, ...], Field(max_length=200)] | None, Field(json_schema_extra={"body": True})] = None
-    """The whole list as it shall be, in order; an empty one clears it. Left out: the list is shown."""
+    """The whole new list, in order; an empty list clears it. Default: returns the current list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,10 @@ class TodoData:
 
 
 class TodoTool(BaseDeclarativeTool[TodoParams]):
-    """One list a session, kept here; ``items`` is how it stands."""
+    """Keeps the session's task list; ``items`` is its current content."""
 
     name = "todo"
-    description = (
-        "Keeps the list of what is to be done: give all items each time, in order, with how far each is; without items it shows the list."
-    )
+    description = "Keeps a list of tasks: give all items each time, in order, with the status of each; without items it returns the list."
     kind = Kind.THINK
     parameters = TodoParams
 
@@ -78,7 +76,7 @@ class TodoTool(BaseDeclarativeTool[TodoParams]):
         started = [item.text for item in params.items or () if item.status == "in_progress"]
         if len(started) <= 1:
             return None
-        return f"todo: {len(started)} items are in_progress ({'; '.join(map(_short, started))}). Start one thing at a time."
+        return f"todo: {len(started)} items are in_progress ({'; '.join(map(_short, started))}). Only one may be."
 
     def create_invocation(self, params: TodoParams) -> TodoInvocation:
         return TodoInvocation(self, params)
@@ -100,28 +98,28 @@ class TodoInvocation(BaseToolInvocation[TodoParams]):
         if self.params.items is not None:
             self.tool.items = tuple(TodoItem(item.text, item.status) for item in self.params.items)
         after = self.tool.items
-        changes = [] if self.params.items is None else list(_changes(before, after)) or ["Nothing has changed."]
-        told = "\n".join([*changes, _counted(after), *_lines(after)])
-        return ToolResult(told, TodoList(after) if after else "Nothing to do.", summary=_summary(after), data=TodoData(before, after))
+        changes = [] if self.params.items is None else list(_changes(before, after)) or ["Nothing changed."]
+        text = "\n".join([*changes, _counts(after), *_lines(after)])
+        return ToolResult(text, TodoList(after) if after else "Nothing to do.", summary=_summary(after), data=TodoData(before, after))
 
 
 def _changes(before: tuple[TodoItem, ...], after: tuple[TodoItem, ...]) -> Iterator[str]:
-    """What is another way than it was, a sentence a kind of change; items are the same where their text is."""
+    """Yields a sentence for each kind of change; items with equal text are the same item."""
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
-    was = Counter(item.text for item in gone.elements())
-    moved: dict[str, list[str]] = {}
+    removed = Counter(item.text for item in gone.elements())
+    texts_by_change: dict[str, list[str]] = {}
     for item in new.elements():
-        known = was[item.text] > 0
-        was[item.text] -= known
-        moved.setdefault(_WORDS[item.status] if known else "Added", []).append(item.text)
-    for word, texts in (*moved.items(), ("Removed", list(was.elements()))):
+        existed = removed[item.text] > 0
+        removed[item.text] -= existed
+        texts_by_change.setdefault(_CHANGES[item.status] if existed else "Added", []).append(item.text)
+    for change, texts in (*texts_by_change.items(), ("Removed", list(removed.elements()))):
         if texts:
-            yield f"{word}: {_row(texts)}."
+            yield f"{change}: {_enumerate(texts)}."
     if not gone and not new and before != after:
-        yield "The order has changed."
+        yield "The order changed."
 
 
-def _counted(items: tuple[TodoItem, ...]) -> str:
+def _counts(items: tuple[TodoItem, ...]) -> str:
     if not items:
         return "The list is empty."
     counts = Counter(item.status for item in items)
@@ -134,11 +132,11 @@ def _lines(items: Iterable[TodoItem]) -> Iterator[str]:
 
 
 def _summary(items: tuple[TodoItem, ...]) -> str:
-    left = [item for item in items if item.status != "cancelled"]
-    return f"{sum(item.status == 'completed' for item in left)} of {len(left)} done" if left else "nothing to do"
+    active = [item for item in items if item.status != "cancelled"]
+    return f"{sum(item.status == 'completed' for item in active)} of {len(active)} done" if active else "nothing to do"
 
 
-def _row(texts: list[str]) -> str:
+def _enumerate(texts: list[str]) -> str:
     return "; ".join(map(_short, texts[:5])) + (f" and {len(texts) - 5} more" if len(texts) > 5 else "")
 
 

@@ -1,4 +1,4 @@
-"""Writing a whole file."""
+"""The `write` tool: writes a whole text file, or creates a folder."""
 
 from __future__ import annotations
 
@@ -12,56 +12,56 @@ from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.result import DiffStat, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.diff.text_lines import is_exact, with_lf
 from nbtools.tools.file_change import FileChangeInvocation
-from nbtools.workspace.change import Changed, FileChange
-from nbtools.workspace.changes import make
-from nbtools.workspace.editing.placeholders import refuse_placeholder
-from nbtools.workspace.editing.replacing import created
-from nbtools.workspace.endings import carried_over, main_ending, with_lf
-from nbtools.workspace.files import MOST_WHOLE, not_text, read_if_there
-from nbtools.workspace.paths import shown
-from nbtools.workspace.steps import MakeFolder, there_already
-from nbtools.workspace.text import Text, decode, encode, is_exact
+from nbtools.workspace.files.encoding import DecodedText, decode, encode
+from nbtools.workspace.files.line_endings import main_ending, with_original_endings
+from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_if_exists
+from nbtools.workspace.history.changes import make_change
+from nbtools.workspace.history.operations import MakeFolder, already_exists
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.text.file_edit import FileChange, FileChanged, plan_creation
+from nbtools.workspace.text.placeholders import refuse_placeholder
 from nbtools.workspace.workspace import Workspace
 
-__all__ = ["Changed", "NewFolderInvocation", "WriteInvocation", "WriteParams", "WriteTool"]
+__all__ = ["FileChanged", "NewFolderInvocation", "WriteInvocation", "WriteParams", "WriteTool"]
 
-_ADVICE = "Delete it first, or change it with a program."
+_ADVICE = "Delete it first, or change it with a shell command."
 
 
 class WriteParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     path: str
-    """The file to write; folders that are missing are made. With a slash at its end and empty content: a folder to make."""
+    """The file to write; missing folders are created. A path that ends with a slash, with empty content, creates a folder."""
     content: str
-    """All that the file shall hold."""
+    """The whole new content of the file."""
     new: bool = False
-    """Refuse where something is there already."""
+    """Whether to fail if the path already exists."""
 
 
 class WriteTool(BaseDeclarativeTool[WriteParams]):
-    """A file that exists keeps its encoding, byte order mark, mode and owner, and its line ends.
+    """Writes a text file.  An existing file keeps its encoding, byte order mark, mode, owner and line endings.
 
-    Content with LF alone becomes CRLF where the file's lines end so, and lines that stay the same stay byte for byte.  Content that has
-    CRLF itself is written as it is.
+    LF becomes CRLF if the file uses CRLF, and unchanged lines are preserved byte for byte.  Content that contains CRLF is written
+    unchanged.
     """
 
     name = "write"
     description = (
-        "Writes a text file: creates it, with the folders it needs, or replaces all that it holds. Use edit to change a part. "
-        "A path with a slash at its end makes a folder."
+        "Writes a text file: creates it, with missing folders, or replaces its whole content. To change a part, use edit. "
+        "A path that ends with a slash creates a folder."
     )
     kind = Kind.EDIT
     parameters = WriteParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MOST_WHOLE) -> None:
+    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
         self.workspace = workspace
         self.whole = whole
 
     def validate_tool_param_values(self, params: WriteParams) -> str | None:
         if params.path.endswith("/") and params.content:
-            return "write: a path that ends in / is a folder, which has no content. Name a file, or leave the content empty."
+            return "write: a path that ends with / names a folder, which has no content. Give the path of a file, or leave content empty."
         return None
 
     def create_invocation(self, params: WriteParams) -> WriteInvocation | NewFolderInvocation:
@@ -83,29 +83,29 @@ class WriteInvocation(FileChangeInvocation[WriteParams]):
         self.tool = tool
 
     def plan(self, path: Path) -> FileChange:
-        subject = shown(self.workspace.relative(path))
-        before = read_if_there(path, subject, self.tool.whole, _ADVICE)
+        subject = printable_path(self.workspace.relative(path))
+        before = read_if_exists(path, subject, self.tool.whole, _ADVICE)
         content = self.params.content
         if before is None:
             refuse_placeholder(content, "", subject)
-            return created(path, subject, content)
+            return plan_creation(path, subject, content)
         if self.params.new:
-            raise there_already(subject)
-        there = decode(before)
-        if there is None:
-            raise not_text(subject, before, len(before))
-        self.workspace.seen.check(path, subject, before, whole=True)
-        refuse_placeholder(content, there.text, subject)
-        proposed = _in_place_of(there, content)
-        return FileChange(path, subject, before, encode(proposed, there.encoding), there.text, proposed)
+            raise already_exists(subject)
+        current = decode(before)
+        if current is None:
+            raise not_text_failure(subject, before, len(before))
+        self.workspace.read_tracker.require_read(path, subject, before, whole=True)
+        refuse_placeholder(content, current.text, subject)
+        proposed = _with_conventions_of(current, content)
+        return FileChange(path, subject, before, encode(proposed, current.encoding), current.text, proposed)
 
-    def renewed(self, seen: FileChange) -> FileChange:
-        """What was seen: a file that has changed since is found out at the last moment, and not overwritten."""
+    def replan(self, seen: FileChange) -> FileChange:
+        """Returns the approved change; writing it fails if the file has changed since."""
         return seen
 
 
 class NewFolderInvocation(BaseToolInvocation[WriteParams]):
-    """A folder, with those above it; one that is there already stays as it is."""
+    """Creates a folder and its parents; an existing folder is left unchanged."""
 
     __slots__ = ("path", "workspace")
 
@@ -115,7 +115,7 @@ class NewFolderInvocation(BaseToolInvocation[WriteParams]):
         self.path = workspace.resolve(params.path)
 
     def get_description(self) -> str:
-        return f"{shown(self.workspace.relative(self.path))}/"
+        return f"{printable_path(self.workspace.relative(self.path))}/"
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.path)),)
@@ -125,14 +125,16 @@ class NewFolderInvocation(BaseToolInvocation[WriteParams]):
 
     async def should_confirm_execute(self) -> ToolInfoConfirmationDetails:
         name = self.get_description()
-        return ToolInfoConfirmationDetails(title=f"Make the folder {name}?", prompt=f"Makes the folder {name}")
+        return ToolInfoConfirmationDetails(title=f"Create the folder {name}?", prompt=f"Creates the folder {name}")
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         name = self.get_description()
-        made = tuple(map(self.workspace.relative, make(self.workspace.journal, MakeFolder(self.path, name, self.params.new))))
-        said = f"Made the folder {name}." if made else f"The folder {name} is there already."
-        data = Changed(self.workspace.relative(self.path), bool(made), 0, DiffStat(), (), made)
-        return ToolResult(said, said, summary="folder made" if made else "nothing changed", data=data)
+        created_folders = tuple(
+            map(self.workspace.relative, make_change(self.workspace.journal, MakeFolder(self.path, name, self.params.new)))
+        )
+        text = f"Created the folder {name}." if created_folders else f"The folder {name} already exists."
+        data = FileChanged(self.workspace.relative(self.path), bool(created_folders), 0, DiffStat(), (), created_folders)
+        return ToolResult(text, text, summary="folder created" if created_folders else "nothing changed", data=data)
 
 
 class WriteModifyContext:
@@ -146,14 +148,14 @@ class WriteModifyContext:
 
     def remember_proposal(self, invocation: ToolInvocation[WriteParams], proposed_content: str) -> ToolInvocation[WriteParams]:
         if not isinstance(invocation, WriteInvocation):
-            raise TypeError(f"{invocation!r} is no call of write")
+            raise TypeError(f"{invocation!r} is not an invocation of write")
         return invocation.with_proposal(proposed_content)
 
 
-def _in_place_of(there: Text, content: str) -> str:
-    """``content`` as the file spells it."""
-    if there.encoding.bom:
+def _with_conventions_of(current: DecodedText, content: str) -> str:
+    """Returns ``content`` with the byte order mark and line endings of the existing file."""
+    if current.encoding.bom:
         content = content.removeprefix("\ufeff")
-    if "\r\n" in content and is_exact(there.text):
+    if "\r\n" in content and is_exact(current.text):
         return content
-    return carried_over(there.text, with_lf(content), main_ending(there.text))
+    return with_original_endings(current.text, with_lf(content), main_ending(current.text))

@@ -1,4 +1,4 @@
-"""What agents did: their logs read, in one vocabulary."""
+"""Reads the session logs of coding agents and presents them in one data model."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.compare import compare
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.model import Call, Detail, Event, FileChange, Problem, Ref, Session, Tokens
+from nbtools.traces.query.compare import compare
 from nbtools.traces.trace import Trace, load, load_many, stream
 
 if TYPE_CHECKING:
-    from nbtools.traces.kept import kept_logs
-    from nbtools.traces.recorder import Recorder
+    from nbtools.traces.recording.recorder import Recorder
+    from nbtools.traces.recording.session_logs import kept_logs
 
-_LATER = {"Recorder": "nbtools.traces.recorder", "kept_logs": "nbtools.traces.kept"}
-"""What writes logs is not loaded by who reads them."""
+_LAZY = {"Recorder": "nbtools.traces.recording.recorder", "kept_logs": "nbtools.traces.recording.session_logs"}
+"""Names imported on first use: reading logs does not load the code that writes them."""
 
 __all__ = [
     "Call",
@@ -40,6 +40,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module 'nbtools.traces' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,4 +1,7 @@
-"""What ATIF has no field for: it stands under ``nbtools`` in an ``extra``, written by ``export.atif`` and read by ``formats.atif``."""
+"""Fields stored under ``nbtools`` in an ATIF ``extra`` object, for what ATIF itself has no field for.
+
+``export.atif`` writes them, ``readers.atif`` reads them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from nbtools.traces.loose import mapping
+from nbtools.traces.json_access import mapping
 from nbtools.traces.model import Op, Status, StatusSource
 
 KEY = "nbtools"
@@ -16,7 +19,7 @@ T = TypeVar("T")
 
 
 class ChangeExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A ``FileChange``."""
+    """The fields of a ``FileChange``, without session and call."""
 
     path: str
     kind: Literal["add", "modify", "delete", "rename", "unknown"] = "unknown"
@@ -27,7 +30,7 @@ class ChangeExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Of a ``Call``, in the ``extra`` of its tool call: names, units and meanings are those of ``model.Call``."""
+    """The fields of a ``Call`` that are stored in the ``extra`` of its tool call. Names, units and meanings are those of ``model.Call``."""
 
     op: Op | None = None
     native_id: str = ""
@@ -49,14 +52,21 @@ class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ResultExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """In the ``extra`` of a result: what was shown, as ``displays`` writes it; ``plain``: the very text that the model read."""
+    """The fields stored in the ``extra`` of a result.
+
+    ``display`` is what was displayed, as written by ``display_json.display_to_json``. ``plain`` is True where the text that the model read
+    was displayed.
+    """
 
     display: Any = None
     plain: bool = False
 
 
 class SessionExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """In the ``extra`` of a trajectory: what else is known of its ``Session``.  ``format`` is what it was read from."""
+    """The fields of a ``Session`` that are stored in the ``extra`` of a trajectory.
+
+    ``format`` is the format of the log that it was read from.
+    """
 
     format: str = ""
     parent: str = ""
@@ -69,8 +79,11 @@ class SessionExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     flags: tuple[str, ...] = ()
 
 
-def told(owner: Mapping[str, Any], kind: type[T]) -> T:
-    """What stands there for us; nothing where somebody else wrote something in our place."""
+def extra_of(owner: Mapping[str, Any], kind: type[T]) -> T:
+    """Returns our fields from the ``extra`` of ``owner``.
+
+    Returns the defaults of ``kind`` where there are none, or another program wrote something else there.
+    """
     try:
         return msgspec.convert(mapping(owner.get("extra")).get(KEY) or {}, kind)
     except msgspec.ValidationError:

@@ -1,8 +1,8 @@
-"""What happened: sessions, their events, the calls in them, the files that calls changed.  One vocabulary for every agent's log.
+"""The data model of session logs: sessions, events, calls and file changes, in one vocabulary for every agent.
 
-A row is small: what a list shows and a query asks.  What is large (arguments, output, texts before and after) stays in the file that was
-read and is fetched when it is wanted (``Call.detail``).  Every row says which bytes it was made of.  Times are seconds since the epoch and
-never invented: None where none is recorded.  Rows are many and in no cycle: the garbage collector passes them over.
+Rows are small: they hold what a list shows and a query needs. Large contents (arguments, output, texts before and after) stay in the log
+and are read on demand (``Call.detail``). Every row names the bytes it was made from. Times are seconds since the epoch, and None where the
+log records none.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ import reprlib
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
+from nbtools.core.extension_points import extension
 from nbtools.core.result import FileDiff, Media, ToolResultDisplay
-from nbtools.traces.replaying import replaying, waited_for
-
-if TYPE_CHECKING:
-    from nbtools.replay import Replayed
+from nbtools.core.run_sync import run_sync
 
 PREVIEW = 300
-"""Characters of a text that a row carries."""
+"""Maximum number of characters of a text in a row."""
 
 EventKind: TypeAlias = Literal[
     "user", "assistant_text", "thinking", "tool_call", "tool_result", "system", "compaction", "error", "attachment", "progress"
@@ -47,13 +45,14 @@ Op: TypeAlias = Literal[
 """What a call does, whatever its agent calls it."""
 Status: TypeAlias = Literal["ok", "error", "cancelled", "denied", "interrupted", "unanswered", "unknown"]
 StatusSource: TypeAlias = Literal["flag", "exit_code", "text", "none"]
-"""Where a status was read: a field of the log, a command's exit code, the wording of a result, nowhere."""
+"""Where a status was read from: a field of the log, a command's exit code, the wording of a result, or nowhere."""
 
 
+# Rows are many and never in a reference cycle: gc=False keeps the garbage collector from scanning them.
 class Ref(Struct, frozen=True, gc=False):
-    """Bytes ``offset`` … ``offset + length`` of the source's file number ``file``; ``line`` is 1-based, 0 where lines mean nothing.
+    """A position in a log: bytes ``offset`` … ``offset + length`` of the source's file number ``file``.
 
-    ``member`` is the file inside an archive that offset and length speak of.
+    ``line`` is 1-based, and 0 where lines do not apply. ``member`` is the file inside an archive to which offset and length apply.
     """
 
     offset: int
@@ -64,11 +63,13 @@ class Ref(Struct, frozen=True, gc=False):
 
 
 NOWHERE = Ref(0, 0)
-"""Of a result that is not there."""
+"""The position of a result that does not exist."""
 
 
 class Tokens(Struct, frozen=True):
-    """Of a session.  ``input`` is without what was read from a cache or written to it, whatever the format counts; None: not recorded."""
+    """Token usage of a session. ``input`` excludes tokens read from or written to a cache, whatever the format counts.
+    None: not recorded.
+    """
 
     input: int | None = None
     cache_read: int | None = None
@@ -78,11 +79,11 @@ class Tokens(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A session, or one of a sub-agent (``parent``: the session that started it, ``parent_call``: the call in it).
+    """A session, or a sub-agent's session (``parent``: the session that started it, ``parent_call``: the call in that session).
 
-    ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted unknown_records``; ``repeated``: it is a
-    part of another session, told in the log of a fork.  ``native_tokens`` are the numbers as the format defines them; ``counts`` is what
-    the format alone records (``compactions``, ``exit_status`` …).
+    ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted unknown_records``; ``repeated``: it is part of
+    another session, repeated in the log of a fork. ``native_tokens`` are the numbers as the format defines them; ``counts`` is what only
+    this format records (``compactions``, ``exit_status`` …).
     """
 
     id: str
@@ -110,11 +111,11 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class Event(Struct, frozen=True, gc=False):
-    """Something in a session, in reading order (``seq``, shared with calls, from 0).
+    """A message or another entry of a session. ``seq`` is its position in reading order, from 0, shared with calls.
 
-    ``text`` is its beginning (``PREVIEW`` characters), ``size`` the characters of the whole.  ``live`` is False on a branch that was
-    rewound, and of what a fork's log repeats of its parent's.  ``key`` is the provider's id of the message that it is part of; ``type``
-    what the format calls the record.
+    ``text`` is its beginning (at most ``PREVIEW`` characters), ``size`` the number of characters of the whole text. ``live`` is False on a
+    branch that was rewound, and for what a fork's log repeats of its parent's. ``key`` is the provider's id of the message it belongs to;
+    ``type`` is the format's name for the record.
     """
 
     session: str
@@ -135,10 +136,10 @@ class Event(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """All that is recorded of a call.  ``display`` is the result as a live call would show it; ``result`` what the model read.
+    """Everything recorded about a call. ``display`` is the result as a live call would display it, ``result`` the text that the model read.
 
-    ``changes`` are the files before and after, as far as they are recorded or follow from the arguments.  ``full`` is the path of a file
-    that has the whole output where the log has a part, ``truncated`` how many characters the log has of it.
+    ``changes`` are the files before and after, as far as they are recorded or follow from the arguments. ``full`` is the path of a file
+    with the whole output where the log has only a part, ``truncated`` the number of characters that the log has of it.
     """
 
     args: Mapping[str, Any]
@@ -155,28 +156,28 @@ class Detail:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Its parts and how much is in them: a result may be megabytes."""
-        there = ((name, getattr(self, name)) for name in ("result", "stdout", "stderr", "changes", "media"))
-        sizes = ", ".join(f"{name}: {len(value):,}" for name, value in there if value)
+        """Names the parts with their sizes, because a result may be megabytes long."""
+        parts = ((name, getattr(self, name)) for name in ("result", "stdout", "stderr", "changes", "media"))
+        sizes = ", ".join(f"{name}: {len(value):,}" for name, value in parts if value)
         return f"<Detail of {reprlib.repr(dict(self.args))}{f', {sizes}' if sizes else ''}>"
 
 
 @runtime_checkable
 class Origin(Protocol):
-    """Where rows come from."""
+    """Reads the details of the calls that came from it."""
 
     def detail(self, call: Call) -> Detail:
-        """What the bytes say that ``call`` was made of.  Raises ``TraceError`` where the file has changed or gone since."""
+        """Reads the detail of ``call`` from the log. Raises ``TraceError`` where the file has changed or gone since it was loaded."""
 
 
 class Call(Struct, frozen=True, gc=False):
-    """A tool call.  ``id`` is unique in its session even where the format's own (``native_id``) is not.
+    """A tool call. ``id`` is unique in its session even where the format's own id (``native_id``) is not.
 
-    ``level`` is ``nested`` for what the model did not ask for itself: calls of a script it wrote, echoes of a sub-agent; ``parent`` is
-    then the id of the call that it was made in.  ``subject`` says in one line what it is about.  ``child`` is the session of the sub-agent
-    that it started.  ``result_size`` are the characters of the text that the model read, in every format; images and the like count
-    nothing.  ``permission`` is what the log says about asking.  ``counted`` is False where the counting rules of its format leave
-    it out of ``facts()``: on a branch that was rewound, or written in a way the rules do not know.
+    ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, or a sub-agent's calls repeated in its
+    parent's log; ``parent`` is then the id of the enclosing call. ``subject`` is one line that names the call's target. ``child`` is the
+    session of the sub-agent that the call started. ``result_size`` counts the characters of the text that the model read, in every format;
+    images and the like count as nothing. ``permission`` is what the log says about its approval. ``counted`` is False where the counting
+    rules of the format exclude it from ``facts()``: on a branch that was rewound, or in a notation that the rules do not know.
     """
 
     session: str
@@ -208,25 +209,27 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def detail(self) -> Detail:
-        """Arguments, output, changes: read from the log now."""
+        """Arguments, output and changes, read from the log now."""
         return self.origin.detail(self)
 
-    def replay(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Replayed:
-        """Runs it again in a copy of ``folder`` that is thrown away (``nbtools.replay.replay``), and waits for it.
+    def replay(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Any:
+        """Runs the call again in a temporary copy of ``folder`` (``nbtools.replay.replay``) and waits for its result.
 
-        ``how``: ``cwd``, ``policy``, ``confirmer``, which is asked in another thread.  Raises ``TraceError``.
+        ``how``: ``cwd``, ``policy`` and ``confirmer``, which is called in another thread. Raises ``TraceError``.
         """
-        return waited_for(replaying(self, folder, commit, **how))
+        return run_sync(self.replay_async(folder, commit, **how), "nbtools-replay")
 
-    def replay_async(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Coroutine[Any, Any, Replayed]:
-        """The same to be awaited; ``confirmer`` is asked in the running loop."""
-        return replaying(self, folder, commit, **how)
+    def replay_async(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Coroutine[Any, Any, Any]:
+        """Like ``replay``, but returns a coroutine; ``confirmer`` is called in the running event loop."""
+        replay: Coroutine[Any, Any, Any] = extension("traces.replay")(self, folder, commit, **how)
+        return replay
 
 
 class FileChange(Struct, frozen=True, kw_only=True, gc=False):
-    """A path that a call changed.  ``applied``: it happened, as far as the log can say.  ``basis``: what the counted lines follow from.
+    """A path that a call changed.
 
-    ``path`` is as recorded, empty where the log does not name it.
+    ``path`` is as recorded, and empty where the log does not name it. ``applied``: the change took effect, as far as the log records.
+    ``basis`` is what the line counts are derived from.
     """
 
     session: str
@@ -240,7 +243,7 @@ class FileChange(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Problem(Struct, frozen=True):
-    """Bytes that could not be read as what they should be.  ``recovered``: records were found in them all the same."""
+    """Bytes that could not be read as expected. ``recovered`` counts the records that were found in them nevertheless."""
 
     ref: Ref
     why: str

@@ -1,80 +1,155 @@
-"""A log on disk: its lines one by one, and any stretch of its bytes again later."""
+"""Reads a log from disk: line by line, and any range of its bytes again later.
+
+Also reads files in zip archives, including zstd-compressed ones, which Python supports from 3.14 on.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
+import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces import archive
-from nbtools.traces.mending import mended
+from nbtools.traces.json_repair import repair_json
 from nbtools.traces.model import Problem, Ref
+
+_ZSTD = 93
+_ZSTD_NEEDED = (
+    'is compressed with zstd, which this Python cannot read: pip install "nbtools-agent[traces]", or backports.zstd, or use Python 3.14.'
+)
+_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError, OverflowError)
+"""What ``zipfile`` raises for a damaged, encrypted or unknown archive."""
+
+
+def archive_members(path: Path) -> tuple[str, ...]:
+    """Returns the names of the files in an archive, each once, in its order; empty where ``path`` is not an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return tuple(dict.fromkeys(archive.namelist()))
+    except _ARCHIVE_ERRORS:
+        return ()
+
+
+def read_archive_member(file: BinaryIO, name: str) -> bytes:
+    """Returns the content of a file in an archive. Raises ``TraceError`` where it does not exist or cannot be unpacked."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            info = archive.getinfo(name)
+            if info.compress_type == _ZSTD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+                return _verified(_zstd_decompressor(name)(_compressed_data(file, info)), info)
+            return archive.read(info)
+    except KeyError as error:
+        raise TraceError(f"{name} is not in the archive.") from error
+    except _ARCHIVE_ERRORS as error:
+        raise TraceError(f"{name} cannot be read from the archive: {error}") from error
+
+
+def _compressed_data(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
+    """Returns the compressed data: a local header has two lengths at 26 and 28, and the data follows name and extra field."""
+    file.seek(info.header_offset)
+    header = file.read(30)
+    file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
+    return file.read(info.compress_size)
+
+
+def _verified(data: bytes, info: zipfile.ZipInfo) -> bytes:
+    if zlib.crc32(data) != info.CRC:
+        raise zipfile.BadZipFile(f"bad CRC-32 for {info.filename}")
+    return data
+
+
+def _zstd_decompressor(name: str) -> Callable[[bytes], bytes]:
+    """Returns the decompression function of the first zstd library that is installed."""
+    for library, unpack in _ZSTD_LIBRARIES.items():
+        try:
+            module = importlib.import_module(library)
+        except ImportError:
+            continue
+        return lambda data, module=module, unpack=unpack: unpack(module, data)  # type: ignore[misc]
+    raise TraceError(f"{name} {_ZSTD_NEEDED}")
+
+
+def _decompress_with_arrow(pyarrow: Any, data: bytes) -> bytes:
+    with pyarrow.input_stream(pyarrow.py_buffer(data), compression="zstd") as stream:
+        return bytes(stream.read())
+
+
+_ZSTD_LIBRARIES: dict[str, Callable[[Any, bytes], bytes]] = {
+    "backports.zstd": lambda zstd, data: bytes(zstd.decompress(data)),
+    "pyarrow": _decompress_with_arrow,
+    "zstandard": lambda zstd, data: bytes(zstd.ZstdDecompressor().decompressobj().decompress(data)),
+}
+
 
 T = TypeVar("T")
 _BUFFER = 1 << 18
 _SMALL = 4 << 10
-"""Of the buffer for one record: a buffer is filled whole, whatever is asked for."""
-_KEPT = 32
-"""Decoded records that are kept: a card's call and result, and their neighbours."""
-_LARGEST_KEPT = 4 << 20
-_LARGEST_MEMBER = 64 << 20
-_STRICT = json.JSONDecoder()
+"""Buffer size for reading one record: a buffer is always filled completely."""
+_CACHED_RECORDS = 32
+"""Number of decoded records to cache: a card's call and result, and their neighbours."""
+_MAX_CACHED_RECORD = 4 << 20
+_MAX_CACHED_MEMBER = 64 << 20
+_DECODER = json.JSONDecoder()
 _ABSENT = object()
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for bytes that are no JSON, no UTF-8, or nested beyond reason."""
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for bytes that are not JSON, not UTF-8, or nested too deeply."""
 
 
 class Source:
-    """The log at ``path`` and the ``others`` that belong to it (sub-agents' files, spilled results): file 0, 1, …  Nothing is read yet.
+    """The log at ``path`` with the ``others`` that belong to it: sub-agents' files and separate result files.
 
-    ``recover``: records are also taken out of lines that are malformed.
+    The files are numbered 0, 1, … and opened on access only. With ``recover``, records are also extracted from malformed lines.
     """
 
     def __init__(self, path: Path, others: Iterable[Path] = (), *, recover: bool = True) -> None:
         self.files = (path, *others)
         self.recover = recover
         self._records: OrderedDict[Ref, Any] = OrderedDict()
-        self._unpacked = (0, "", b"")
+        self._cached_member = (0, "", b"")
 
     @property
     def path(self) -> Path:
         return self.files[0]
 
     def lines(self, decode: Callable[[bytes], T], file: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
-        """Every line decoded, with where it stands.  Blank lines are passed over; what ``decode`` cannot read is a ``Problem``, followed by
-        the records that were found in it.  ``decode`` raises ``msgspec.MsgspecError``.
+        """Yields every line decoded, with its position. Blank lines are skipped.
+
+        A line that ``decode`` cannot read yields a ``Problem``, followed by the records that were found in it. ``decode`` raises
+        ``msgspec.MsgspecError``.
         """
         offset = 0
-        with self.opened(file) as opened:
-            for number, line in enumerate(opened, 1):
+        with self.open_file(file) as log:
+            for number, line in enumerate(log, 1):
                 ref = Ref(offset, len(line), number, file)
                 offset += len(line)
                 try:
                     yield ref, decode(line)
-                except UNREADABLE as error:
+                except DECODE_ERRORS as error:
                     if line.strip():
-                        yield from _recovered(ref, line, decode, str(error)) if self.recover else (Problem(ref, str(error)),)
+                        yield from _recover(ref, line, decode, str(error)) if self.recover else (Problem(ref, str(error)),)
 
-    def document(self, file: int = 0, member: str = "") -> bytes:
-        """All bytes of a file, or of a file in the archive that it is."""
+    def read_file(self, file: int = 0, member: str = "") -> bytes:
+        """Returns all bytes of a file, or of a member where the file is an archive."""
         if member:
             return self._member(file, member)
-        with self.opened(file) as opened:
-            data: bytes = opened.read()
+        with self.open_file(file) as log:
+            data: bytes = log.read()
         return data
 
     def bytes_of(self, ref: Ref) -> bytes:
-        """Raises ``TraceError`` where they are not there any more."""
+        """Returns the bytes at ``ref``. Raises ``TraceError`` where they no longer exist."""
         if ref.member:
             return self._member(ref.file, ref.member)[ref.offset : ref.offset + ref.length]
-        with self.opened(ref.file, buffering=_SMALL) as opened:
+        with self.open_file(ref.file, buffering=_SMALL) as opened:
             opened.seek(ref.offset)
             data: bytes = opened.read(ref.length)
         if len(data) < ref.length:
@@ -82,69 +157,69 @@ class Source:
         return data
 
     def record(self, ref: Ref) -> Any:
-        """What the bytes at ``ref`` decode to.  The last few are kept; do not change them.
-
-        Several threads may ask: what one looks up another may just have dropped.
-        """
+        """Returns what the bytes at ``ref`` decode to. Recent records are cached; do not modify them."""
         record = self._records.get(ref, _ABSENT)
         if record is _ABSENT:
-            record = decoded(self.bytes_of(ref))
-        if ref.length <= _LARGEST_KEPT:
+            record = decode_json(self.bytes_of(ref))
+        if ref.length <= _MAX_CACHED_RECORD:
             self._records[ref] = record
-            with suppress(KeyError):
+            with suppress(KeyError):  # another thread may just have dropped it
                 self._records.move_to_end(ref)
-                if len(self._records) > _KEPT:
+                if len(self._records) > _CACHED_RECORDS:
                     self._records.popitem(last=False)
         return record
 
     def _member(self, file: int, name: str) -> bytes:
-        """The last one is kept: cards of one sample are opened one after another."""
-        kept = self._unpacked
-        if kept[:2] == (file, name):
-            return kept[2]
-        with self.opened(file) as opened:
-            data = archive.member(opened, name)
-        self._unpacked = (file, name, data) if len(data) <= _LARGEST_MEMBER else (0, "", b"")
+        """Returns a member's bytes and caches the last one, because cards of one sample are opened one after another."""
+        cached = self._cached_member
+        if cached[:2] == (file, name):
+            return cached[2]
+        with self.open_file(file) as opened:
+            data = read_archive_member(opened, name)
+        self._cached_member = (file, name, data) if len(data) <= _MAX_CACHED_MEMBER else (0, "", b"")
         return data
 
-    def opened(self, file: int, buffering: int = _BUFFER) -> Any:
-        """The file, open for bytes.  Raises ``TraceError`` where it cannot be."""
+    def open_file(self, file: int, buffering: int = _BUFFER) -> Any:
+        """Opens the file in binary mode. Raises ``TraceError`` where it cannot be opened."""
         try:
             return self.files[file].open("rb", buffering=buffering)
         except OSError as error:
             raise TraceError(f"{self.files[file]}: {error.strerror or error}.") from error
 
 
-def decoded(data: bytes) -> Any:
-    """JSON from bytes that may not be quite right: no number is too large, what is mended is in ``mending``."""
+def decode_json(data: bytes) -> Any:
+    """Decodes JSON that may be slightly invalid; raises ``TraceError``.
+
+    Numbers may have any size, and other defects are repaired as in ``json_repair``.
+    """
     try:
         return msgspec.json.decode(data)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         try:
-            return json.loads(mended(data))
+            return json.loads(repair_json(data))
         except (ValueError, RecursionError) as error:
-            raise TraceError(f"what was JSON when it was read is none any more: {error}") from None
+            raise TraceError(f"Invalid JSON: {error}. If the log has changed since it was read, load it again.") from None
 
 
-def _recovered(ref: Ref, line: bytes, decode: Callable[[bytes], T], why: str) -> Iterator[tuple[Ref, T] | Problem]:
-    """The problem, then the objects of two records written without the newline between them, or of a line with a few wrong bytes."""
-    found: list[tuple[Ref, T]] = []
+def _recover(ref: Ref, line: bytes, decode: Callable[[bytes], T], reason: str) -> Iterator[tuple[Ref, T] | Problem]:
+    """Yields the problem, then the objects of a line with two records but no newline between them, or with a few wrong bytes."""
+    records: list[tuple[Ref, T]] = []
     for start, piece in _objects(line):
         try:
-            found.append((Ref(ref.offset + start, len(piece), ref.line, ref.file), decode(mended(piece))))
-        except UNREADABLE:
+            records.append((Ref(ref.offset + start, len(piece), ref.line, ref.file), decode(repair_json(piece))))
+        except DECODE_ERRORS:
             continue
-    yield Problem(ref, why, len(found))
-    yield from found
+    yield Problem(ref, reason, len(records))
+    yield from records
 
 
 def _objects(line: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each JSON object in it, by where its bytes begin; what is between is skipped."""
+    """Yields each JSON object in the line with the offset of its bytes; skips what is between them."""
     text = line.decode("utf-8", "surrogateescape")
     at = 0
     while (brace := _BRACE.search(text, at)) is not None:
         try:
-            value, end = _STRICT.raw_decode(text, brace.start())
+            value, end = _DECODER.raw_decode(text, brace.start())
         except (ValueError, RecursionError):
             return
         if isinstance(value, dict):

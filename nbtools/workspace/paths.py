@@ -1,4 +1,4 @@
-"""Where a path leads, found the way the kernel finds it: component by component, links before ``..``."""
+"""Resolves paths component by component as the kernel does: links are followed before ``..`` is applied."""
 
 from __future__ import annotations
 
@@ -9,76 +9,79 @@ from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 
-_MOST_LINKS = 40
-"""As in Linux: a path that takes more links than this goes round in a circle."""
-_LONGEST_NAME = 255
-_LONGEST_PATH = 4095
-_LONGEST_SHOWN = 200
+_MAX_LINKS = 40
+"""As in Linux: a path that follows more links than this is treated as a loop."""
+_MAX_NAME_BYTES = 255
+_MAX_PATH_BYTES = 4095
+_MAX_PRINTED_CHARACTERS = 200
 
 
-def shown(path: str) -> str:
-    """``path`` for a message: one line, hidden characters spelled out, of bounded length."""
+def printable_path(path: str) -> str:
+    """Returns ``path`` for a message: on one line, with hidden characters escaped, and of limited length."""
     text = path if path.isprintable() else ascii(path)[1:-1]
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= _MAX_PRINTED_CHARACTERS else f"{text[:_MAX_PRINTED_CHARACTERS]}…"
 
 
 def is_inside(root: Path, path: Path) -> bool:
-    """Whether ``path`` is ``root`` or below it, by components: ``/a/bc`` is not inside ``/a/b``.  Both must be real paths."""
+    """Returns whether ``path`` is ``root`` or below it, compared by components: ``/a/bc`` is not inside ``/a/b``.
+
+    Both must be real paths.
+    """
     return path.parts[: len(root.parts)] == root.parts
 
 
 def real_path(start: str, path: str) -> str:
-    """The absolute path without links and dots that ``path``, seen from the real folder ``start``, leads to.
+    """Returns the absolute path, without links and dots, to which ``path`` leads from the real folder ``start``.
 
-    What does not exist yet is taken as it is written, except ``..`` behind it: that leads nowhere, as in the kernel (``os.path.realpath``
-    would guess, and stops following links where a path grows long).  Raises ``OSError``, and ``ToolFailure`` for a way through ``/proc``.
+    Components that do not exist yet are kept as written.  A ``..`` behind one raises ``OSError``, as in the kernel.  (``os.path.realpath``
+    would guess, and stops following links where a path grows long.)  Raises ``OSError``, and ``ToolFailure`` for a link in ``/proc``.
     """
     pending = _parts(path)
-    here = os.sep if path.startswith(os.sep) else start
+    current = os.sep if path.startswith(os.sep) else start
     links = 0
     mode: int | None = stat.S_IFDIR
     while pending:
         part = pending.pop()
         if part == os.pardir:
-            _demand_folder(here, mode)
-            here, mode = os.path.dirname(here), stat.S_IFDIR
+            _require_folder(current, mode)
+            current, mode = os.path.dirname(current), stat.S_IFDIR
             continue
-        step = os.path.join(here, part)
-        mode = _mode(step) if mode is not None else None
+        candidate = os.path.join(current, part)
+        mode = _mode(candidate) if mode is not None else None
         if mode is None or not stat.S_ISLNK(mode):
-            here = step
+            current = candidate
             continue
         links += 1
-        if links > _MOST_LINKS:
+        if links > _MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-        if step.startswith("/proc/"):
+        if candidate.startswith("/proc/"):
             raise _through_proc(path)
-        target = _target(step)
+        target = _target(candidate)
         if target is None:
             pending.append(part)
             continue
         pending += _parts(target)
-        here, mode = (os.sep if target.startswith(os.sep) else here), stat.S_IFDIR
-    if len(os.fsencode(here)) > _LONGEST_PATH:
+        current, mode = (os.sep if target.startswith(os.sep) else current), stat.S_IFDIR
+    if len(os.fsencode(current)) > _MAX_PATH_BYTES:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
-    return here
+    return current
 
 
-def without_tilde(path: str) -> str:
-    """``~`` as the home folder, at the beginning and alone."""
+def expand_home(path: str) -> str:
+    """Returns ``path`` with ``~`` replaced by the home folder; only ``~`` alone or at the beginning."""
     return os.path.expanduser(path) if path == "~" or path.startswith("~/") else path
 
 
 def _parts(path: str) -> list[str]:
-    """The components that go anywhere, last first."""
+    """Returns the components without empty ones and ``.``, last first."""
     parts = [part for part in path.split(os.sep) if part not in ("", os.curdir)]
-    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in parts):
+    if any(len(os.fsencode(part)) > _MAX_NAME_BYTES for part in parts):
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
     return parts[::-1]
 
 
 def _mode(path: str) -> int | None:
-    """The type of what is there, links not followed; None where nothing is."""
+    """Returns the mode of what is at ``path`` without following links; None if nothing is there."""
     try:
         return os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -86,13 +89,13 @@ def _mode(path: str) -> int | None:
 
 
 def _through_proc(path: str) -> ToolFailure:
-    """Such links are no names of places: they lead to what a process has open just now, and elsewhere for every process."""
-    why = "goes through a link in /proc, which leads elsewhere for every process. Name the file or folder itself."
-    return ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, f"{shown(path)} {why}")
+    """Returns the failure for a link in ``/proc``: its target depends on the process that reads it."""
+    reason = "goes through a link in /proc, whose target differs from process to process. Name the file or folder itself."
+    return ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, f"{printable_path(path)} {reason}")
 
 
 def _target(link: str) -> str | None:
-    """None where it is no link any more."""
+    """Returns the target of a link; None if there is no link any more."""
     try:
         return os.readlink(link)
     except OSError as error:
@@ -101,7 +104,7 @@ def _target(link: str) -> str | None:
         raise
 
 
-def _demand_folder(path: str, mode: int | None) -> None:
+def _require_folder(path: str, mode: int | None) -> None:
     if mode is None:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if not stat.S_ISDIR(mode):

@@ -1,4 +1,4 @@
-"""The folder that a session works in, and the rule that nothing leaves it."""
+"""The folder that a session works in; resolves paths and refuses those that lead outside."""
 
 from __future__ import annotations
 
@@ -7,47 +7,62 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure, from_os_error
-from nbtools.core.live import LiveNotebooks
-from nbtools.core.model import LanguageModel
+from nbtools.core.language_model import LanguageModel
+from nbtools.core.open_notebooks import OpenNotebooks
 from nbtools.core.settings import Settings
-from nbtools.workspace.commands.jobs import Jobs
-from nbtools.workspace.commands.output import is_full_output
-from nbtools.workspace.commands.sandbox import Confined, Sandbox
-from nbtools.workspace.commands.terminals import Terminals
-from nbtools.workspace.hiding import Hiding
-from nbtools.workspace.journal.journal import Journal
-from nbtools.workspace.journal.watching import Watching
-from nbtools.workspace.paths import is_inside, real_path, shown, without_tilde
-from nbtools.workspace.seen import Seen
+from nbtools.workspace.files.read_filter import ReadFilter
+from nbtools.workspace.history.journal import Journal
+from nbtools.workspace.history.snapshots import CommandSnapshots
+from nbtools.workspace.paths import expand_home, is_inside, printable_path, real_path
+from nbtools.workspace.processes.background import BackgroundCommands
+from nbtools.workspace.processes.output import is_full_output
+from nbtools.workspace.processes.sandbox import Sandbox, SandboxedCommand
+from nbtools.workspace.processes.terminal import Terminals
+from nbtools.workspace.read_tracking import ReadTracker
 
 
 class Workspace:
-    """A folder; ``root`` is its real, absolute path, ``seen`` what a session has read of it, ``jobs`` its commands in the background,
-    ``terminals`` its terminals, ``sandbox`` what both run in, ``live`` the way to the notebooks that are open around it,
-    ``journal`` what was there before changes, ``watching`` what commands change, ``model`` the one that tools may ask for a text.
+    """A folder and the services that tools use in it.
+
+    ``root`` is its real, absolute path; ``read_tracker`` records what the session has read, ``jobs`` are its background commands,
+    ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous contents, ``command_snapshots`` what commands
+    change.  ``open_notebooks`` gives access to notebooks in the browser, ``model`` is the language model that tools may use.
     """
 
-    __slots__ = ("_endings", "_hiding", "jobs", "journal", "live", "model", "root", "sandbox", "seen", "settings", "terminals", "watching")
+    __slots__ = (
+        "_endings",
+        "_hiding",
+        "command_snapshots",
+        "jobs",
+        "journal",
+        "model",
+        "open_notebooks",
+        "read_tracker",
+        "root",
+        "sandbox",
+        "settings",
+        "terminals",
+    )
 
     def __init__(self, root: str | os.PathLike[str] = ".", settings: Settings | None = None) -> None:
-        """Raises ``SessionError`` where there is no such folder."""
+        """Raises ``SessionError`` if the folder does not exist."""
         self.settings = settings or Settings()
-        given = without_tilde(os.fspath(root))
+        folder = expand_home(os.fspath(root))
         try:
-            self.root = Path(os.path.realpath(given, strict=True))
+            self.root = Path(os.path.realpath(folder, strict=True))
         except (OSError, ValueError) as error:
-            raise SessionError(f"The workspace {shown(given)} cannot be used: {error}. Name a folder that exists.") from None
+            raise SessionError(f"The workspace {printable_path(folder)} cannot be used: {error}. Name a folder that exists.") from None
         if not self.root.is_dir():
-            raise SessionError(f"The workspace {shown(given)} is not a folder. Name a folder that exists.")
+            raise SessionError(f"The workspace {printable_path(folder)} is not a folder. Name a folder that exists.")
 
-        self._hiding = Hiding(str(self.root), ())
+        self._hiding = ReadFilter(str(self.root), ())
         self.journal = Journal(self.root, lambda: self.settings)
-        self.watching = Watching(self.journal, self.root, lambda: self.settings)
-        self.seen = Seen()
-        self.jobs = Jobs()
+        self.command_snapshots = CommandSnapshots(self.journal, self.root, lambda: self.settings)
+        self.read_tracker = ReadTracker()
+        self.jobs = BackgroundCommands()
         self.terminals = Terminals()
         self.sandbox = Sandbox(self.root)
-        self.live: LiveNotebooks | None = None
+        self.open_notebooks: OpenNotebooks | None = None
         self.model: LanguageModel | None = None
         self._endings: list[Callable[[], Awaitable[None]]] = [
             self._close_journal,
@@ -57,48 +72,55 @@ class Workspace:
         ]
 
     def at_close(self, ending: Callable[[], Awaitable[None]]) -> None:
-        """Has ``ending`` awaited when the session closes: what a tool keeps running between calls ends there, the last one first."""
+        """Registers ``ending`` to be awaited when the session closes; the last one registered runs first."""
         self._endings.append(ending)
 
     async def close(self) -> None:
-        """Ends what tools keep running."""
+        """Closes everything that tools keep open between calls."""
         while self._endings:
             await self._endings.pop()()
 
     async def _close_journal(self) -> None:
-        await self.watching.close()
+        await self.command_snapshots.close()
         self.journal.close()
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.root)!r})"
 
     def resolve(self, path: str) -> Path:
-        """Where ``path`` leads: absolute, without links, inside the workspace, whether something is there or not.
+        """Returns the absolute path, without links and inside the workspace, to which ``path`` leads; it need not exist.
 
-        Relative paths start at the root, ``~`` is the home folder.  Raises ``ToolFailure``: ``path_not_in_workspace`` for what leads
-        outside (links included), ``invalid_tool_params`` for what no file system takes.
+        Relative paths start at the root, ``~`` is the home folder.  Raises ``ToolFailure``: ``path_not_in_workspace`` for a path that leads
+        outside (also through links), ``invalid_tool_params`` for one that no file system accepts.
         """
         if not path or "\0" in path:
-            what = "the path has a NUL character in it" if path else "the path is empty"
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{shown(path)}{': ' if path else ''}{what}. Name a file or folder.")
+            problem = "the path has a NUL character in it" if path else "the path is empty"
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}{': ' if path else ''}{problem}. Name a file or folder."
+            )
         try:
-            real = Path(real_path(str(self.root), without_tilde(path)))
+            real = Path(real_path(str(self.root), expand_home(path)))
         except OSError as error:
-            raise from_os_error(error, shown(path)) from None
+            raise from_os_error(error, printable_path(path)) from None
         except UnicodeEncodeError:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{shown(path)}: no file name can have these characters.") from None
+            problem = "a file name cannot contain these characters. Name a file or folder."
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}: {problem}") from None
         if not is_inside(self.root, real):
             raise ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, self._outside(path, real))
         return real
 
-    def still(self, path: str, judged: Path) -> Path:
-        """``judged``, where ``path`` led when policy was asked.  Raises ``ToolFailure`` (``conflict``) where it leads elsewhere by now."""
+    def recheck(self, path: str, judged: Path) -> Path:
+        """Returns ``judged``, the path that the policy has decided on, if ``path`` still leads there.
+
+        Raises ``ToolFailure`` (``conflict``) otherwise.
+        """
         if self.resolve_to_read(path) != judged:
-            raise ToolFailure(ErrorCode.CONFLICT, f"{shown(path)} leads somewhere else by now. Nothing was done. Call again.")
+            reason = "leads somewhere else than when it was checked. Nothing was done. Call again."
+            raise ToolFailure(ErrorCode.CONFLICT, f"{printable_path(path)} {reason}")
         return judged
 
     def resolve_to_read(self, path: str) -> Path:
-        """As ``resolve``, and the files of full output too, which results name: they are nobody's but this user's."""
+        """Does the same as ``resolve``, and also accepts files of full output, which are private to this user."""
         try:
             return self.resolve(path)
         except ToolFailure:
@@ -108,44 +130,44 @@ class Workspace:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """What nobody may read: gitignore patterns from the root, and those that begin with ``//`` or ``~/`` from the root of the disk.
+        """Gitignore patterns of files that must not be read; those with ``//`` or ``~/`` start at the root of the disk.
 
-        What lists or searches a folder leaves such files out and says so; whether a path that is named may be read is policy's to say.
+        Listings and searches leave such files out and say so; whether a path that is named may be read is decided by the policy.
         """
         return self._hiding.patterns
 
     @hidden.setter
     def hidden(self, patterns: Iterable[str]) -> None:
-        self._hiding = Hiding(str(self.root), tuple(patterns))
+        self._hiding = ReadFilter(str(self.root), tuple(patterns))
 
     @property
-    def hiding(self) -> Hiding:
-        """The same for who looks at many paths."""
+    def read_filter(self) -> ReadFilter:
+        """The read filter itself, for code that checks many paths."""
         return self._hiding
 
     def hides(self, path: str, *, folder: bool = False) -> bool:
-        """Whether the file, or the folder, at ``path``, relative to the root or absolute, is hidden: itself or with a folder above it."""
+        """Returns whether the file or folder at ``path`` (relative to the root, or absolute) or a folder above it is hidden."""
         return self._hiding.hides(path, folder=folder)
 
-    async def confined(self, argv: Sequence[str], folder: Path, *, terminal: bool = False) -> Confined:
-        """``argv`` as the settings want it run: in the sandbox, or as it is.  Raises ``ToolFailure`` where it must not run at all."""
-        return await self.sandbox.around(argv, folder, self.settings, self._hiding, terminal=terminal)
+    async def sandboxed(self, argv: Sequence[str], folder: Path, *, terminal: bool = False) -> SandboxedCommand:
+        """Returns ``argv`` as the settings want it run: in the sandbox, or as it is.  Raises ``ToolFailure`` if it must not run."""
+        return await self.sandbox.wrap(argv, folder, self.settings, self._hiding, terminal=terminal)
 
     def relative(self, path: Path) -> str:
-        """``path``, an absolute one, as seen from the root; ``.`` for the root itself, and as it is where it is outside."""
+        """Returns an absolute ``path`` relative to the root: ``.`` for the root itself, unchanged if it is outside."""
         return path.relative_to(self.root).as_posix() if is_inside(self.root, path) else str(path)
 
     def spellings(self, path: str) -> tuple[str, ...]:
-        """What a rule may call ``path``: where it leads, then as it is written where that is another one inside: through a link.
+        """Returns the names by which a rule may mean ``path``: where it leads, and the path as written if a link makes it another.
 
-        Both relative to the root; absolute is only a file of full output.  Raises ``ToolFailure`` as ``resolve`` does.
+        Both are relative to the root; only a file of full output is absolute.  Raises ``ToolFailure`` as ``resolve`` does.
         """
         real = self.relative(self.resolve_to_read(path))
         if os.path.isabs(real):
             return (real,)
-        written = os.path.relpath(os.path.join(self.root, without_tilde(path)), self.root)
-        return (real,) if written == real or written.partition("/")[0] == os.pardir else (real, written)
+        literal = os.path.relpath(os.path.join(self.root, expand_home(path)), self.root)
+        return (real,) if literal == real or literal.partition("/")[0] == os.pardir else (real, literal)
 
     def _outside(self, path: str, real: Path) -> str:
-        leads = "" if str(real) == path else f" (it leads to {shown(str(real))})"
-        return f"{shown(path)} is outside the workspace{leads}. Name a path in {shown(str(self.root))}."
+        target = "" if str(real) == path else f" (it leads to {printable_path(str(real))})"
+        return f"{printable_path(path)} is outside the workspace{target}. Name a path in {printable_path(str(self.root))}."

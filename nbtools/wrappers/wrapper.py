@@ -1,4 +1,4 @@
-"""A tool around a tool: everything is the inner one's own, optional abilities included, but what a wrapper changes."""
+"""Base class for wrapping a tool: delegates everything to the inner tool except what a wrapper overrides."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from nbtools.core.tool import (
 )
 
 Tools: TypeAlias = Iterable[AnyToolBuilder] | Mapping[str, AnyToolBuilder]
-"""What wrappers take: a toolset, or any tools."""
+"""What wrappers accept: a toolset, a mapping or any iterable of tools."""
 
 
-def each(tools: Tools) -> Iterator[AnyToolBuilder]:
+def iterate_tools(tools: Tools) -> Iterator[AnyToolBuilder]:
     return iter(tools.values() if isinstance(tools, Mapping) else tools)
 
 
 class WrapperTool:
-    """Overrides of ``run`` do something around ``execute``; overrides of ``asks_for`` have single calls asked."""
+    """Wraps a tool.  Override ``run`` to do something around ``execute``, ``asks_for`` to require approval of single calls."""
 
     def __init__(self, tool: AnyToolBuilder) -> None:
         self.tool = tool
         if isinstance(tool, ModifiableTool):
-            # On the instance: isinstance looks for it there, and must not find it where the tool has none.
+            # On the instance: isinstance checks for it there, and must not find it where the tool has none.
             self.get_modify_context = lambda: WrapperContext(tool.get_modify_context())
 
     async def run(self, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
@@ -45,7 +45,7 @@ class WrapperTool:
         return invocation.asks
 
     def kind_of(self, invocation: AnyToolInvocation) -> Kind:
-        """What one call does to the world."""
+        """Returns the kind of one call."""
         return invocation.kind or self.kind
 
     @property
@@ -98,7 +98,7 @@ class WrapperTool:
 
 
 class WrapperInvocation:
-    """A call of a wrapped tool; ``inner`` is the tool's own."""
+    """An invocation of a wrapped tool; ``inner`` is the tool's own invocation."""
 
     __slots__ = ("inner", "wrapper")
 
@@ -143,7 +143,7 @@ class WrapperInvocation:
 
 
 class WrapperContext:
-    """How a wrapped tool's proposal is changed: the tool's own way, on the call inside."""
+    """Modifies a wrapped tool's proposal by delegating to the inner tool and invocation."""
 
     def __init__(self, context: ModifyContext[Any]) -> None:
         self._context = context

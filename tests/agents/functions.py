@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 
-from nbtools.agents.happenings import Called, Happening, Stepped, Wrote
+from nbtools.agents.events import AgentEvent, CallStarted, StepFinished, TextReceived
 from nbtools.core.call import CallEvent, OutputEvent
 
 Call: TypeAlias = tuple[str, dict[str, Any] | str]
@@ -62,20 +62,20 @@ class Heard:
 
     def __init__(self) -> None:
         self.all: list[str] = []
-        self.happenings: list[Happening] = []
+        self.happenings: list[AgentEvent] = []
 
-    def __call__(self, happening: Happening) -> None:
+    def __call__(self, happening: AgentEvent) -> None:
         self.happenings.append(happening)
         match happening:
-            case Wrote(text=text, thinking=thinking):
+            case TextReceived(text=text, thinking=thinking):
                 mark = "~" if thinking else '"'
                 if self.all and self.all[-1].startswith(mark):
                     self.all[-1] += text
                 else:
                     self.all.append(mark + text)
-            case Called(name=name):
+            case CallStarted(name=name):
                 self.all.append(f"call {name}")
-            case Stepped(step=step):
+            case StepFinished(step=step):
                 self.all.append(f"step {step}")
 
     def notice(self, event: CallEvent) -> None:

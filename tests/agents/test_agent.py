@@ -14,7 +14,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, Use
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from nbtools import Agent, AgentError, Limits, Policy, Session, ToolConfirmationOutcome, ToolConfirmationPayload, tool
-from nbtools.agents.happenings import Answer
+from nbtools.agents.events import Answer
 from nbtools.agents.usage import Usage
 from nbtools.testing import ONCE, ScriptedConfirmer, modify, temporary_workspace
 from tests.agents.functions import Heard, Script
@@ -98,13 +98,13 @@ async def test_refusals_and_changes_reach_the_model(root: Path) -> None:
         answer = await Agent(session, model).run("go")
     assert answer.ok
     assert "not that one" in model.answered(2)[0]
-    assert "What ran instead" not in model.answered(1)[0]
+    assert "Changed arguments" not in model.answered(1)[0]
     assert "The person changed the proposed text before it was written." in model.answered(3)[0]
     assert "+theirs" in model.answered(3)[0]
-    assert "What ran instead" not in model.answered(3)[0]
+    assert "Changed arguments" not in model.answered(3)[0]
     assert (root / "new.txt").read_text() == "theirs\n"
     assert "mine" in model.answered(4)[0]
-    assert '[The call was changed before it ran. What ran instead: {"command": "echo mine"}]' in model.answered(4)[0]
+    assert '[The person changed the call before it ran. Changed arguments: {"command": "echo mine"}]' in model.answered(4)[0]
 
 
 async def test_what_a_model_does_wrong_goes_back_to_it(root: Path) -> None:
@@ -135,7 +135,7 @@ async def test_a_model_that_fails_for_ever_ends_at_its_steps(root: Path) -> None
 
 @pytest.mark.parametrize(
     ("limits", "why"),
-    [(Limits(tokens=10), "its limit of 10 tokens"), (Limits(cost=1.0), "the price of this model is not known")],
+    [(Limits(tokens=10), "its limit of 10 tokens"), (Limits(cost=1.0), "the price of this model is unknown")],
 )
 async def test_other_limits_stop_it_with_what_it_has(root: Path, limits: Limits, why: str) -> None:
     model = Script([READ], "Never said.")
@@ -222,7 +222,7 @@ async def test_one_run_at_a_time_and_stop_between_runs_is_nothing(root: Path) ->
         agent.stop()
         first = asyncio.create_task(agent.run("go"))
         await asyncio.sleep(0)
-        with pytest.raises(AgentError, match="at work already"):
+        with pytest.raises(AgentError, match="already running"):
             await agent.run("too")
         assert (await first).ok
         assert (await agent.run("then")).ok
@@ -253,7 +253,7 @@ async def test_a_function_that_does_not_stream_is_told_too(root: Path) -> None:
     [
         ("openai:gpt-5", "OPENAI_API_KEY"),
         ("anthropic:claude-sonnet-4-5", "pip install"),
-        ("nobody:nothing", "There is no model 'nobody:nothing'"),
+        ("nobody:nothing", "The model 'nobody:nothing' does not exist"),
     ],
 )
 async def test_models_that_cannot_be_had_are_told_in_a_line(root: Path, name: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

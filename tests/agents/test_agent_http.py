@@ -49,9 +49,9 @@ async def test_a_limit_of_cost_holds(root: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Refuses(401, "Incorrect API key"), "does not take the key"),
-        (Refuses(429, "Rate limit reached"), "wants fewer requests"),
-        (Refuses(404, "no such model", "model_not_found"), "knows no such model"),
+        (Refuses(401, "Incorrect API key"), "rejected the API key"),
+        (Refuses(429, "Rate limit reached"), "rate limit is reached"),
+        (Refuses(404, "no such model", "model_not_found"), "does not know this model"),
         (Refuses(400, "This model's maximum context length is 8 tokens", "context_length_exceeded"), "too long"),
         (Refuses(500, "oops"), "oops"),
     ],

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from nbtools import Limits
 from nbtools.agents import adapters
-from nbtools.agents.instructions import _LONGEST
-from nbtools.agents.servers import _PATIENCE
+from nbtools.agents.agent import _CONNECT_SECONDS
+from nbtools.agents.instructions import _MOST_CHARACTERS
 from tests.agents.openai_stub import Says, stub
 from tests.agents.scripted_http import chat, provider
 
@@ -64,5 +64,5 @@ def test_every_adapter_is_named() -> None:
 
 def test_figures_are_those_of_the_code() -> None:
     assert f"({Limits().steps} where nothing is said)" in PAGE
-    assert f"({_LONGEST:,} characters each at most)" in PAGE
-    assert (_PATIENCE, "longer than ten seconds" in PAGE) == (10, True)
+    assert f"({_MOST_CHARACTERS:,} characters each at most)" in PAGE
+    assert (_CONNECT_SECONDS, "longer than ten seconds" in PAGE) == (10, True)

@@ -15,10 +15,10 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from nbtools import model_named
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.model import LanguageModel, Turn, Wanted
+from nbtools.core.language_model import LanguageModel, TextRequest, Turn
 from tests.agents.scripted_http import chat, provider
 
-HELLO = Wanted((Turn("user", "Hello"),))
+HELLO = TextRequest((Turn("user", "Hello"),))
 PIXEL = base64.b64encode(b"\x89PNG").decode()
 
 
@@ -39,8 +39,8 @@ async def test_turns_instructions_and_settings_reach_the_model():
     model = model_named(FunctionModel(answer, model_name="scripted"))
     picture = {"inline_data": {"mime_type": "image/png", "data": PIXEL}}
     turns = (Turn("user", "Hello"), Turn("assistant", "Yes?"), Turn("user", ({"text": "See"}, picture)))
-    written = await model.write(Wanted(turns, "Be short.", longest=9, temperature=0.5, stop=("END",)))
-    assert (written.text, written.model, written.cut) == ("Fine.", "scripted", True)
+    written = await model.write(TextRequest(turns, "Be short.", max_tokens=9, temperature=0.5, stop=("END",)))
+    assert (written.text, written.model, written.is_truncated) == ("Fine.", "scripted", True)
     assert isinstance(model, LanguageModel)
     assert model.name == "function:scripted"
     (first, second, third), info = heard[0]
@@ -58,10 +58,10 @@ async def test_turns_instructions_and_settings_reach_the_model():
 async def test_over_http():
     with provider(chat("Hi."), chat("Hi the", finish="length")) as server:
         model = stub(server.url)
-        written = await model.write(Wanted((Turn("user", "Hello"),), "Be short.", longest=7))
+        written = await model.write(TextRequest((Turn("user", "Hello"),), "Be short.", max_tokens=7))
         cut = await model.write(HELLO)
-    assert (written.text, written.model, written.cut) == ("Hi.", "stub-1", False)
-    assert cut.cut
+    assert (written.text, written.model, written.is_truncated) == ("Hi.", "stub-1", False)
+    assert cut.is_truncated
     assert server.asked[0]["messages"] == [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Hello"}]
     assert server.asked[0]["max_completion_tokens"] == 7
     assert model.name == "openai:stub-1"
@@ -70,11 +70,15 @@ async def test_over_http():
 @pytest.mark.parametrize(
     ("reply", "code", "words"),
     [
-        ((401, {"error": {"message": "Incorrect API key", "type": "x", "code": "invalid_api_key"}}), "permission_denied", "take the key"),
-        ((404, {"error": {"message": "no such thing", "code": "model_not_found"}}), "execution_failed", "knows no such model"),
-        ((429, {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}), "execution_failed", "fewer requests"),
-        ((500, {"error": {"message": "it burns"}}), "execution_failed", "It says: it burns"),
-        (chat(None, finish="content_filter"), "execution_failed", "refuses"),
+        (
+            (401, {"error": {"message": "Incorrect API key", "type": "x", "code": "invalid_api_key"}}),
+            "permission_denied",
+            "rejected the API key",
+        ),
+        ((404, {"error": {"message": "no such thing", "code": "model_not_found"}}), "execution_failed", "does not know this model"),
+        ((429, {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}), "execution_failed", "rate limit is reached"),
+        ((500, {"error": {"message": "it burns"}}), "execution_failed", "Provider message: it burns"),
+        (chat(None, finish="content_filter"), "execution_failed", "refused to answer"),
     ],
 )
 async def test_what_a_provider_says_is_one_clear_line(reply, code, words):
@@ -98,8 +102,8 @@ async def test_a_server_that_is_not_there():
     [
         ("openai:gpt-5", r"The model openai:gpt-5 needs the environment variable OPENAI_API_KEY, which is not set"),
         ("mistral:mistral-large", r'needs a package that is not installed: pip install "pydantic-ai-slim\[mistral\]"'),
-        ("nobody:x", r"There is no model 'nobody:x'"),
-        ("gpt-5", r"There is no model 'gpt-5'. (Did you mean|Name it with its provider)"),
+        ("nobody:x", r"The model 'nobody:x' does not exist"),
+        ("gpt-5", r"The model 'gpt-5' does not exist. (Did you mean|Name it with its provider)"),
     ],
 )
 async def test_a_model_that_cannot_be_had(monkeypatch, name, words):
@@ -109,8 +113,8 @@ async def test_a_model_that_cannot_be_had(monkeypatch, name, words):
 
 
 async def test_nothing_asked():
-    with pytest.raises(ToolFailure, match="no turn is the user's"):
-        await model_named("test").write(Wanted(()))
+    with pytest.raises(ToolFailure, match="has no user turn"):
+        await model_named("test").write(TextRequest(()))
 
 
 async def test_a_bug_stays_a_bug():

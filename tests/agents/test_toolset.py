@@ -46,7 +46,7 @@ async def test_deferred_requests_are_honoured_and_asked_once(root: Path) -> None
     assert sorted(path.name for path in root.iterdir() if path.is_file()) == ["a.txt", "mine", "yes"]
     assert decisions == ["approved before", "approved before"]
     assert "not that one" in str(model.seen[1])
-    assert "Policy does not let write run" in str(model.seen[1])
+    assert "The policy denies write" in str(model.seen[1])
 
 
 async def test_what_is_denied_stays_denied_though_approved(root: Path) -> None:

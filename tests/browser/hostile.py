@@ -22,7 +22,7 @@ from nbtools.core.confirmation import (
 )
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.hook import Ask, BeforeCall, BeforeHook, Block
+from nbtools.core.hooks import Ask, BeforeCall, BeforeHook, Block
 from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileDiffs, Media, TodoItem, TodoList, ToolResult, ToolResultDisplay
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 

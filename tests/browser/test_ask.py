@@ -87,7 +87,7 @@ async def test_escape_keeps_what_was_typed_and_then_skips(open_notebook):
     await expect(field).to_have_value("mo")
     await tab.page.keyboard.press("Escape")
     await tab.done(2)
-    await expect(tab.status(2)).to_have_text("Declined")
+    await expect(tab.status(2)).to_have_text("Skipped")
     await expect(tab.record(2)).to_contain_text("by you")
     await tab.look("ask-skipped", tab.cell(2))
 

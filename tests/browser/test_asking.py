@@ -70,13 +70,13 @@ async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_n
     await expect(editor).to_be_focused()
     await tab.look(f"modify-{app}", tab.cell(1))
     await editor.fill("one\ndeux\nthree\nfour\n")
-    await tab.answer(1, "Apply")
+    await tab.answer(1, "Update proposal")
     await expect(tab.question(1)).to_contain_text("deux")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
     await tab.look(f"modified-{app}", tab.cell(1))
     await tab.answer(1, "Approve once")
     await tab.done(1)
-    await expect(tab.record(1)).to_contain_text("as changed by hand")
+    await expect(tab.record(1)).to_contain_text("with your changes")
     assert tab.read("notes.txt") == "one\ndeux\nthree\nfour\n"
 
 
@@ -87,7 +87,7 @@ async def test_a_modified_command_runs_as_the_person_left_it(open_notebook):
     await tab.look("asking-command", tab.cell(1))
     await tab.answer(1, "Modify…")
     await tab.question(1).locator("textarea").fill("echo second > out.txt")
-    await tab.answer(1, "Apply")
+    await tab.answer(1, "Update proposal")
     await expect(tab.question(1)).to_contain_text("echo second")
     await tab.answer(1, "Approve once")
     await tab.done(1)
@@ -105,19 +105,19 @@ async def test_going_back_from_modifying_asks_the_same(open_notebook):
     assert tab.read("src/cart.py") == EDITED
 
 
-async def test_cancel_changes_nothing(open_notebook):
+async def test_deny_changes_nothing(open_notebook):
     tab = await open_notebook(EDIT)
     await tab.start(1)
-    await tab.answer(1, "Cancel")
+    await tab.answer(1, "Deny")
     await tab.done(1)
-    await expect(tab.status(1)).to_have_text("Declined")
-    await expect(tab.record(1)).to_contain_text("Declined by you")
+    await expect(tab.status(1)).to_have_text("Denied")
+    await expect(tab.record(1)).to_contain_text("Denied by you")
     assert tab.read("src/cart.py") == CART
     await tab.look("declined", tab.cell(1))
 
 
 async def test_the_keyboard_alone_answers(open_notebook, app):
-    """The focus is on the safe button; Esc declines, Y approves once, A always, and the focus comes back to the notebook."""
+    """The focus is on the safe button; Esc denies, Y approves once, A always, and the focus comes back to the notebook."""
     words = ("one", "two", "three")
     tab = await open_notebook(*(f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in words), app=app)
     for index, key in enumerate(("Escape", "y", "a"), start=1):
@@ -127,9 +127,9 @@ async def test_the_keyboard_alone_answers(open_notebook, app):
         await tab.done(index)
         await expect(tab.question(index)).to_have_count(0)
         await expect(tab.panel.locator(":focus")).not_to_have_count(0)
-    await expect(tab.status(1)).to_have_text("Declined")
+    await expect(tab.status(1)).to_have_text("Denied")
     await expect(tab.record(2)).to_contain_text("Approved once")
-    await expect(tab.record(3)).to_contain_text("Approved always")
+    await expect(tab.record(3)).to_contain_text("Approved by you, and always from now on")
     assert tab.read("notes.txt") == "one\nTWO\nTHREE\n"
 
 
@@ -162,9 +162,9 @@ async def test_a_question_does_not_take_the_focus_from_someone_who_writes(open_n
 async def test_always_asks_no_second_time(open_notebook):
     tab = await open_notebook(EDIT, "%tool edit notes.txt --old two --new 2", "%tools grants")
     await tab.start(1)
-    await tab.answer(1, "Always for edit")
+    await tab.answer(1, "Always allow edit")
     await tab.done(1)
-    await expect(tab.record(1)).to_contain_text("Approved always")
+    await expect(tab.record(1)).to_contain_text("Approved by you, and always from now on")
     await tab.run(2)
     await expect(tab.record(2)).to_contain_text("Allowed by grant edit")
     await expect(tab.status(2)).to_have_text("Done")
@@ -180,7 +180,7 @@ async def test_the_diff_is_seen_as_one_column_too(open_notebook):
     await expect(tab.question(1).locator(".nbtools-view .mod-active")).to_have_text("Unified")
     await expect(tab.question(1)).to_contain_text("Decimal(0)")
     await tab.look("asking-unified", tab.cell(1))
-    await tab.answer(1, "Cancel")
+    await tab.answer(1, "Deny")
     await tab.done(1)
 
 
@@ -190,7 +190,7 @@ async def test_a_command_is_spelled_out(open_notebook):
     await expect(tab.question(1)).to_contain_text("git commit")
     await expect(tab.question(1)).to_contain_text("outside")
     await tab.look("asking-command-parts", tab.cell(1))
-    await tab.answer(1, "Cancel")
+    await tab.answer(1, "Deny")
     await tab.done(1)
     assert not (tab.folder.parent / "log.txt").exists()
 
@@ -280,7 +280,7 @@ async def test_buttons_keep_their_whole_labels(open_notebook, sized, width):
         for button in await buttons.all():
             assert await button.evaluate(IN_VIEW)
         await tab.look(f"buttons-{index}-{width}")
-        await tab.answer(index, "Cancel")
+        await tab.answer(index, "Deny")
         await tab.done(index)
 
 
@@ -291,7 +291,7 @@ async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_noteb
     await sized(800, 700)
     last = len(FILLER) + 1
     await tab.run_all()
-    await tab.answer(last, "Cancel")
+    await tab.answer(last, "Deny")
     await tab.done(last)
     await tab.cell(last).locator(".cm-content").click()
     await tab.page.keyboard.press("Shift+Enter")
@@ -302,6 +302,6 @@ async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_noteb
     assert await tab.question(last).locator(".nbtools-approve").evaluate(IN_VIEW)
     await expect(head).to_contain_text("in the workspace" if cell == SHELL else "src/cart.py")
     await tab.look(f"end-{'tall' if cell == TALL else cell.split()[1]}")
-    await tab.answer(last, "Cancel")
+    await tab.answer(last, "Deny")
     await tab.done(last)
     assert await tab.status(last).evaluate(IN_VIEW)

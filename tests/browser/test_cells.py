@@ -120,7 +120,7 @@ async def test_another_open_notebook_is_changed_where_it_is_open(open_notebook, 
     await to_front(tab)
     await tab.run(2)
     shown = tab.cell(2).locator(".jp-OutputArea-output")
-    await expect(shown.filter(has_text="changes that are not saved").first).to_be_visible()
+    await expect(shown.filter(has_text="with unsaved changes").first).to_be_visible()
     await expect(shown.filter(has_text="True ['ran', 'ran', 'error']").first).to_be_visible()
     await expect(shown.filter(has_text="in the other").filter(has_text="ZeroDivisionError").first).to_be_visible()
     assert other.read_bytes() == on_disk

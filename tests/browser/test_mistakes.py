@@ -8,8 +8,8 @@ from tests.browser.project import git
 
 MISTAKES = {
     "%tool grpe round": ("No such tool", "grep"),
-    "%tool grep round --ignorecase": ("Wrong parameters", "--ignore-case"),
-    "%tool read src/cart.py --start soon": ("Wrong parameters", "start"),
+    "%tool grep round --ignorecase": ("Invalid parameters", "--ignore-case"),
+    "%tool read src/cart.py --start soon": ("Invalid parameters", "start"),
     "%tool read src/crat.py": ("File not found", "src/cart.py"),
     "%tool read src": ("Is a folder", "ls"),
     "%tool read logo.bin": ("Could not read", "binary"),

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Frame, Page, expect
 
-from nbtools.notebook.wire import MIME
+from nbtools.notebook.cards.model import MIME
 from tests.browser import hostile
 from tests.browser.canary import Canary
 from tests.browser.project import write_notebook
@@ -30,7 +30,7 @@ sys.path.insert(0, os.getcwd())
 import hostile
 from nbtools.tools.fetch import FetchTool
 said = hostile.payloads("{canary}")
-session = tools._bench.session
+session = tools._runtime.session
 words = hostile.words(said)
 for name, kind, markdown in (("shows", "read", False), ("blocks", "read", False), ("says", "read", True), ("asks", "other", False)):
     session.tools.register(hostile.HostileTool(f"hostile_{name}", hostile.Kind(kind), said, markdown=markdown))

@@ -60,7 +60,7 @@ def text_of(saved, index):
     return "".join([*data["text/html"], *data["text/plain"]])
 
 
-@pytest.mark.parametrize("answer", ["Approve once", "Cancel"])
+@pytest.mark.parametrize("answer", ["Approve once", "Deny"])
 async def test_a_question_that_is_answered_after_a_reload_leaves_a_true_card(open_notebook, app, answer):
     tab = await open_notebook(EDIT, app=app)
     await tab.start(1)
@@ -69,7 +69,7 @@ async def test_a_question_that_is_answered_after_a_reload_leaves_a_true_card(ope
     await tab.load_again()
     await tab.asked(1)
     await tab.answer(1, answer)
-    words = ("Done", "Approved once by you", True) if answer == "Approve once" else ("Declined", "Declined by you", False)
+    words = ("Done", "Approved once by you", True) if answer == "Approve once" else ("Denied", "Denied by you", False)
     await expect(tab.status(1)).to_have_text(words[0])
     await expect(tab.record(1)).to_contain_text(words[1])
     assert ("Decimal(0)" in tab.read("src/cart.py")) is words[2]
@@ -170,7 +170,7 @@ async def test_an_untrusted_notebook_has_nothing_to_press(open_file, project, ap
     tab = await open_file(project / "forged.ipynb", app)
     await expect(tab.cell(1).locator(".nbtools-rendered")).to_have_count(len(FORGED))
     await tab.run(0)
-    await expect(tab.cell(1)).to_contain_text("As it was saved")
+    await expect(tab.cell(1)).to_contain_text("Saved view")
     await expect(tab.cell(1).locator(".nbtools-rendered").get_by_role("button").filter(visible=True)).to_have_count(0)
     await tab.look(f"forged-{app}", tab.panel)
 
@@ -189,7 +189,7 @@ async def test_a_bundle_runs_no_code_of_its_own_in_a_trusted_notebook_with_a_bus
     await expect(tab.cell(1).locator(".nbtools-rendered")).to_have_count(len(FORGED))
     await expect(tab.cell(1).locator(".nbtools-trace")).to_have_count(0)
     await expect(tab.cell(1).get_by_role("button", name="to notebook")).to_have_count(0)
-    for button in await tab.cell(1).locator(".nbtools-run").get_by_role("button", name="open trace").all():
+    for button in await tab.cell(1).locator(".nbtools-run").get_by_role("button", name="Open trace").all():
         await button.click()
     await tab.press("interrupt")
     await tab.ready()
@@ -248,7 +248,7 @@ async def test_without_the_extension_the_html_shows_the_same(open_notebook, plai
     await plain.look("without-extension-trusted", plain.panel)
     await plain.run(0)
     await plain.start(1)
-    await expect(plain.cell(1).get_by_role("button", name="Cancel")).to_be_visible()
+    await expect(plain.cell(1).get_by_role("button", name="Deny")).to_be_visible()
     await plain.look("without-extension-asking", plain.cell(1))
     await plain.cell(1).get_by_role("button", name="Approve once").click()
     await plain.done(1)

@@ -47,16 +47,16 @@ async def test_a_person_answers_the_calls_of_a_client(open_notebook, server):
 
         denied = asyncio.ensure_future(agent.call_tool("shell", {"command": "rm -r src"}))
         await tab.asked(1)
-        await tab.question(1).get_by_placeholder("Why not?").fill("move it to the trash instead")
+        await tab.question(1).get_by_placeholder("Reason").fill("move it to the trash instead")
         await tab.look("serving-asks-again", tab.cell(1))
-        await tab.answer(1, "Cancel")
+        await tab.answer(1, "Deny")
         result = await denied
         assert result.is_error
-        assert "The reason given: move it to the trash instead" in text(result)
+        assert "Reason: move it to the trash instead" in text(result)
         assert tab.read("src/cart.py")
-        await expect(tab.status(1).last).to_have_text("Declined")
+        await expect(tab.status(1).last).to_have_text("Denied")
         await tab.look("serving-done", tab.cell(1))
-    await expect(tab.output(1).first).to_contain_text("none is connected")
+    await expect(tab.output(1).first).to_contain_text("no client connected")
 
 
 async def test_after_a_reload_the_cell_takes_the_calls_again(open_notebook, server):

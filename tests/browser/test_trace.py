@@ -19,7 +19,7 @@ from tests.traces.recorded import SAMPLES
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
 CALLS = 100_000
 OPEN = "Open as Agent Trace"
-SAVED = "As it was saved"
+SAVED = "Saved view"
 BUSY = "The kernel is busy"
 NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
 
@@ -86,7 +86,7 @@ async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(open_log, long_
     await trace.rows.click()
     await expect(trace.card).to_contain_text("total_31337")
     await trace.search.fill("no such words")
-    await expect(trace.node).to_contain_text("Nothing matches.")
+    await expect(trace.node).to_contain_text("No steps match the filters.")
 
 
 async def test_keys_move_open_search_and_leave(open_log):
@@ -141,7 +141,7 @@ async def test_a_call_runs_again_in_a_copy(open_cart, app):
     await trace.panel.get_by_role("button", name="Run again in a copy").click()
     await tab.answer(2, "Approve once")
     await tab.done(2)
-    await expect(tab.status(2)).to_have_text("Not as recorded")
+    await expect(tab.status(2)).to_have_text("Different from recorded")
     await tab.look(f"trace-replayed-{app}", tab.panel)
 
 

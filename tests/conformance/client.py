@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
-from nbtools.sources.mcp.settings.entries import settings_of
+from nbtools.mcp.config.entries import parse_server
 
 _MOST_LOGINS = 3
 """A person does not log in for ever."""
@@ -48,9 +48,9 @@ async def played(folder: Path, url: str, scenario: str, context: Mapping[str, An
     """The code that the program ends with, and what it says."""
     said: list[str] = []
     async with Session(folder, policy=Policy(mode="yolo"), confirmer=Willing()) as session:
-        session.mcp.add([settings_of("suite", await asyncio.to_thread(entry, url, scenario, context), {})])
+        session.mcp.add([parse_server("suite", await asyncio.to_thread(entry, url, scenario, context), {})])
         await use(session, said)
-        return int(session.mcp.named("suite").state != "connected"), said
+        return int(session.mcp.get("suite").state != "connected"), said
 
 
 class Willing:
@@ -88,18 +88,18 @@ def issuer(url: str) -> str:
 
 async def use(session: Session, said: list[str]) -> None:
     """Connects and calls every tool, logging in where that is wanted."""
-    connection = session.mcp.named("suite")
+    connection = session.mcp.get("suite")
     done: set[str] = set()
     for _ in range(_MOST_LOGINS + 1):
         await session.mcp.connect()
         for name in [name for name in session.tools.names() if name.startswith("mcp__suite__") and name not in done]:
             result = await session.call(name, arguments(session.tools.find(name)))
             said.append(f"{name} {result.llm_content if result.ok else result.error}")
-            if not result.ok and "wants a login" in connection.problem:
+            if not result.ok and "requires a login" in connection.problem:
                 break
             done.add(name)
         said.append(f"{connection.state} {connection.problem}")
-        if "wants a login" not in connection.problem:
+        if "requires a login" not in connection.problem:
             return
         said.append(f"the login is kept in {await session.mcp.login('suite', browse, 60)}")
 

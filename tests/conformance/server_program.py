@@ -18,9 +18,9 @@ import uvicorn
 from nbtools import Policy, Session, ToolFailure, ToolResult, tool
 from nbtools.core.errors import ErrorCode
 from nbtools.dialects import NBTOOLS
-from nbtools.serving.http import HOST, address, bound
-from nbtools.serving.server import OfferServer
-from nbtools.serving.session_offer import SessionOffer
+from nbtools.mcp.server.http import HOST, bind_loopback, url_of
+from nbtools.mcp.server.server import ToolServer
+from nbtools.mcp.server.tool_provider import SessionToolProvider
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SILENCE = base64.b64encode(b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0@\x1f\0\0\1\0\x08\0data\0\0\0\0").decode()
@@ -111,9 +111,9 @@ async def main() -> None:
         async with Session(Path(folder), policy=Policy(mode="yolo")) as session:
             for one in TOOLS:
                 session.tools.register(one)
-            server = OfferServer(SessionOffer(session, NBTOOLS, "Nobody is asked."), folder)
-            listening = bound(0)
-            sys.stdout.write(f"{address(listening)}\n")
+            server = ToolServer(SessionToolProvider(session, NBTOOLS, "Nobody is asked."), folder)
+            listening = bind_loopback(0)
+            sys.stdout.write(f"{url_of(listening)}\n")
             sys.stdout.flush()
             app = server.streamable_http_app(host=HOST)
             await uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)).serve(sockets=[listening])

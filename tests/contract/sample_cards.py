@@ -1,9 +1,10 @@
 """Cards as nbtools sends them, one of each kind of block, for looking at in a real JupyterLab."""
 
-from nbtools.notebook.wire import (
+from nbtools.notebook.cards.model import (
     MIME,
     AudioBlock,
     Card,
+    CardPlace,
     CodeBlock,
     CommandBlock,
     CommandPart,
@@ -17,7 +18,6 @@ from nbtools.notebook.wire import (
     MatchGroup,
     MatchLine,
     OutputBlock,
-    Place,
     QuestionBlock,
     Row,
     TextBlock,
@@ -78,12 +78,12 @@ def card(name, state, *blocks, **more):
 
 
 CARDS = (
-    card("edit", "success", DIFF, folded=True, unfold="show diff", record="✓ Approved", places=(Place(path="src/cart.py", line=28),)),
+    card("edit", "success", DIFF, folded=True, unfold="show diff", record="✓ Approved", places=(CardPlace(path="src/cart.py", line=28),)),
     card("diff", "awaiting_approval", DIFF, added=1, removed=1),
     card("shell", "executing", COMMAND, OUTPUT, cancellable=True, note="ends after 120 s"),
     card("grep", "success", MATCHES),
     card("ls", "success", LISTING),
-    card("read", "success", CODE, places=(Place(path="../../../etc/hosts"),)),
+    card("read", "success", CODE, places=(CardPlace(path="../../../etc/hosts"),)),
     card("fail", "error", MARKDOWN, QUIET),
     card("patch", "success", TITLED, TITLED.model_copy(update={"path": "src/other.py"})),
     card("media", "success", IMAGE, SOUND),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import front_end
 
-from nbtools.notebook.command_line import is_plain_line
+from nbtools.notebook.magics.command_line import is_plain_line
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "labextension" / "scripts"
@@ -33,7 +33,7 @@ def test_the_logic_passes_its_own_tests():
 def test_both_sides_allow_the_same_characters_on_the_line_of_a_magic():
     """Every character that this Python's Unicode knows: a newer one may know more, which this one escapes."""
     script = """
-        import { isPlainLine } from './labextension/lib/trace/launch.js';
+        import { isPlainLine } from './labextension/lib/explorer/open_with.js';
         const all = Array.from({ length: 0x110000 }, (_, code) => Number(isPlainLine(String.fromCodePoint(code))));
         console.log(all.join(''));
     """

@@ -55,8 +55,8 @@ def scripts(built, tmp_path_factory):
 
 
 def asked_for(package: Distribution) -> list[Distribution]:
-    """What the requirements of a package name, and theirs."""
-    todo, found = [(package, "")], {}
+    """The requirements of a package and of its extra ``lab``, with theirs."""
+    todo, found = [(package, ""), (package, "lab")], {}
     while todo:
         asking, extra = todo.pop()
         for needed in map(Requirement, asking.requires or ()):

@@ -16,15 +16,15 @@ from pydantic.fields import FieldInfo
 
 from nbtools.core.errors import ToolFailure
 from nbtools.dialects import Dialect
-from nbtools.dialects.table import spoken_dialects
-from nbtools.sources.mcp.offers.resources import ListResourcesTool, ReadResourceTool
+from nbtools.dialects.table import agent_dialects
+from nbtools.mcp.client.resources import ListResourcesTool, ReadResourceTool
 from nbtools.tools import builtin_tools
 from nbtools.tools.ask import AskParams
 from nbtools.workspace.workspace import Workspace
 
 Arguments: TypeAlias = Mapping[str, Any]
 
-DIALECTS: tuple[Dialect, ...] = spoken_dialects()
+DIALECTS: tuple[Dialect, ...] = agent_dialects()
 """Those with spellings of their own."""
 
 _OF_SERVERS = (ListResourcesTool(tuple), ReadResourceTool(tuple))

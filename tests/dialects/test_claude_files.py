@@ -388,5 +388,5 @@ async def test_names_that_are_none(tmp_path: Path) -> None:
         unspoken = await session.call("WebSearch", {"query": "x"})
     assert unknown.llm_content.startswith("<tool_use_error>Error: No such tool available: Reed. ")
     assert "Read" in unknown.llm_content
-    assert unspoken.llm_content.startswith("<tool_use_error>Error: No such tool available: WebSearch. It is a hosted search")
+    assert unspoken.llm_content.startswith("<tool_use_error>Error: No such tool available: WebSearch. It is a search service")
     assert unspoken.error.code == "tool_not_registered"

@@ -14,7 +14,7 @@ from nbtools.core.result import ToolResult
 from nbtools.core.schema import has_cycle_in_schema
 from nbtools.dialects.claude import CLAUDE
 from nbtools.testing import ScriptedConfirmer, answers
-from nbtools.tools.fetch import Fetched, Page
+from nbtools.tools.fetch import FetchData, Page
 from tests.dialects.claude_calls import Case, check, project, speaking_claude
 
 READ_N = (("Read", {"file_path": "n.ipynb"}),)
@@ -199,7 +199,7 @@ async def test_nobody_answers(tmp_path: Path) -> None:
 def test_a_page_is_given_as_it_is() -> None:
     said = CLAUDE.read("WebFetch", {"url": "https://example.org", "prompt": "What is it?"})
     page = Page("https://example.org", "https://example.org/", 200, "text/html", 10, 5, "Title", "Hello")
-    reply = said.say(ToolResult("what a model reads: Hello", "Hello", data=Fetched((page,))))
+    reply = said.convert_result(ToolResult("what a model reads: Hello", "Hello", data=FetchData((page,))))
     assert reply.llm_content == "what a model reads: Hello"
     assert reply.data.as_json() == {"bytes": 10, "code": 200, "result": "Hello", "url": "https://example.org/"}
 

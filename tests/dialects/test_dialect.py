@@ -12,32 +12,32 @@ import pytest
 from nbtools import Policy, Session, tool
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.dialects import NBTOOLS, Dialect, Spelling, SpokenParams
+from nbtools.dialects import NBTOOLS, Dialect, DialectParams, ToolMapping
 
 
-class Look(SpokenParams):
+class Look(DialectParams):
     file_path: str
     first: int = 0
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         return {"path": self.file_path, "start": self.first + 1}
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None if "end" in arguments else {"file_path": arguments["path"], "first": arguments.get("start", 1) - 1}
 
-    def say(self, result: ToolResult) -> ToolResult:
+    def convert_result(self, result: ToolResult) -> ToolResult:
         return dataclasses.replace(result, llm_content=f"{self.file_path} was looked at")
 
 
-class OldLook(SpokenParams):
+class OldLook(DialectParams):
     file: str
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         return {"path": self.file}
 
 
-OTHER = Dialect("other", (Spelling("Look", "read", Look), Spelling("Look", "read", OldLook, former=True)))
+OTHER = Dialect("other", (ToolMapping("Look", "read", Look), ToolMapping("Look", "read", OldLook, former=True)))
 
 
 def test_the_identity_changes_nothing() -> None:
@@ -45,14 +45,14 @@ def test_the_identity_changes_nothing() -> None:
     said = NBTOOLS.read("read", arguments)
     assert (said.tool, said.arguments) == ("read", arguments)
     result = ToolResult("x", "x")
-    assert said.say(result) is result
+    assert said.convert_result(result) is result
     assert NBTOOLS.speak("read", arguments) == ("read", arguments)
 
 
 def test_a_spelling_is_read_and_said() -> None:
     said = OTHER.read("Look", {"file_path": "a", "first": 2})
     assert (said.tool, said.arguments) == ("read", {"path": "a", "start": 3})
-    assert said.say(ToolResult("x", "x")).llm_content == "a was looked at"
+    assert said.convert_result(ToolResult("x", "x")).llm_content == "a was looked at"
     assert OTHER.read("read", {"path": "a"}).arguments == {"path": "a"}
     with pytest.raises(ToolFailure, match="file_path is required"):
         OTHER.read("Look", {"fiel_path": "a"})

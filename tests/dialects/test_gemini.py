@@ -611,7 +611,7 @@ OTHERS = [
         "google_web_search",
         {"query": "x"},
         code="tool_not_registered",
-        parts=['Tool "google_web_search" not found in registry.', "key"],
+        parts=['Tool "google_web_search" not found in registry.', "no search service"],
     ),
     Case(
         "unknown: the nearest names",

@@ -12,11 +12,11 @@ from jsonschema import Draft202012Validator
 from nbtools.core.errors import ToolFailure
 from nbtools.core.parameters import schema_of
 from nbtools.core.schema import Provider, has_cycle_in_schema, sanitize_schema, validate
-from nbtools.core.vocabulary import VOCABULARY
-from nbtools.dialects import Dialect, Spelling
+from nbtools.core.tool_names import CANONICAL_NAMES
+from nbtools.dialects import Dialect, ToolMapping
 from tests.dialects.laws import DIALECTS, DOCUMENTED, MODELS, arguments_of, is_call, same_call
 
-SPELLINGS = [pytest.param(one, spelling, id=f"{one.name}-{spelling.params.__name__}") for one in DIALECTS for spelling in one.spellings]
+SPELLINGS = [pytest.param(one, spelling, id=f"{one.name}-{spelling.params.__name__}") for one in DIALECTS for spelling in one.mappings]
 PROVIDERS: tuple[Provider, ...] = ("gemini", "anthropic", "openai", "mcp")
 quickly = settings(max_examples=25, deadline=None, database=None)
 
@@ -24,7 +24,7 @@ quickly = settings(max_examples=25, deadline=None, database=None)
 @pytest.mark.parametrize(("agent", "spelling"), [one for one in SPELLINGS if not one.values[1].former])
 @quickly
 @given(data=st.data())
-def test_what_was_said_can_be_said_again(agent: Dialect, spelling: Spelling, data: st.DataObject) -> None:
+def test_what_was_said_can_be_said_again(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
     """Spoken → canonical → spoken → canonical: an agent can say whatever its own calls mean."""
     arguments = data.draw(arguments_of(spelling.params))
     try:
@@ -41,33 +41,33 @@ def test_what_was_said_can_be_said_again(agent: Dialect, spelling: Spelling, dat
 @pytest.mark.parametrize(("agent", "spelling"), SPELLINGS)
 @quickly
 @given(data=st.data())
-def test_the_way_there_and_back_of_each_spelling(agent: Dialect, spelling: Spelling, data: st.DataObject) -> None:
+def test_the_way_there_and_back_of_each_spelling(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
     """Canonical → spoken → canonical is the identity wherever it can be said, and what is said fits the schema that models are told."""
     arguments = data.draw(arguments_of(MODELS[spelling.tool]))
-    spoken = spelling.params.spoken(arguments) if is_call(spelling.tool, arguments) else None
+    spoken = spelling.params.from_canonical(arguments) if is_call(spelling.tool, arguments) else None
     if spoken is not None:
         assert validate(schema_of(spelling.params), spoken) == []
-        assert same_call(spelling.tool, spelling.params.model_validate(spoken).canonical(), arguments)
+        assert same_call(spelling.tool, spelling.params.model_validate(spoken).to_canonical(), arguments)
 
 
 @pytest.mark.parametrize("agent", DIALECTS, ids=lambda one: one.name)
 def test_every_documented_tool_is_spelled_or_has_a_reason(agent: Dialect) -> None:
-    spelled, unspoken = {one.name for one in agent.spellings}, {one.name for one in agent.unspoken}
+    spelled, unspoken = {one.name for one in agent.mappings}, {one.name for one in agent.unsupported}
     assert set(DOCUMENTED[agent.name]) - spelled - unspoken == set()
     assert spelled & unspoken == set()
-    assert all(one.reason.endswith(".") for one in agent.unspoken)
+    assert all(one.reason.endswith(".") for one in agent.unsupported)
 
 
 @pytest.mark.parametrize(("agent", "spelling"), SPELLINGS)
-def test_it_means_a_tool_that_is_there(agent: Dialect, spelling: Spelling) -> None:
-    assert spelling.tool in (*VOCABULARY, "list_mcp_resources", "read_mcp_resource")
+def test_it_means_a_tool_that_is_there(agent: Dialect, spelling: ToolMapping) -> None:
+    assert spelling.tool in (*CANONICAL_NAMES, "list_mcp_resources", "read_mcp_resource")
     assert spelling.tool in MODELS
     assert spelling.former or spelling.description
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize(("agent", "spelling"), SPELLINGS)
-def test_its_schema_is_one_for_every_provider(agent: Dialect, spelling: Spelling, provider: Provider) -> None:
+def test_its_schema_is_one_for_every_provider(agent: Dialect, spelling: ToolMapping, provider: Provider) -> None:
     schema = sanitize_schema(schema_of(spelling.params), provider)
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"

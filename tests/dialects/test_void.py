@@ -298,7 +298,7 @@ SEARCH = [
         {"query": "(", "is_regex": True},
         TREE,
         code="invalid_tool_params",
-        parts=["Leave out is_regex"],
+        parts=["leave out is_regex"],
     ),
     Case(
         "files: 500 a page",
@@ -386,7 +386,7 @@ FILES = [
         {"d/a": "x"},
         {"d/a": "x"},
         code="target_is_directory",
-        parts=["Give is_recursive"],
+        parts=["Set is_recursive"],
     ),
     Case(
         "delete: a full folder",
@@ -581,7 +581,7 @@ COMMANDS = [
         "run: long output has both ends",
         "run_command",
         {"command": "seq 100000"},
-        parts=["\n1\n2\n", "left out", "\n100000\n(exit code 0)"],
+        parts=["\n1\n2\n", "omitted", "\n100000\n(exit code 0)"],
     ),
     Case("run: nothing", "run_command", {"command": ""}, code="invalid_tool_params", parts=["command is empty"]),
     Case(
@@ -606,7 +606,7 @@ COMMANDS = [
         "run_persistent_command",
         {"command": "ls", "persistent_terminal_id": "4"},
         code="invalid_tool_params",
-        parts=["no terminal '4'", "open_persistent_terminal"],
+        parts=["Terminal '4' does not exist", "open_persistent_terminal"],
     ),
     Case("terminal: none to close", "kill_persistent_terminal", {"persistent_terminal_id": "4"}, code="invalid_tool_params"),
     Case("terminal: a folder that is not there", "open_persistent_terminal", {"cwd": "d"}, code="file_not_found"),
@@ -618,7 +618,7 @@ OTHERS = [
         "read_lint_errors",
         {"uri": "a"},
         code="tool_not_registered",
-        reply="Tool read_lint_errors is not available. It asks the editor's language servers, of which none is part of nbtools; "
+        reply="Tool read_lint_errors is not available. It needs the editor's language servers, which nbtools does not include; "
         "run a linter with run_command.",
     ),
     Case(
@@ -681,7 +681,7 @@ async def test_a_terminal_keeps_its_state_and_goes_on(tmp_path: Path) -> None:
         began = await run(session, "(sleep 6; echo later) ; echo done")
         assert "is running in terminal 1. What it prints later comes with the next call." in began
         assert "later\n" not in began
-        await session.workspace.terminals.get("1").heard(30)
+        await session.workspace.terminals.get("1").wait_for_output(30)
         later = await run(session, "")
         assert "later\n" in later
         assert "(terminal 1 is open)" in later

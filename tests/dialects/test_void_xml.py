@@ -72,18 +72,18 @@ def test_a_call_is_read(text: str, meant: WireCall) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("There is nothing to do.", "no call in it"),
-        ("<read><path>a</path></read>", "no call in it"),
-        ("<read_file><uri>a</uri>", "breaks off before </read_file>"),
+        ("There is nothing to do.", "contains no call"),
+        ("<read><path>a</path></read>", "contains no call"),
+        ("<read_file><uri>a</uri>", "is not closed with </read_file>"),
         ("<read_file><uri>a</read_file>", "uri is not closed"),
-        ("<read_file><uri>a</uri></read_file> and then", "something follows"),
+        ("<read_file><uri>a</uri></read_file> and then", "there is text after the call"),
         ("<read_file><uri>a</uri></read_file><read_file><uri>b</uri></read_file>", "a message has one call"),
-        ("<read_file><uri>a</uri></read_file><ls_dir></ls_dir>", "something follows"),
-        ("<read_file>a</read_file>", "something else at 'a'"),
+        ("<read_file><uri>a</uri></read_file><ls_dir></ls_dir>", "there is text after the call"),
+        ("<read_file>a</read_file>", "found 'a'"),
         ("<read_file><path>a</path></read_file>", "read_file takes uri, start_line"),
         ("<read_file><uri>a</uri><uri>b</uri></read_file>", "each parameter once"),
         ("<read_file><uri>a</uri><start_line>1</start_line><uri>b</uri></read_file>", "each parameter once"),
-        ("<rewrite_file><uri>a</uri><new_content>x <run_command><command>rm</command></run_command>", "breaks off before </rewrite_file>"),
+        ("<rewrite_file><uri>a</uri><new_content>x <run_command><command>rm</command></run_command>", "is not closed with </rewrite_file>"),
     ],
 )
 def test_what_is_no_whole_call_is_not_guessed_at(text: str, problem: str) -> None:

@@ -22,7 +22,7 @@ from nbtools.core.result import ToolResult
 from nbtools.core.settings import Settings
 from nbtools.policy.decide import Policy
 from nbtools.session import Session
-from nbtools.workspace.journal.undoing import how_far
+from nbtools.workspace.history.undo import change_state
 from tests.faults.operations import LEFTOVER, OPERATIONS, Operation, Tree, broken, tree, without_folders, without_leftovers
 from tests.faults.tracing import Ended, trace
 
@@ -163,7 +163,7 @@ def _recovered(killer: Killer, ended: Ended, kills: Kills) -> Iterator[str]:
     if not killer.operation.first and (lost := killer.known - {entry.call for entry in entries}):
         yield f"entries are lost: {lost}"
     recorded = [entry for entry in entries if entry.call not in killer.known]
-    far = how_far(journal, recorded[0]) if recorded else "not recorded"
+    far = change_state(journal, recorded[0]) if recorded else "not recorded"
     kills.how_far[far] = kills.how_far.get(far, 0) + 1
     if not recorded and (ended.told or now != killer.before):
         yield f"it is not in the journal, but there is {_differing(now, killer.before)}"

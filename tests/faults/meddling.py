@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from nbtools.session import Session
-from nbtools.workspace.journal.content import digest
+from nbtools.workspace.history.content import digest
 from tests.faults.killing import Killer, evenly, open_journal, operation_named, unsound
 from tests.faults.operations import LEFTOVER, Tree, tree, without_leftovers
 from tests.faults.tracing import trace

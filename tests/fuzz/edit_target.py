@@ -13,9 +13,9 @@ import atheris
 
 with atheris.instrument_imports(include=["nbtools.workspace"]):
     from nbtools.core.errors import ToolFailure
-    from nbtools.workspace.editing.replacing import edited
-    from nbtools.workspace.editing.splice import Replacement
-    from nbtools.workspace.patches.read import read_patch
+    from nbtools.workspace.text.file_edit import plan_edit
+    from nbtools.workspace.text.patch_plan import read_patch
+    from nbtools.workspace.text.replace import Replacement
 
 _PIECES = [*"ab \t(){}#", "\n", "\n", "\r\n", "    ", "def f():\n", "return x\n", "é", "\u2028", "\x0c", "\ufeff", "...", "\xff"]
 _PATCH = """*** Begin Patch|*** End Patch|*** Update File: f|*** Add File: g|*** Delete File: d|*** Move to: m|@@|@@ def f():|-a|+b| a|-|+|
@@ -59,7 +59,7 @@ def _edit(data: bytes) -> None:
     start = cut * data[2] // 256
     old = text_from(body[start : min(cut, start + 1 + data[3] % 24)]).decode(errors="replace")
     try:
-        change = edited(Path("f"), "f", before, [Replacement(old, new)], match=match)
+        change = plan_edit(Path("f"), "f", before, [Replacement(old, new)], match=match)
     except ToolFailure:
         return
     assert change.before == before

@@ -36,7 +36,7 @@ from pathlib import Path
 from zlib import crc32
 
 from nbtools import Policy, Session
-from nbtools.shell.reader import read_strictly
+from nbtools.shell.reader import parse_strictly
 
 HARMLESS = ("ls", "cat", "git", "grep", "wc", "sort")
 """Stubs with rules that allow them."""
@@ -147,7 +147,7 @@ def judge_of(policy: Policy, folder: Path) -> Callable[[str], bool]:
 
     @lru_cache(maxsize=2**16)
     def allows(line: str) -> bool:
-        if read_strictly(line).problem and crc32(line.encode("utf-8", "surrogateescape")) % _REFUSED_SAMPLE:
+        if parse_strictly(line).problem and crc32(line.encode("utf-8", "surrogateescape")) % _REFUSED_SAMPLE:
             return False
         return decide("shell", {"command": line}).action == "allow"
 

@@ -11,7 +11,7 @@ import time
 import atheris
 
 with atheris.instrument_imports(include=["nbtools.shell", "nbtools.core"]):
-    from nbtools.shell import understand
+    from nbtools.shell import analyse
 
 _TEXT = """
 env -S -C -u xargs -I {} find . -exec -delete ; \\; + git -c a.b=c submodule foreach bash -c sed s/a/b/e tar cf -C $(ls) <<E E > f
@@ -32,9 +32,9 @@ def line_from(data: bytes) -> str:
 def one(data: bytes) -> None:
     line = line_from(data)
     started = time.process_time()
-    understood = understand(line)
+    understood = analyse(line)
     assert time.process_time() - started < _SECONDS, line
-    for act in understood.acts:
+    for act in understood.commands:
         assert act.words or not act.dynamic, line
         assert all(place < len(act.words) for place in act.dynamic), line
         assert not (act.transparent and act.risk), line
@@ -48,11 +48,11 @@ def one(data: bytes) -> None:
 
 def _a_part_more(line: str) -> None:
     """Whatever stands behind a line, nothing that it does goes missing."""
-    longer = understand(f"{line}\nrm -rf /")
+    longer = analyse(f"{line}\nrm -rf /")
     assert not longer.unverified, line
-    programs = {act.words for act in longer.acts}
-    assert longer.doubt or all(not act.words or act.words in programs for act in understand(line).acts), line
-    assert longer.doubt or any(act.critical for act in longer.acts), line
+    programs = {act.words for act in longer.commands}
+    assert longer.doubt or all(not act.words or act.words in programs for act in analyse(line).commands), line
+    assert longer.doubt or any(act.critical for act in longer.commands), line
 
 
 if __name__ == "__main__":

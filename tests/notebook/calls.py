@@ -35,7 +35,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import CommandOutput, ToolResult, ToolResultDisplay, failed
 from nbtools.core.tool import BaseToolInvocation, Kind, ToolLocation
-from nbtools.workspace.diff import file_diff
+from nbtools.diff.line_diff import file_diff
 
 AT = 1_763_733_720.0
 OLD = "import a\n" + "".join(f"line {number}\n" for number in range(60)) + "total = 0\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nbtools.notebook.callables import signature_of
-from nbtools.notebook.command_line import format_line, parse
-from nbtools.notebook.flags import grammar_from
+from nbtools.notebook.magics.command_line import format_line, parse
+from nbtools.notebook.magics.flags import grammar_from
+from nbtools.notebook.tool_functions import signature_of
 
 NESTED = {
     "type": "object",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebook.test_completion import offered
+from tests.notebook.magics.test_completion import offered
 
 SHOP = str(Path(__file__).with_name("shop_server.py"))
 ENTRY = {"command": sys.executable, "args": [SHOP]}
@@ -37,7 +37,7 @@ def rows(text):
 def test_nothing_of_it_is_loaded_or_started_before_it_is_needed(bare, tmp_path):
     declare(tmp_path / ".mcp.json", shop={"command": "touch", "args": ["started"]})
     bare.run("%load_ext nbtools\n%tool ls")
-    code = "import sys; print(sorted({'mcp', 'nbtools.sources.mcp.servers', 'nbtools.notebook.mcp.commands'} & set(sys.modules)))"
+    code = "import sys; print(sorted({'mcp', 'nbtools.mcp.client.servers', 'nbtools.notebook.mcp.commands'} & set(sys.modules)))"
     assert bare.run(code).text.strip() == "[]"
     listed = bare.run("%tool").text
     assert "mcp__shop__…" in listed
@@ -48,7 +48,7 @@ def test_nothing_of_it_is_loaded_or_started_before_it_is_needed(bare, tmp_path):
 
 
 def test_a_server_is_added_called_and_removed(lab, own_file):
-    assert "No MCP server is known" in lab.run("%tools mcp").text
+    assert "No MCP servers are configured" in lab.run("%tools mcp").text
     added = lab.run(ADD).text
     assert f"Added to {own_file}" in added
     assert "connected" in added
@@ -63,7 +63,7 @@ def test_a_server_is_added_called_and_removed(lab, own_file):
     assert lab.value("r.llm_content") == "1 plums ['x', 'y']"
     shown = lab.run("%tools mcp").text
     assert "your own file" in shown
-    assert "is gone" in lab.run("%tools mcp remove shop").text
+    assert "Removed shop from" in lab.run("%tools mcp remove shop").text
     assert json.loads(own_file.read_text()) == {"mcpServers": {}}
     assert "There is no tool" in lab.run("%tool mcp__shop__price figs").text
 
@@ -98,13 +98,13 @@ def test_trust_is_shown_and_given(lab, project):
     shown = lab.run("%tools mcp trust shop").text
     assert all(part in shown for part in (".cursor/mcp.json: not trusted", "shop_server.py", "API_TOKEN=… LEVEL=high", "trust shop yes"))
     given = lab.run("%tools mcp trust shop yes").text
-    assert "Trusted, as long as its entry stays as it is" in given
+    assert "Trusted until its entry in the file changes" in given
     assert "connected" in given
     lab.run("%reload_ext nbtools")
     assert ".cursor/mcp.json: trusted" in lab.run("%tools mcp trust shop").text
     declare(project / ".cursor" / "mcp.json", shop={**ENTRY, "args": [SHOP, "--evil"]})
     assert "changed, not trusted" in lab.run("%tools mcp").text
-    assert "not trusted any more" in lab.run("%tools mcp trust shop no").text
+    assert "no longer trusted" in lab.run("%tools mcp trust shop no").text
 
 
 def test_states_are_told_with_what_to_do(lab, own_file, project):
@@ -114,7 +114,7 @@ def test_states_are_told_with_what_to_do(lab, own_file, project):
     text = lab.run("%tools mcp").text
     assert "there is no program no-such-program-at-all. Install it, or give its full path. %tools mcp restart gone" in text
     assert "exit code 3" in text
-    assert "line 3, column 5 is no JSON" in text
+    assert "invalid JSON at line 3, column 5" in text
     assert "the variable NOT_SET_AT_ALL is not set" in text
     assert "NOT_SET_AT_ALL is not set" in lab.run("%tools mcp connect web").text
     assert "Did you mean gone" in lab.run("%tools mcp restart gon").text
@@ -122,9 +122,9 @@ def test_states_are_told_with_what_to_do(lab, own_file, project):
 
 def test_one_may_be_switched_off_here(lab, own_file):
     declare(own_file, shop=ENTRY)
-    assert "shop is off in this workspace" in lab.run("%tools mcp disable shop").text
+    assert "shop is disabled in this workspace" in lab.run("%tools mcp disable shop").text
     lab.run("%reload_ext nbtools")
-    assert "shop is off here" in lab.run("%tools mcp").text
+    assert "shop is disabled in this workspace" in lab.run("%tools mcp").text
     assert "%tools mcp enable shop" in lab.run("%tool mcp__shop__price figs").text
     lab.run("%tools mcp enable shop")
     assert "connected" in lab.run("%tools mcp restart shop").text
@@ -135,7 +135,7 @@ def test_what_a_server_has(lab, own_file):
     text = lab.run("%tools mcp tools shop").text
     assert "A shop that sells fruit" in text
     assert "only reads" in text
-    assert "says nothing" in text
+    assert "none" in text
     assert "shop://opening" in lab.run("%tools mcp resources shop").text
     assert "From nine to five." in lab.run("%tools mcp read shop shop://opening").text
     assert "From nine to five." in lab.run("%tools mcp read shop://opening").text
@@ -150,7 +150,7 @@ def test_prompts_are_listed_filled_in_and_returned(lab, own_file):
     assert lab.value("text") == "Please write a stern review of two pears."
     assert lab.run("%tools prompt shop:review figs").text.count("kind review of figs") == 1
     assert "shop:review needs topic" in lab.run("%tools prompt shop:review").text
-    assert "takes topic, tone, not 'tpic=x'. Did you mean topic" in lab.run("%tools prompt shop:review tpic=x").text
+    assert "has no argument 'tpic=x'. Its arguments: topic, tone. Did you mean topic" in lab.run("%tools prompt shop:review tpic=x").text
     assert "has no prompt 'reviw'. Did you mean review" in lab.run("%tools prompt shop:reviw").text
     assert "%tools prompt shop:review" in offered(lab, "%tools prompt sh")
     assert "%tools prompt shop:review topic=" in offered(lab, "%tools prompt shop:review to")
@@ -159,20 +159,20 @@ def test_prompts_are_listed_filled_in_and_returned(lab, own_file):
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("%tools mcp ad x", "%tools mcp has no 'ad'. Did you mean add"),
-        ("%tools mcp add", "takes a name, and a command to start or an address"),
-        ("%tools mcp add x", "takes a name, and a command to start or an address"),
+        ("%tools mcp ad x", "%tools mcp has no command 'ad'. Did you mean add"),
+        ("%tools mcp add", "needs a name, and either a command or a URL"),
+        ("%tools mcp add x", "needs a name, and either a command or a URL"),
         ("%tools mcp add x__y -- z", "a server's name consists of letters"),
-        ("%tools mcp add x --heder a http://h", "knows no --heder. Did you mean --header"),
-        ("%tools mcp add x --header a http://h", "'a' should be written --header 'Name: value'"),
-        ("%tools mcp add x --timeout soon -- z", "--timeout is a number of seconds above 0, not 'soon'"),
-        ("%tools mcp add x --sse -- z", "are for servers that are reached at an address"),
-        ("%tools mcp add x --env A=1 http://h", "at an address there is --header"),
+        ("%tools mcp add x --heder a http://h", "Unknown flag --heder. Did you mean --header"),
+        ("%tools mcp add x --header a http://h", "'a' is not valid. Write --header 'Name: value'"),
+        ("%tools mcp add x --timeout soon -- z", "--timeout must be a number of seconds above 0, not 'soon'"),
+        ("%tools mcp add x --sse -- z", "--header and --sse only work with a URL"),
+        ("%tools mcp add x --env A=1 http://h", "For a URL use --header"),
         ("%tools mcp add x http://h/${NOT_SET_AT_ALL}", "the variable NOT_SET_AT_ALL is not set"),
-        ("%tools mcp restart", "takes a server's name; there is: none is known yet"),
+        ("%tools mcp restart", "needs the name of a server. Known servers: none yet"),
         ("%tools mcp remove x", "There is no MCP server 'x'. %tools mcp add NAME"),
-        ("%tools mcp trust", "takes a name and then yes or no"),
-        ("%tools prompt x", "takes a server and a prompt's name"),
+        ("%tools mcp trust", "needs a name, then yes or no"),
+        ("%tools prompt x", "needs a server and a prompt's name"),
         ("%tools prompt x:y", "There is no MCP server 'x'"),
     ],
 )
@@ -200,7 +200,7 @@ def test_entries_are_written_as_others_read_them(lab, own_file, project):
     assert json.loads((project / ".mcp.json").read_text()) == {
         "mcpServers": {"here": {"command": sys.executable, "args": [SHOP, "--flag"], "env": {"LEVEL": "3"}}}
     }
-    assert "There is an MCP server 'here' already (.mcp.json)" in lab.run("%tools mcp add here -- x").text
+    assert "An MCP server named 'here' exists already (.mcp.json)" in lab.run("%tools mcp add here -- x").text
 
 
 def test_tab_knows_them_and_waits_for_none(lab, own_file):

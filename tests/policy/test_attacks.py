@@ -1452,6 +1452,6 @@ def test_there_are_enough_of_them() -> None:
 
 
 def understood(command: str) -> object:
-    from nbtools.shell import understand
+    from nbtools.shell import analyse
 
-    return understand(command)
+    return analyse(command)

@@ -9,14 +9,14 @@ import pytest
 
 from nbtools.core.decision import Action
 from nbtools.policy.coverage import Coverage, coverage, unknown_program
-from nbtools.policy.decide import Judge, Policy
+from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.rules import Rule
-from nbtools.shell.table import Table, reviewed, reviewed_tables
+from nbtools.shell.program_table import ProgramTable, included_table, included_tables
 from tests.policy.some_tools import SHELL
 
 
 def decided(rule: str, command: str) -> Action:
-    return Judge(Policy(allow=(rule,))).decide(SHELL, SHELL.build({"command": command})).action
+    return PolicyEngine(Policy(allow=(rule,))).decide(SHELL, SHELL.build({"command": command})).action
 
 
 @pytest.mark.parametrize(
@@ -31,25 +31,25 @@ def decided(rule: str, command: str) -> Action:
         ("shell(find:*)", "find with options", "find FOLDER -exec PROGRAM {} ;"),
         ("shell(ls:*)", "ls with options", "ls with an option that the table of programs does not list"),
         ("shell(mkdir:*)", "what it writes inside the workspace", "mkdir on files outside the workspace"),
-        ("shell(timeout:*)", "the programs that it starts need rules of their own", "timeout 5 PROGRAM"),
-        ("shell(xargs:*)", "the programs that it starts need rules of their own", "xargs PROGRAM"),
-        ("shell(timeout 5 pytest:*)", "needs a rule of its own, shell(pytest:*)", ""),
-        ("shell(xargs rm:*)", "needs a rule of its own, shell(rm:*)", ""),
-        ("shell(bash -c:*)", "the programs that bash starts need rules of their own", ""),
-        ("shell(npx:*)", "must be named by a rule", "npx -c PROGRAM"),
-        ("shell(uv run pytest:*)", "it runs what the project's files say", "uv run pytest -p PLUGIN"),
-        ("shell(pytest:*)", "it runs what the project's files say", "pytest -p PLUGIN"),
-        ("shell(python:*)", "it runs the files that it is given, whatever they do", "python -c CODE"),
-        ("shell(echo:*)", "echo with any words", ""),
-        ("shell(frobnicate:*)", "whatever frobnicate does, with any words: frobnicate is not in the table of programs", ""),
-        ("shell(git foo:*)", "whatever git foo does, with any words: git foo is not in the table", ""),
+        ("shell(timeout:*)", "the programs that it starts need their own rules", "timeout 5 PROGRAM"),
+        ("shell(xargs:*)", "the programs that it starts need their own rules", "xargs PROGRAM"),
+        ("shell(timeout 5 pytest:*)", "needs its own rule, shell(pytest:*)", ""),
+        ("shell(xargs rm:*)", "needs its own rule, shell(rm:*)", ""),
+        ("shell(bash -c:*)", "the programs that bash starts need their own rules", ""),
+        ("shell(npx:*)", "must also name the package", "npx -c PROGRAM"),
+        ("shell(uv run pytest:*)", "it runs code of the project", "uv run pytest -p PLUGIN"),
+        ("shell(pytest:*)", "it runs code of the project", "pytest -p PLUGIN"),
+        ("shell(python:*)", "it runs the scripts named in its arguments, whatever they do", "python -c CODE"),
+        ("shell(echo:*)", "echo with any arguments", ""),
+        ("shell(frobnicate:*)", "whatever frobnicate does, with any arguments: frobnicate is not in the table of programs", ""),
+        ("shell(git foo:*)", "whatever git foo does, with any arguments: git foo is not in the table", ""),
         ("shell(./run.sh:*)", "whatever ./run.sh does", ""),
-        ("shell(psql:*)", "nothing: psql is asked, as it takes commands", ""),
-        ("shell(git log --output:*)", "nothing, as --output is not a known harmless option", ""),
+        ("shell(psql:*)", "nothing: psql always needs approval, because it accepts commands", ""),
+        ("shell(git log --output:*)", "nothing, because --output is not a known harmless option", ""),
         ("shell(git status)", "exactly this line: git status", "git status x"),
         ("shell(git * main)", "commands like git * main", "an option that the table of programs does not list"),
         ("shell(npm run test*)", "commands like npm run test*", "an option that the table of programs does not list"),
-        ("shell", "every command", "what is asked in every mode"),
+        ("shell", "every command", "what needs approval in every mode"),
         ("terminal_run(git log:*)", "git log with options", "git log --output=FILE"),
     ],
 )
@@ -62,7 +62,7 @@ def test_what_a_rule_covers(rule: str, covers: str, example: str) -> None:
 
 def test_examples_are_asked_and_what_covers_nothing_allows_nothing() -> None:
     """The law over the whole table: what is said of a rule is what a decision by it is."""
-    programs = [*reviewed().names(), "frobnicate", "uv run pytest", "npx prettier", "sed -i", "git --no-pager log"]
+    programs = [*included_table().names(), "frobnicate", "uv run pytest", "npx prettier", "sed -i", "git --no-pager log"]
     assert {line for program in programs for line in untrue(program)} == set()
 
 
@@ -82,22 +82,24 @@ _KIND = "an option that the table of programs does not list"
 
 
 def test_redirects() -> None:
-    assert coverage("shell(git log:*)").excluded.endswith("nor what a redirect writes")
+    assert coverage("shell(git log:*)").excluded.endswith("or files written by redirects")
     assert "redirect" not in coverage("shell(git status > out.txt)").excluded
     assert "redirect" not in coverage(Rule("shell", "git log:*", redirects=True)).excluded
-    assert "begin as the expression git .* says" in coverage(Rule("shell", command="git .*")).covers
+    assert "match the regular expression git .*" in coverage(Rule("shell", command="git .*")).covers
 
 
 def test_sentences() -> None:
     assert Coverage("shell(ls:*)", "ls", "ls x").sentences == (
         "shell(ls:*) covers ls.",
-        "It does not cover ls x, for instance, nor what a redirect writes.",
+        "It does not cover ls x, for instance, or files written by redirects.",
     )
     assert Coverage("shell(psql:*)", "nothing", complete=True).sentences == ("shell(psql:*) covers nothing.",)
 
 
 def test_a_persons_own_programs_count() -> None:
-    table = Table(*reviewed_tables(), {"frobnicate": {"flags": "-v", "writes": "--report", "harmless": True}, "git foo": {"flags": "-v"}})
+    table = ProgramTable(
+        *included_tables(), {"frobnicate": {"flags": "-v", "writes": "--report", "harmless": True}, "git foo": {"flags": "-v"}}
+    )
     assert "whatever" in coverage("shell(frobnicate:*)").covers
     found = coverage("shell(frobnicate:*)", table)
     assert found.covers == "frobnicate with options that are known to be harmless"

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from nbtools.core.errors import PolicyError
 from nbtools.core.tool import Kind
-from nbtools.policy.decide import Judge, Policy
-from nbtools.policy.grants import offers
+from nbtools.policy.decide import Policy, PolicyEngine
+from nbtools.policy.grants import offered_rules
 from nbtools.policy.modes import Mode
 from tests.policy.some_tools import EDIT, GREP, SHELL, Aimed, AnyTool
 
 
 def action(policy: Policy, tool: AnyTool, **params: Any) -> str:
-    return Judge(policy).decide(tool, tool.build(params)).action
+    return PolicyEngine(policy).decide(tool, tool.build(params)).action
 
 
 @pytest.mark.parametrize(
@@ -81,32 +81,35 @@ ASK = AnyTool("ask", Kind.THINK, asks="always")
 @pytest.mark.parametrize("mode", ["plan", "default", "auto_edit", "yolo"])
 @pytest.mark.parametrize("allow", [(), ("ask",), ("*",)])
 def test_a_tool_that_is_there_to_ask_always_asks(mode: str, allow: tuple[str, ...]) -> None:
-    decision = Judge(Policy(mode, allow), grants=("ask",)).decide(ASK, ASK.build({}))
-    assert (decision.action, decision.reason) == ("ask", "asking is what it is for")
+    decision = PolicyEngine(Policy(mode, allow), grants=("ask",)).decide(ASK, ASK.build({}))
+    assert (decision.action, decision.reason) == ("ask", "this tool asks before every call")
 
 
 def test_where_nobody_is_to_be_asked_asking_is_denied() -> None:
-    decision = Judge(Policy("dont_ask", allow=("ask",))).decide(ASK, ASK.build({}))
-    assert (decision.action, decision.reason) == ("deny", "asking is what it is for, and mode dont_ask asks nobody")
+    decision = PolicyEngine(Policy("dont_ask", allow=("ask",))).decide(ASK, ASK.build({}))
+    assert (decision.action, decision.reason) == (
+        "deny",
+        "this tool asks before every call, and mode `dont_ask` denies calls that need approval",
+    )
     assert action(Policy("yolo", deny=("ask",)), ASK) == "deny"
 
 
 def test_no_always_is_offered_for_what_always_asks() -> None:
-    assert offers(ASK, ASK.build({})) == ()
+    assert offered_rules(ASK, ASK.build({})) == ()
 
 
 def test_fetching_is_offered_host_by_host() -> None:
     fetch = AnyTool("fetch", Kind.FETCH, asks=True)
-    assert offers(fetch, fetch.build({"paths": ["a.example", "b.example"]})) == ("fetch(a.example)", "fetch(b.example)")
-    assert offers(fetch, fetch.build({})) == ("fetch",)
-    assert Judge(Policy()).decide(fetch, fetch.build({})).reason == "fetching asks (mode default)"
+    assert offered_rules(fetch, fetch.build({"paths": ["a.example", "b.example"]})) == ("fetch(a.example)", "fetch(b.example)")
+    assert offered_rules(fetch, fetch.build({})) == ("fetch",)
+    assert PolicyEngine(Policy()).decide(fetch, fetch.build({})).reason == "mode `default` asks before fetching"
 
 
 def test_a_decision_names_its_rule_and_reason() -> None:
-    decision = Judge(Policy(deny=("shell(rm:*)",))).decide(SHELL, SHELL.build({"command": "rm x"}))
+    decision = PolicyEngine(Policy(deny=("shell(rm:*)",))).decide(SHELL, SHELL.build({"command": "rm x"}))
     assert (decision.rule, decision.reason) == ("shell(rm:*)", "the rule shell(rm:*) denies it")
-    decision = Judge(Policy()).decide(EDIT, EDIT.build({"paths": ["a"]}))
-    assert (decision.rule, decision.reason) == ("edits ask", "edits ask (mode default)")
+    decision = PolicyEngine(Policy()).decide(EDIT, EDIT.build({"paths": ["a"]}))
+    assert (decision.rule, decision.reason) == ("edits need approval", "mode `default` asks before edits")
 
 
 def test_a_wrong_mode_or_rule_is_refused_at_once() -> None:
@@ -141,8 +144,8 @@ def test_a_wrong_mode_or_rule_is_refused_at_once() -> None:
     ],
 )
 def test_always_offers_the_parts_not_the_letter(command: str, offered: tuple[str, ...]) -> None:
-    assert offers(SHELL, SHELL.build({"command": command})) == offered
-    assert offers(EDIT, EDIT.build({"paths": ["a"]})) == ("edit",)
+    assert offered_rules(SHELL, SHELL.build({"command": command})) == offered
+    assert offered_rules(EDIT, EDIT.build({"paths": ["a"]})) == ("edit",)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ def test_always_offers_the_parts_not_the_letter(command: str, offered: tuple[str
 )
 def test_what_is_offered_then_runs_unasked(command: str) -> None:
     invocation = SHELL.build({"command": command})
-    assert Judge(Policy(), offers(SHELL, invocation)).decide(SHELL, invocation).action == "allow"
+    assert PolicyEngine(Policy(), offered_rules(SHELL, invocation)).decide(SHELL, invocation).action == "allow"
 
 
 RULES = st.lists(st.sampled_from(["*", "shell", "edit", "grep", "shell(ls:*)", "edit(src/**)", "shell(git:*)"]), max_size=3).map(tuple)
@@ -175,7 +178,7 @@ def test_a_stricter_mode_never_allows_more(
     strict, free = sorted(pair)
     tool, params = call
     invocation = tool.build(params)
-    decisions = [Judge(Policy(ORDER[n], allow, ask, deny)).decide(tool, invocation).action for n in (strict, free)]
+    decisions = [PolicyEngine(Policy(ORDER[n], allow, ask, deny)).decide(tool, invocation).action for n in (strict, free)]
     assert not (decisions[0] == "allow" and decisions[1] != "allow")
 
 
@@ -196,5 +199,5 @@ def test_who_allowed_a_tool_has_not_allowed_what_goes_further() -> None:
     assert action(Policy(allow=("cells", "*")), cells, run=True) == "ask"
     assert action(Policy(deny=("cells",)), cells, run=True) == "deny"
     assert action(Policy(mode="yolo"), cells, run=True) == "allow"
-    assert offers(cells, cells.build({})) == ("cells",)
-    assert offers(cells, cells.build({"run": True})) == ()
+    assert offered_rules(cells, cells.build({})) == ("cells",)
+    assert offered_rules(cells, cells.build({"run": True})) == ()

@@ -75,16 +75,16 @@ async def test_a_link_hides_nothing(root: Path) -> None:
         ("cat src/up/secrets/key", ("deny", "read(/secrets/**)")),
         ("cat src/own", ("allow", "shell(cat:*)")),
         ("cat src/loop", ("allow", "shell(cat:*)")),
-        ("cat 'src/no\ud800'", ("ask", "what cannot be read whole asks")),
+        ("cat 'src/no\ud800'", ("ask", "commands that cannot be fully analysed need approval")),
         ("mytool src/key", ("ask", "read(/secrets/**)")),
         ("mytool --file=src/key", ("ask", "read(/secrets/**)")),
         ("mytool src/own", ("allow", "shell(mytool:*)")),
         ("grep -r x src/up", ("ask", "read(/secrets/**)")),
-        ("echo x > src/hook", ("ask", "protected paths ask")),
-        ("cp src/a.py src/hook", ("ask", "protected paths ask")),
-        ("echo x > src/out", ("ask", "commands ask")),
+        ("echo x > src/hook", ("ask", "protected paths need approval")),
+        ("cp src/a.py src/hook", ("ask", "protected paths need approval")),
+        ("echo x > src/out", ("ask", "commands need approval")),
         ("echo x > src/own", ("allow", "shell(echo:*), edit(src/**)")),
-        ("echo x > sub/in", ("ask", "commands ask")),
+        ("echo x > sub/in", ("ask", "commands need approval")),
     ],
 )
 async def test_a_link_opens_nothing_to_a_command(root: Path, command: str, decided: tuple[str, str]) -> None:
@@ -141,7 +141,7 @@ async def test_nobody_there_to_confirm_is_told_without_advice_that_would_not_hel
         result = await session.call("write", {"path": ".git/config", "content": "y\n"})
         assert result.error is not None
         assert result.error.code == "confirmation_required"
-        assert "each time" in result.error.message
+        assert "every time" in result.error.message
         assert "%tools allow" not in result.error.message
         assert (root / ".git/config").read_text() == "x\n"
 
@@ -187,7 +187,7 @@ async def test_what_was_denied_or_asked_of_nobody_is_in_the_history_with_its_dec
         decided = [call.last.plan.decision for call in session.history]
         assert [(one.action, one.rule, one.part) for one in decided] == [
             ("deny", "shell(rm:*)", "rm -rf src"),
-            ("ask", "edits ask", ""),
+            ("ask", "edits need approval", ""),
         ]
 
 
@@ -278,7 +278,7 @@ async def test_nor_by_commands(root: Path, command: str) -> None:
     (root / "bare" / "HEAD").write_text("x")
     async with Session(root, policy=Policy("yolo", allow=("shell",))) as session:
         decision = session.decide("shell", {"command": command})
-        assert (decision.action, decision.rule) == ("ask", "protected paths ask")
+        assert (decision.action, decision.rule) == ("ask", "protected paths need approval")
         assert session.decide("shell", {"command": "mkdir -p docs/objects; echo x > docs/HEAD; echo x > docs/config"}).action == "allow"
 
 
@@ -344,7 +344,7 @@ async def test_critical_removals_are_judged_by_where_a_path_leads(
     for policy in (Policy("yolo"), Policy(allow=("shell", "edit(**)"))):
         async with Session(root, policy=policy) as session:
             decision = session.decide("shell", {"command": command.format(**places)})
-            assert (decision.action, decision.rule) == ("ask", "critical removals ask")
+            assert (decision.action, decision.rule) == ("ask", "critical deletions need approval")
 
 
 @pytest.mark.parametrize(

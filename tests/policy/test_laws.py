@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from nbtools.core.decision import Action
 from nbtools.core.tool import Kind
-from nbtools.policy.decide import Judge, Policy
+from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.layers import Layer
 from nbtools.policy.modes import Mode
-from nbtools.policy.paths import Grounds
+from nbtools.policy.path_rules import PathContext
 from tests.policy.some_tools import EDIT, GREP, SHELL, AnyTool
 
 Call: TypeAlias = tuple[AnyTool, dict[str, Any]]
 
-GROUNDS = Grounds("/home/me/work", ("/home/me",))
+GROUNDS = PathContext("/home/me/work", ("/home/me",))
 DELETE, READ = AnyTool("delete", Kind.DELETE), AnyTool("read", Kind.READ)
 STRENGTH = {Action.ALLOW: 0, Action.ASK: 1, Action.DENY: 2}
 
@@ -48,7 +48,7 @@ POLICIES = st.builds(Policy, mode=st.sampled_from(list(Mode)), allow=RULES, ask=
 
 def strength(policy: Policy | list[Layer], call: Call) -> int:
     tool, params = call
-    return STRENGTH[Judge(policy, grounds=GROUNDS).decide(tool, tool.build(params)).action]
+    return STRENGTH[PolicyEngine(policy, grounds=GROUNDS).decide(tool, tool.build(params)).action]
 
 
 @given(policy=POLICIES, call=CALLS, other=st.sampled_from(list(Mode)))
@@ -102,8 +102,8 @@ def test_a_path_more_never_makes_a_decision_weaker(policy: Policy, paths: list[s
 @given(policy=POLICIES, call=CALLS)
 def test_the_same_question_gets_the_same_answer(policy: Policy, call: Call) -> None:
     tool, params = call
-    judge = Judge(policy, grounds=GROUNDS)
+    judge = PolicyEngine(policy, grounds=GROUNDS)
     first = judge.decide(tool, tool.build(params))
-    assert judge.decide(tool, tool.build(params)) == first == Judge(policy, grounds=GROUNDS).decide(tool, tool.build(params))
+    assert judge.decide(tool, tool.build(params)) == first == PolicyEngine(policy, grounds=GROUNDS).decide(tool, tool.build(params))
     assert first.reason
     assert first.rule

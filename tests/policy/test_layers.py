@@ -10,10 +10,10 @@ import pytest
 from nbtools.core.decision import Decision
 from nbtools.core.errors import PolicyError
 from nbtools.core.tool import BaseToolInvocation, Kind
-from nbtools.policy.decide import Judge, Policy
+from nbtools.policy.decide import Policy, PolicyEngine
+from nbtools.policy.importers.void import approval_rules
 from nbtools.policy.layers import Layer
 from nbtools.policy.rules import Rule
-from nbtools.policy.void_switches import approvals
 from tests.policy.some_tools import EDIT, GREP, SHELL, AnyTool
 
 USER = Layer("user", Policy(allow=("shell(git:*)",), deny=("shell(git push:*)",)))
@@ -22,7 +22,7 @@ EMPTY = Layer("session", Policy())
 
 def decided(*layers: Layer, tool: AnyTool = SHELL, command: str = "git log", grants: tuple[str, ...] = (), **params: object) -> Decision:
     given = params or {"command": command}
-    return Judge(layers, grants).decide(tool, tool.build(given))
+    return PolicyEngine(layers, grants).decide(tool, tool.build(given))
 
 
 def test_a_decision_says_where_its_rule_stands_and_what_it_is_about() -> None:
@@ -49,7 +49,7 @@ def test_a_project_that_is_not_trusted_only_tightens() -> None:
     assert decided(trusting, tool=EDIT, paths=["a"]).action == "allow"
     assert decided(wary, tool=GREP, x=1).action == "deny"
     assert decided(USER, wary).action == "ask"
-    assert Judge([Layer("project", Policy("plan"), trusted=False)]).mode == "plan"
+    assert PolicyEngine([Layer("project", Policy("plan"), trusted=False)]).mode == "plan"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_project_that_is_not_trusted_only_tightens() -> None:
     ],
 )
 def test_the_last_mode_that_is_said_holds_and_yolo_is_said_in_sessions_only(modes: tuple[tuple[str, str], ...], mode: str) -> None:
-    assert Judge([Layer(name, Policy(said)) for name, said in modes]).mode == mode
+    assert PolicyEngine([Layer(name, Policy(said)) for name, said in modes]).mode == mode
 
 
 def test_rules_as_objects() -> None:
@@ -77,14 +77,14 @@ def test_rules_as_objects() -> None:
         ),
         deny=(Rule("shell", "curl:*", message="Use fetch."), Rule("edit", modes=("yolo",))),
     )
-    judge = Judge(policy)
+    judge = PolicyEngine(policy)
     assert judge.decide(SHELL, SHELL.build({"command": "git log -1"})).action == "allow"
     assert judge.decide(SHELL, SHELL.build({"command": "git logs"})).action == "ask"
     assert judge.decide(SHELL, SHELL.build({"command": "curl x"})).reason == "the rule shell(curl:*) denies it: Use fetch."
     edit = EDIT.build({"paths": ["docs/a"]})
     assert judge.decide(EDIT, edit, {"path": "docs/a", "old": "x"}).action == "allow"
     assert judge.decide(EDIT, edit, {"path": "src/a", "old": '"path":"docs/'}).action == "ask"
-    strict = Judge([Layer("session", Policy("yolo", policy.allow, (), policy.deny))])
+    strict = PolicyEngine([Layer("session", Policy("yolo", policy.allow, (), policy.deny))])
     assert strict.decide(EDIT, edit).action == "deny"
 
 
@@ -92,20 +92,20 @@ def test_arguments_too_long_to_look_at_are_asked_where_they_could_be_forbidden()
     rule = Rule("edit", arguments="a.*b.*c.*d")
     edit = EDIT.build({"paths": ["a"]})
     long = {"content": "a" * 100_000}
-    assert Judge(Policy("yolo", deny=(rule,))).decide(EDIT, edit, long).action == "ask"
-    assert Judge(Policy(allow=(rule,))).decide(EDIT, edit, long).action == "ask"
+    assert PolicyEngine(Policy("yolo", deny=(rule,))).decide(EDIT, edit, long).action == "ask"
+    assert PolicyEngine(Policy(allow=(rule,))).decide(EDIT, edit, long).action == "ask"
 
 
 def test_a_rule_may_want_what_a_tool_says_of_itself() -> None:
     tool = AnyTool("mcp__docs__look", GREP.kind, asks=True)
     policy = Policy(allow=(Rule("mcp__*", annotations=(("readOnlyHint", True),)),))
-    assert Judge(policy).decide(tool, tool.build({})).action == "ask"
+    assert PolicyEngine(policy).decide(tool, tool.build({})).action == "ask"
     tool.annotations = {"readOnlyHint": True}  # type: ignore[attr-defined]
-    assert Judge(policy).decide(tool, tool.build({})).action == "allow"
+    assert PolicyEngine(policy).decide(tool, tool.build({})).action == "allow"
 
 
 def test_another_tool_of_the_same_name_is_judged_by_itself() -> None:
-    judge = Judge(Policy())
+    judge = PolicyEngine(Policy())
     tame, wild = AnyTool("deploy", Kind.OTHER, asks=False), AnyTool("deploy", Kind.OTHER, asks=True)
     assert [judge.decide(tool, tool.build({})).action for tool in (tame, wild, tame)] == ["allow", "ask", "allow"]
 
@@ -122,15 +122,15 @@ def test_calls_that_act_on_nothing_are_judged_like_one_that_happens_to(mode: str
     rules = Rule("do", arguments="prod"), Rule("do*", arguments="test")
     bare, aimed = Bare("do", Kind.OTHER), AnyTool("do", Kind.OTHER)
     for policy in (Policy(mode), Policy(mode, allow=("do",)), Policy(mode, deny=("do",)), Policy(mode, deny=rules[:1], allow=rules[1:])):
-        judge = Judge(policy)
+        judge = PolicyEngine(policy)
         for arguments in ({}, {"to": "prod"}, {"to": "test"}, {}):
             assert judge.decide(bare, bare.build(arguments), arguments) == judge.decide(aimed, aimed.build(arguments), arguments)
     assert judge.decide(bare, bare.build({"to": "prod"}), {"to": "prod"}).action == "deny"
 
 
 def test_voids_switches_are_rules() -> None:
-    assert Judge(Policy(allow=approvals("edits"))).decide(EDIT, EDIT.build({"paths": ["a"]})).action == "allow"
-    assert Judge(Policy(allow=approvals("terminal"))).decide(SHELL, SHELL.build({"command": "make"})).action == "allow"
-    assert approvals("MCP tools") == ("mcp__*",)
+    assert PolicyEngine(Policy(allow=approval_rules("edits"))).decide(EDIT, EDIT.build({"paths": ["a"]})).action == "allow"
+    assert PolicyEngine(Policy(allow=approval_rules("terminal"))).decide(SHELL, SHELL.build({"command": "make"})).action == "allow"
+    assert approval_rules("MCP tools") == ("mcp__*",)
     with pytest.raises(PolicyError, match="edits"):
-        approvals("edit")
+        approval_rules("edit")

@@ -9,8 +9,8 @@ import pytest
 
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
-from nbtools.policy.decide import Judge, Policy
-from nbtools.policy.own_programs import is_pair, keys, program_of
+from nbtools.policy.decide import Policy, PolicyEngine
+from nbtools.policy.own_programs import entry_keys, is_pair, parse_program
 from nbtools.policy.policy_file import read_policy
 from nbtools.policy.store import PolicyStore
 from tests.policy.some_tools import SHELL
@@ -20,7 +20,7 @@ def test_an_entry_is_read_from_words() -> None:
     words = ["flags=-v --verbose", "operands=read", "harmless=true", 'only={ "-n" = "[0-9]+" }', "values=-n"]
     assert all(map(is_pair, words))
     assert not is_pair("mytool")
-    assert program_of(words) == {
+    assert parse_program(words) == {
         "flags": "-v --verbose",
         "operands": "read",
         "harmless": True,
@@ -40,7 +40,7 @@ def test_an_entry_is_read_from_words() -> None:
 )
 def test_what_is_no_entry_is_told(word: str, says: str) -> None:
     with pytest.raises(PolicyError, match=says):
-        program_of([word])
+        parse_program([word])
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_a_mistake_is_refused_when_the_policy_is_made(name: str, program: dict[s
 
 
 def test_the_keys_are_those_of_the_format() -> None:
-    assert {"flags", "values", "operands", "also", "like", "only", "harmless", "asks", "style"} <= keys().keys()
-    assert not {"name", "commands"} & keys().keys()
+    assert {"flags", "values", "operands", "also", "like", "only", "harmless", "asks", "style"} <= entry_keys().keys()
+    assert not {"name", "commands"} & entry_keys().keys()
 
 
 DOCS = (Path(__file__).parents[2] / "docs" / "programs.md").read_text(encoding="utf-8")
@@ -79,10 +79,12 @@ def test_the_documentation_is_true() -> None:
         key for row in re.findall(r"^\| (`[^|]*) \|", DOCS.partition("## Roles")[0], re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
     }
     assert documented
-    assert documented <= keys().keys()
+    assert documented <= entry_keys().keys()
     policy = read_policy(DOCS.partition("```toml")[2].partition("```")[0], "policy.toml")
     judged = {
-        command: Judge(Policy(allow=("shell(mytool:*)",), programs=policy.programs)).decide(SHELL, SHELL.build({"command": command})).action
+        command: PolicyEngine(Policy(allow=("shell(mytool:*)",), programs=policy.programs))
+        .decide(SHELL, SHELL.build({"command": command}))
+        .action
         for command in ("mytool -n 5 x a.txt", "mytool -o out.txt x", "mytool --strange x", "mytool -n x y", "mytool x > out.txt")
     }
     assert [command for command, action in judged.items() if action is Action.ALLOW] == ["mytool -n 5 x a.txt"]
@@ -105,7 +107,7 @@ def test_a_program_is_kept_in_a_policy_file(tmp_path: Path) -> None:
 
 
 def decided(policy: Policy, command: str) -> tuple[Action, str, str]:
-    decision = Judge(policy).decide(SHELL, SHELL.build({"command": command}))
+    decision = PolicyEngine(policy).decide(SHELL, SHELL.build({"command": command}))
     return decision.action, decision.reading, decision.entry
 
 
@@ -140,12 +142,12 @@ def test_a_decision_names_the_reading_and_the_entries(command: str, decision: tu
     ],
 )
 def test_a_question_names_the_program_that_is_in_no_table(command: str, name: str) -> None:
-    judge = Judge(Policy(allow=("shell(git log:*)",)))
+    judge = PolicyEngine(Policy(allow=("shell(git log:*)",)))
     reason = judge.decide(SHELL, SHELL.build({"command": command})).reason
     assert f"; {name} is not in the table of programs: a rule for it would allow whatever it does" in reason
 
 
 @pytest.mark.parametrize("command", ["git push", "a=1", "f() { ls; }; f", "$X y", "for f in a b; do wc -l $f; done"])
 def test_other_questions_do_not(command: str) -> None:
-    assert "not in the table" not in Judge(Policy()).decide(SHELL, SHELL.build({"command": command})).reason
-    assert "not in the table" not in Judge(Policy("dont_ask")).decide(SHELL, SHELL.build({"command": "frobnicate"})).reason
+    assert "not in the table" not in PolicyEngine(Policy()).decide(SHELL, SHELL.build({"command": command})).reason
+    assert "not in the table" not in PolicyEngine(Policy("dont_ask")).decide(SHELL, SHELL.build({"command": "frobnicate"})).reason

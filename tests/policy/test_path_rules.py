@@ -6,12 +6,12 @@ import pytest
 
 from nbtools import Session
 from nbtools.core.tool import Kind
-from nbtools.policy.decide import Judge, Policy
-from nbtools.policy.grants import narrower
-from nbtools.policy.paths import Grounds
+from nbtools.policy.decide import Policy, PolicyEngine
+from nbtools.policy.grants import folder_rules
+from nbtools.policy.path_rules import PathContext
 from tests.policy.some_tools import EDIT, GREP, SHELL, AnyTool
 
-GROUNDS = Grounds("/home/me/work", ("/home/me",))
+GROUNDS = PathContext("/home/me/work", ("/home/me",))
 READ, DELETE, MOVE = (AnyTool(kind.value, kind) for kind in (Kind.READ, Kind.DELETE, Kind.MOVE))
 PATCH, MINE, FETCH = AnyTool("patch", Kind.EDIT), AnyTool("mine", Kind.OTHER), AnyTool("fetch", Kind.FETCH, asks=True)
 SECRETS = Policy("yolo", deny=("read(secrets/**)",))
@@ -19,7 +19,7 @@ SECRETS = Policy("yolo", deny=("read(secrets/**)",))
 
 def action(policy: Policy, tool: AnyTool, *paths: str, command: str = "") -> str:
     params = {"command": command} if command else {"paths": paths}
-    return Judge(policy, grounds=GROUNDS).decide(tool, tool.build(params)).action
+    return PolicyEngine(policy, grounds=GROUNDS).decide(tool, tool.build(params)).action
 
 
 @pytest.mark.parametrize("tool", [READ, GREP, EDIT, PATCH, DELETE, MOVE, MINE], ids=lambda tool: tool.name)
@@ -76,7 +76,7 @@ def test_looking_into_a_folder_is_asked_where_a_part_of_it_is() -> None:
 def test_looking_into_a_folder_is_asked_where_what_is_named_may_be_in_it() -> None:
     policy = Policy("yolo", ask=("read(*.pem)",))
     assert [action(policy, GREP, path) for path in (".", "src", "a.pem", "src/", "src/a.py")] == ["ask", "ask", "ask", "ask", "allow"]
-    decision = Judge(policy).decide(GREP, GREP.build({"paths": ["src"]}))
+    decision = PolicyEngine(policy).decide(GREP, GREP.build({"paths": ["src"]}))
     assert (decision.rule, decision.part) == ("read(*.pem)", "src")
     assert action(policy, READ, "src") == "allow"
 
@@ -167,7 +167,7 @@ def test_hosts() -> None:
 
 def test_what_may_not_be_read_is_hidden() -> None:
     policy = Policy(deny=("read(secrets/**)", "read(./.env)", "edit(*.lock)", "grep(x)", "read(~/.ssh/**)", "shell"), ask=("read(asked)",))
-    assert Judge(policy).hidden == ("secrets/**", ".env", "~/.ssh/**")
+    assert PolicyEngine(policy).hidden_patterns == ("secrets/**", ".env", "~/.ssh/**")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_what_may_not_be_read_is_hidden() -> None:
 )
 def test_an_always_may_be_for_the_folder(paths: list[str], offered: tuple[str, ...]) -> None:
     invocation = EDIT.build({"paths": paths})
-    assert narrower(EDIT, invocation) == offered
+    assert folder_rules(EDIT, invocation) == offered
     if offered:
-        assert Judge(Policy(), offered).decide(EDIT, invocation).action == "allow"
-    assert narrower(DELETE, DELETE.build({"paths": paths})) == ()
+        assert PolicyEngine(Policy(), offered).decide(EDIT, invocation).action == "allow"
+    assert folder_rules(DELETE, DELETE.build({"paths": paths})) == ()

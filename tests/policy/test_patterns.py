@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.core.errors import PolicyError
-from nbtools.policy.patterns import TooLong, expression, like
+from nbtools.policy.patterns import TextTooLong, expression, matches_pieces
 
 
 @pytest.mark.parametrize(
     "text", ["(a+)+", "(a*)*b", "(?:a|a)*", "(x{2,})+", "((a+)b)*", r"(a)\1", "(?P<n>a)(?P=n)", "(a|b){2,}", "(?:a+)*?"]
 )
 def test_what_repeats_itself_is_refused(text: str) -> None:
-    with pytest.raises(PolicyError, match="for ever"):
+    with pytest.raises(PolicyError, match="endless"):
         expression(text)
 
 
@@ -32,12 +32,12 @@ def test_none_takes_long(text: str) -> None:
     for size in (10, 100, 400, 1_000, 10_000, 100_000):
         for letter in ("a", "x", " "):
             try:
-                expression(text).occurs(letter * size)
-            except TooLong:
+                expression(text).matches_anywhere(letter * size)
+            except TextTooLong:
                 continue
     assert time.perf_counter() - started < 60
 
 
 @given(pieces=st.lists(st.text("ab", max_size=3), min_size=1, max_size=4).map(tuple), word=st.text("ab", max_size=8))
 def test_stars_stand_for_anything(pieces: tuple[str, ...], word: str) -> None:
-    assert like(pieces, word) == bool(re.fullmatch(".*".join(pieces), word))
+    assert matches_pieces(pieces, word) == bool(re.fullmatch(".*".join(pieces), word))

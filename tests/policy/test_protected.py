@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from nbtools.core.tool import Kind
-from nbtools.policy.decide import Judge, Policy
+from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.grants import can_be_allowed
-from nbtools.policy.paths import Grounds
+from nbtools.policy.path_rules import PathContext
 from tests.policy.some_tools import EDIT, SHELL, AnyTool
 
-GROUNDS = Grounds("/home/me/work", ("/home/me",), ("/var/nbtools", "/var/settings"))
+GROUNDS = PathContext("/home/me/work", ("/home/me",), ("/var/nbtools", "/var/settings"))
 DELETE, MOVE, WRITE, READ = (AnyTool(kind.value, kind) for kind in (Kind.DELETE, Kind.MOVE, Kind.EDIT, Kind.READ))
 MINE = AnyTool("mine", Kind.OTHER)
 
@@ -43,7 +43,7 @@ OPEN = [".gitignore", ".github/workflows/ci.yml", "git/config", "bashrc", ".nbto
 
 
 def action(policy: Policy, tool: AnyTool, **params: object) -> str:
-    return Judge(policy, grounds=GROUNDS).decide(tool, tool.build(params)).action
+    return PolicyEngine(policy, grounds=GROUNDS).decide(tool, tool.build(params)).action
 
 
 @pytest.mark.parametrize("path", PROTECTED)
@@ -79,7 +79,7 @@ def test_others_are_not(path: str) -> None:
 )
 def test_commands_that_write_protected_paths_are_asked_in_every_mode(command: str) -> None:
     for policy in (Policy("yolo"), Policy(allow=("shell", "edit", "edit(**)")), Policy(allow=("*",))):
-        decision = Judge(policy, grounds=GROUNDS).decide(SHELL, SHELL.build({"command": command}))
+        decision = PolicyEngine(policy, grounds=GROUNDS).decide(SHELL, SHELL.build({"command": command}))
         assert decision.action == "ask", decision
         assert not can_be_allowed(decision)
     assert action(Policy("dont_ask", allow=("*",)), SHELL, command=command) == "deny"
@@ -110,9 +110,9 @@ def test_what_was_not_understood_is_asked_in_every_mode(command: str) -> None:
 
 
 def test_edits_run_unasked_in_the_workspace_only() -> None:
-    judge = Judge(Policy("auto_edit"), grounds=GROUNDS)
+    judge = PolicyEngine(Policy("auto_edit"), grounds=GROUNDS)
     decision = judge.decide(EDIT, EDIT.build({"paths": ["~/.config/nbtools/memory.md"]}))
-    assert (decision.action, decision.rule) == ("ask", "edits outside the workspace ask")
+    assert (decision.action, decision.rule) == ("ask", "edits outside the workspace need approval")
     assert action(Policy("auto_edit"), EDIT, paths=["/etc/hosts"]) == "ask"
     assert action(Policy("auto_edit"), EDIT, paths=["/home/me/work/a"]) == "allow"
     assert action(Policy("auto_edit", allow=("edit",)), EDIT, paths=["/etc/hosts"]) == "allow"

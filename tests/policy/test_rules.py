@@ -34,12 +34,12 @@ def test_refuses_what_is_no_rule_and_shows_one(text: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"spec": "!keep"}, "takes something back"),
-        ({"command": "(a+)+"}, "for ever"),
-        ({"command": "("}, "no regular expression"),
+        ({"spec": "!keep"}, "begins with !"),
+        ({"command": "(a+)+"}, "endless"),
+        ({"command": "("}, "not a valid regular expression"),
         ({"arguments": "x" * 3000}, "2,048"),
         ({"modes": ("autoedit",)}, "auto_edit"),
-        ({"spec": "x", "command": "y"}, "several things"),
+        ({"spec": "x", "command": "y"}, "several conditions"),
     ],
 )
 def test_an_object_that_will_not_do_is_refused(fields: dict[str, object], says: str) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nbtools.core.errors import PolicyError, ToolFailure
-from nbtools.policy.granted import Grant
+from nbtools.policy.grants import Grant
 from nbtools.policy.layers import Layer, Policy
-from nbtools.policy.policy_file import read_policy, with_policy
+from nbtools.policy.policy_file import add_policy, read_policy
 from nbtools.policy.rules import Rule
 from nbtools.policy.store import PolicyStore, Trust
 
@@ -44,11 +44,11 @@ def test_a_policy_is_read_as_a_person_writes_it() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("allow = [", "is no TOML"),
+        ("allow = [", "is not valid TOML"),
         ("alow = ['edit']", "there is no parameter alow. Did you mean allow"),
         ("allow = 'edit'", "allow"),
         ("allow = ['edit(']", "is not a rule"),
-        ("mode = 'yolo'", "mode yolo ends with a session"),
+        ("mode = 'yolo'", "mode yolo ends with the session"),
         ("mode = 'pln'", "Did you mean plan"),
         ("[[rule]]\ndecision = 'perhaps'\ntool = 'shell'", "decision"),
         ("[[rule]]\ndecision = 'deny'", "tool is required"),
@@ -62,25 +62,25 @@ def test_what_cannot_be_read_is_said_in_one_line(text: str, says: str) -> None:
 
 
 def test_adding_keeps_what_the_person_wrote() -> None:
-    text = with_policy(WRITTEN, Policy(allow=("shell(git status)", "edit(src/**)"), ask=("fetch",)))
+    text = add_policy(WRITTEN, Policy(allow=("shell(git status)", "edit(src/**)"), ask=("fetch",)))
     assert "# mine" in text
     assert "# I trust edits" in text
     assert "# harmless" in text
     assert read_policy(text, "x") == Policy("auto_edit", ("shell(git status)", "edit(src/**)"), ("fetch",), ("read(.env*)",))
-    assert with_policy(text, Policy(allow=("edit(src/**)",))) == text
+    assert add_policy(text, Policy(allow=("edit(src/**)",))) == text
 
 
 def test_a_rule_that_is_no_plain_text_is_a_table() -> None:
     rule = Rule("shell", command="curl .*", modes=("plan", "default"), message="Use fetch.")
-    text = with_policy("", Policy(deny=(rule,), allow=(Rule("edit", "src/**"),)))
+    text = add_policy("", Policy(deny=(rule,), allow=(Rule("edit", "src/**"),)))
     assert '[[rule]]\ndecision = "deny"\ntool = "shell"' in text
     assert read_policy(text, "x").deny == (rule,)
     assert read_policy(text, "x").allow == ("edit(src/**)",)
-    assert with_policy(text, Policy(deny=(rule,))) == text
+    assert add_policy(text, Policy(deny=(rule,))) == text
 
 
 def test_yolo_is_never_kept() -> None:
-    assert "yolo" not in with_policy("", Policy("yolo", ("edit",)))
+    assert "yolo" not in add_policy("", Policy("yolo", ("edit",)))
 
 
 def test_no_files_no_layers(store: PolicyStore) -> None:
@@ -137,8 +137,8 @@ def test_grants_are_saved_and_taken_back(store: PolicyStore) -> None:
     store.save(first)
     store.save(second)
     assert store.grants() == (first, second)
-    assert store.forget("edit") is True
-    assert store.forget("edit") is False
+    assert store.remove("edit") is True
+    assert store.remove("edit") is False
     assert store.grants() == (second,)
 
 
@@ -148,14 +148,14 @@ def test_broken_rules_ask_everything(store: PolicyStore) -> None:
     assert [layer.policy for layer in store.layers()] == [Policy(ask=("*",))] * 2
     told = store.problems()
     assert [str(store.user_path) in told[0], str(store.project_path) in told[1]] == [True, True]
-    assert all("every call is asked" in problem for problem in told)
+    assert all("every call needs approval" in problem for problem in told)
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5000 + "]" * 5000, "a = " + "{a=" * 3000 + "1" + "}" * 3000, "a = " + "9" * 5000])
 def test_a_file_made_to_overwhelm_asks_everything(store: PolicyStore, text: str) -> None:
     put(store.project_path, text)
     assert [layer.policy for layer in store.layers()] == [Policy(ask=("*",))]
-    assert "every call is asked" in store.problems()[0]
+    assert "every call needs approval" in store.problems()[0]
 
 
 def test_what_is_no_file_asks_everything(store: PolicyStore) -> None:
@@ -168,7 +168,7 @@ def test_what_is_no_file_asks_everything(store: PolicyStore) -> None:
 
 def test_rules_are_not_added_to_a_file_that_cannot_be_read(store: PolicyStore) -> None:
     put(store.user_path, "deny = [")
-    with pytest.raises(PolicyError, match="is no TOML"):
+    with pytest.raises(PolicyError, match="is not valid TOML"):
         store.add(store.user_path, Policy(allow=("edit",)))
     assert store.user_path.read_text(encoding="utf-8") == "deny = ["
 
@@ -179,7 +179,7 @@ def test_broken_grants_hold_nothing_are_told_and_kept_beside(store: PolicyStore,
     path = next((store.user_path.parent.parent / "state").glob("*/grants.toml"))
     put(path, broken)
     assert store.grants() == ()
-    assert "No saved grant holds" in store.problems()[0]
+    assert "No saved grant applies" in store.problems()[0]
     store.save(Grant("grep", True, 2.0))
     assert [grant.rule for grant in store.grants()] == ["grep"]
     assert store.problems() == ()

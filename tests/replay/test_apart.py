@@ -14,10 +14,10 @@ import pytest
 from nbtools.core.errors import TraceError
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
-from nbtools.replay import copied, replay
-from nbtools.replay.rooms import PREFIX, Room
+from nbtools.replay import replay, temporary_copy
+from nbtools.replay.temp_folders import PREFIX, TempFolder
 from tests.replay.samples import CWD, bash, edit, git, log, shop
-from tests.replay.test_copying import state
+from tests.replay.test_copy import state
 
 FREE = Policy(mode=Mode.YOLO)
 
@@ -103,7 +103,7 @@ async def test_variables_that_name_another_repository(tmp_path: Path, monkeypatc
     before = state(other)
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
-    async with copied(folder, "main") as copy:
+    async with temporary_copy(folder, "main") as copy:
         assert copy.root.name == "shop"
         call = log(tmp_path / "log.jsonl", bash("git tag mine", "")).calls[0]
         await replay(call, folder, "main", policy=FREE)
@@ -115,9 +115,9 @@ async def test_what_is_too_large_is_said_before_anything_is_copied(tmp_path: Pat
     with (folder / "huge.bin").open("wb") as file:
         file.truncate(3_000_000_000)
     with pytest.raises(TraceError, match="Name a smaller folder, or a commit"):
-        async with copied(folder):
+        async with temporary_copy(folder):
             pass
-    async with copied(folder, "main") as copy:
+    async with temporary_copy(folder, "main") as copy:
         assert not (copy.root / "huge.bin").exists()
     assert list(rooms.iterdir()) == []
 
@@ -125,7 +125,7 @@ async def test_what_is_too_large_is_said_before_anything_is_copied(tmp_path: Pat
 async def test_a_copy_is_for_its_owner_only(tmp_path: Path) -> None:
     folder = shop(tmp_path / "shop")
     (folder / ".env").write_text("TOKEN=x\n")
-    async with copied(folder) as copy:
+    async with temporary_copy(folder) as copy:
         assert stat.S_IMODE(copy.root.parent.stat().st_mode) == 0o700
 
 
@@ -144,8 +144,8 @@ def test_what_a_killed_process_left_goes_with_the_next_copy_and_what_is_in_use_s
     code = f"""
 import os, signal, tempfile
 tempfile.tempdir = {str(rooms)!r}
-from nbtools.replay.rooms import Room
-room = Room()
+from nbtools.replay.temp_folders import TempFolder
+room = TempFolder()
 (room.path / "deep").mkdir()
 (room.path / "deep" / "file").write_text("x")
 (room.path / "deep").chmod(0o500)
@@ -153,9 +153,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     (left,) = rooms.iterdir()
-    used = Room()
+    used = TempFolder()
     assert not left.exists()
-    another = Room()
+    another = TempFolder()
     assert {used.path, another.path} == set(rooms.glob(f"{PREFIX}*"))
     used.close()
     another.close()
@@ -165,5 +165,5 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_somebody_elses_folder_of_that_name_is_no_concern(rooms: Path) -> None:
     (rooms / f"{PREFIX}file").write_text("x")
     (rooms / f"{PREFIX}link").symlink_to(rooms)
-    Room().close()
+    TempFolder().close()
     assert len(list(rooms.iterdir())) == 2

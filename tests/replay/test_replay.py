@@ -13,7 +13,7 @@ from nbtools.core.errors import TraceError
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.replay import Replayed, Skipped, replay, stepping
-from nbtools.replay.wording import levelled, same_changes, volatile
+from nbtools.replay.output_comparison import normalize, same_changes, volatile_differences
 from nbtools.testing import ONCE, ScriptedConfirmer
 from tests.replay.samples import CWD, bash, edit, git, log, sample, shop
 
@@ -69,7 +69,7 @@ async def test_from_the_call_itself(tmp_path: Path) -> None:
 
 async def test_a_folder_has_to_be_there(tmp_path: Path) -> None:
     call = log(tmp_path / "log.jsonl", edit("a", "b")).calls[0]
-    with pytest.raises(TraceError, match="name the folder"):
+    with pytest.raises(TraceError, match="Name the folder"):
         await replay(call)
 
 
@@ -122,17 +122,17 @@ async def test_recorded_edits_do_the_same_to_the_recorded_file(tmp_path: Path, n
 
 def test_volatile_parts_are_levelled_and_said() -> None:
     old, new = "ok 1.2s at 2026-01-01T10:00:00Z in /tmp/abc", "ok 2.3s at 2026-02-02T11:00:00Z in /tmp/def"
-    assert levelled(old) == levelled(new) == "ok «duration» at «time» in «temporary path»"
-    assert volatile(old, new) == (
+    assert normalize(old) == normalize(new) == "ok «duration» at «time» in «temporary path»"
+    assert volatile_differences(old, new) == (
         "duration: 1.2s → 2.3s",
         "time: 2026-01-01T10:00:00Z → 2026-02-02T11:00:00Z",
         "temporary path: /tmp/abc → /tmp/def",
     )
-    assert levelled("3 passed") != levelled("4 passed")
+    assert normalize("3 passed") != normalize("4 passed")
 
 
 def test_tabs_that_a_patch_has_as_blanks_are_no_difference_but_an_indentation_is() -> None:
-    assert same_changes("a\n+  x\n", "a\n+\tx\n") == (True, ("tabs that the log has as blanks",))
+    assert same_changes("a\n+  x\n", "a\n+\tx\n") == (True, ("tabs recorded as spaces",))
     assert same_changes("a\n+  x\n", "a\n+   x\n")[0] is False
 
 

@@ -35,7 +35,7 @@ async def test_block_stops_the_call_and_tells_the_model_why(tmp_path: Path) -> N
     async with session(tmp_path, saying(Block("not on a Friday."))) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.error.code is ErrorCode.POLICY_VIOLATION
-    assert result.error.message == "Policy does not let read run: the hook guard blocks it: not on a Friday."
+    assert result.error.message == "The policy denies read: the hook guard blocks it: not on a Friday."
 
 
 async def test_ask_puts_a_question_about_a_call_that_would_run(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ async def test_ask_puts_a_question_about_a_call_that_would_run(tmp_path: Path) -
     async with session(tmp_path, saying(Ask("look twice")), confirmer=person) as s:
         assert (await s.call("read", {"path": "a.txt"})).ok
         assert (await s.call("read", {"path": "a.txt"})).error.code is ErrorCode.CONFIRMATION_DENIED
-    assert person.asked[0].decision.reason == "the hook guard asks: look twice"
+    assert person.asked[0].decision.reason == "the hook guard requires approval: look twice"
     assert person.asked[0].decision.rule == "hook guard"
 
 
@@ -85,7 +85,7 @@ async def _decision(s: Session) -> Any:
 
     request = ToolCallRequest("x", *WRITE, "write")
     scheduler = s._scheduler
-    return (await scheduler._seen_by_hooks(request, scheduler.plan(request), scheduler.plan)).decision
+    return (await scheduler._run_before_hooks(request, scheduler.plan(request), scheduler.plan)).decision
 
 
 async def test_changed_input_is_built_and_judged_again(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_changed_input_is_built_and_judged_again(tmp_path: Path) -> None:
     async with session(tmp_path, saying(Change({"no": 1}))) as s:
         refused = await s.call("read", {"path": "a.txt"})
         assert refused.error.code is ErrorCode.INVALID_TOOL_PARAMS
-        assert "The hook guard changed the arguments to ones that will not do" in refused.error.message
+        assert "The hook guard changed the arguments to invalid ones" in refused.error.message
 
 
 async def test_an_allow_covers_only_what_it_has_seen(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def limit_of(run: Any) -> float:
     return 0.05 if run is late else 20
 
 
-FAULTS = [(crash, "crashed (ValueError: oops)"), (late, "took longer than 0.05 seconds"), (strange, "which is no verdict")]
+FAULTS = [(crash, "crashed (ValueError: oops)"), (late, "took longer than 0.05 seconds"), (strange, "which is not a verdict")]
 
 
 @pytest.mark.parametrize(("run", "problem"), FAULTS)
@@ -191,7 +191,7 @@ async def test_a_hook_that_goes_wrong_is_told_and_passed_over(tmp_path: Path, ru
     async with session(tmp_path, before(name="bad", timeout=limit_of(run))(run)) as s:
         result = await s.call("read", {"path": "a.txt"})
         assert result.ok
-        assert "the hook bad was passed over" in result.llm_content
+        assert "the hook bad was skipped" in result.llm_content
         assert problem in result.llm_content
         assert problem in s.history[-1].last.plan.decision.reason
 
@@ -250,7 +250,7 @@ async def test_matchers_know_a_tool_by_any_name(tmp_path: Path, matcher: str, se
 
 
 def test_a_matcher_that_is_no_pattern_is_refused_at_once() -> None:
-    with pytest.raises(SessionError, match=r"no regular expression: '\('"):
+    with pytest.raises(SessionError, match=r"not a valid regular expression: '\('"):
         saying(Note("x"), matcher="(")
 
 
@@ -275,5 +275,5 @@ def test_hooks_never_weaken_more_than_a_default_question(tmp_path_factory: Any, 
     elif Ask in said:
         assert decided.action is not Action.ALLOW
     if STRENGTH[decided.action] < STRENGTH[plain.action]:
-        assert plain.rule == "edits ask"
+        assert plain.rule == "edits need approval"
         assert decided.rule == "hook guard"

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from nbtools.shell import Acts, understand
-from nbtools.shell.table import Entry, reviewed
+from nbtools.shell import CommandAnalysis, analyse
+from nbtools.shell.program_table import Entry, included_table
 from tests.shell.tracing import Run, is_device, run_traced, why_not, without_network
 
 pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not() or "-"), pytest.mark.timeout(3600)]
@@ -73,7 +73,7 @@ ATTACKS = "-o -i -n1 -on1 -in1 --output=n1 --output n1 -w -C -f -e -s -- --help 
 
 def _leaves() -> Iterator[tuple[str, Entry]]:
     """The programs that are installed here, each sub-command by itself."""
-    table = reviewed()
+    table = included_table()
     for program in _DATA["programs"].split():
         entry = table.find(program)
         if entry is None or not (shutil.which(program) or program == "time") or (program in NEEDS_NO_NETWORK and not without_network()):
@@ -208,7 +208,7 @@ class Lines:
         seen: set[str] = set()
         for at in range(count * 30):
             line, extra = self.line(at)
-            if line in seen or is_asked(understand(line), extra):
+            if line in seen or is_asked(analyse(line), extra):
                 continue
             seen.add(line)
             yield line, extra
@@ -216,9 +216,9 @@ class Lines:
                 return
 
 
-def is_asked(acts: Acts, extra: tuple[str, ...]) -> bool:
-    odd_names = acts.of_names and any(name.startswith("-") for name in extra)
-    return bool(acts.doubt or acts.unverified or odd_names) or any(act.risk or act.critical for act in acts.acts)
+def is_asked(acts: CommandAnalysis, extra: tuple[str, ...]) -> bool:
+    odd_names = acts.uses_file_names and any(name.startswith("-") for name in extra)
+    return bool(acts.doubt or acts.unverified or odd_names) or any(act.risk or act.critical for act in acts.commands)
 
 
 class Judge:
@@ -226,10 +226,10 @@ class Judge:
 
     def __init__(self, line: str, run: Run) -> None:
         self.run = run
-        self.acts = understand(line)
-        self.writes = [self._path(path) for act in self.acts.acts for path in act.writes]
-        self.names = [posixpath.basename(act.words[0]) for act in self.acts.acts if act.words]
-        self.changes_repository = any(act.words[:1] == ("git",) and not act.harmless for act in self.acts.acts)
+        self.acts = analyse(line)
+        self.writes = [self._path(path) for act in self.acts.commands for path in act.writes]
+        self.names = [posixpath.basename(act.words[0]) for act in self.acts.commands if act.words]
+        self.changes_repository = any(act.words[:1] == ("git",) and not act.harmless for act in self.acts.commands)
 
     def _path(self, path: str) -> str:
         home = posixpath.join(posixpath.dirname(self.run.folder), "home")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtools.shell import understand
+from nbtools.shell import analyse
 
 COMMANDS = ("log", "show", "diff HEAD", "stash show", "stash list", "reflog", "reflog show", "whatchanged", "blame f", "shortlog")
 PIECES = ("-n", "-pn", "-zn", "-L", "-pL", "-S", "-pS", "-m", "--", "--author", "--grep", "--message")
@@ -38,7 +38,7 @@ def test_no_option_that_writes_is_overlooked(repository: Path, command: str) -> 
         subprocess.run(["sh", "-c", line], cwd=repository, check=False, capture_output=True, timeout=20)
         if (repository / "out").exists():
             (repository / "out").unlink()
-            assert understand(line).acts[0].risk, line
+            assert analyse(line).commands[0].risk, line
 
 
 def test_git_writes_what_such_options_name(repository: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nbtools.shell import Act, Table, understand
+from nbtools.shell import AnalysedCommand, ProgramTable, analyse
 
-TABLE = Table(
+TABLE = ProgramTable(
     {
         "getopt": {
             "flags": "-ab --all",
@@ -44,10 +44,10 @@ TABLE = Table(
 )
 
 
-def act_of(line: str) -> Act:
-    understood = understand(line, TABLE)
+def act_of(line: str) -> AnalysedCommand:
+    understood = analyse(line, TABLE)
     assert understood.doubt == ""
-    return understood.acts[0]
+    return understood.commands[0]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_paths_by_options_and_roles(line: str, reads: tuple[str, ...], writes: t
 
 
 def test_a_default_is_not_read_where_the_input_is_a_pipe() -> None:
-    assert understand("text | fed x", TABLE).acts[1].reads == ()
+    assert analyse("text | fed x", TABLE).commands[1].reads == ()
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_files_that_an_option_names_are_told_apart() -> None:
     ],
 )
 def test_what_it_starts_is_an_act_of_its_own(line: str, words: tuple[str, ...]) -> None:
-    first, second = understand(line, TABLE).acts
+    first, second = analyse(line, TABLE).commands
     assert (second.words, second.via) == (words, (first.words[0],))
     assert first.transparent or first.risk
 
@@ -200,7 +200,7 @@ def test_what_it_starts_is_an_act_of_its_own(line: str, words: tuple[str, ...]) 
     "line", ["starts $A getopt a", "starts x $A", "starts -z x getopt", "runs", "runs $A", "runs -", "runs /dev/stdin"]
 )
 def test_what_it_starts_is_not_known(line: str) -> None:
-    assert any(act.risk for act in understand(line, TABLE).acts)
+    assert any(act.risk for act in analyse(line, TABLE).commands)
 
 
 def test_a_package_has_to_be_named() -> None:
@@ -242,6 +242,6 @@ def _listing() -> dict[str, dict[str, Any]]:
     ],
 )
 def test_names_of_files_that_become_words(line: str, names: bool) -> None:
-    understood = understand(line, Table(_listing()))
-    assert understood.of_names is names
-    assert bool(understood.acts[-1].risk) is not names
+    understood = analyse(line, ProgramTable(_listing()))
+    assert understood.uses_file_names is names
+    assert bool(understood.commands[-1].risk) is not names

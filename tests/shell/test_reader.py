@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.shell_syntax import SimpleCommand, parse_shell
-from nbtools.shell.reader import read_strictly
+from nbtools.shell.reader import parse_strictly
 from tests.fuzz.run_allowed import HARMLESS, MARK, lines
 
 SHELLS = {"bash": ["bash", "--norc"], "dash": ["dash"], "busybox": ["busybox", "ash"], "zsh": ["zsh", "-f"], "ksh": ["ksh"]}
 
 
 def argvs(line: str) -> list[list[str]]:
-    reading = read_strictly(line)
+    reading = parse_strictly(line)
     assert reading.problem == ""
     return [list(command.argv) for command in reading.commands if command.argv]
 
@@ -50,7 +50,7 @@ def test_what_it_takes(line: str, words: list[list[str]]) -> None:
 
 
 def test_redirects_and_assignments() -> None:
-    (command,) = read_strictly("A=1 a >f 2>>g <h 2>&1 3<&- <<E b\ntext\nE").commands
+    (command,) = parse_strictly("A=1 a >f 2>>g <h 2>&1 3<&- <<E b\ntext\nE").commands
     assert command.assignments == ("A=1",)
     assert command.argv == ("a", "b")
     assert [(one.operator, one.target) for one in command.redirects[:5]] == [(">", "f"), (">>", "g"), ("<", "h"), (">&", "1"), ("<&-", "")]
@@ -58,7 +58,7 @@ def test_redirects_and_assignments() -> None:
 
 
 def test_variables_that_are_set_without_an_assignment() -> None:
-    assert read_strictly("for PATH in a; do b; done; c ${X:=d}").variables == ("PATH", "X")
+    assert parse_strictly("for PATH in a; do b; done; c ${X:=d}").variables == ("PATH", "X")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_variables_that_are_set_without_an_assignment() -> None:
     Path(__file__).with_name("refused_lines.txt").read_text().splitlines(),
 )
 def test_what_it_refuses(line: str) -> None:
-    assert read_strictly(line).problem
+    assert parse_strictly(line).problem
 
 
 @pytest.mark.parametrize(
@@ -95,19 +95,19 @@ def test_what_it_refuses(line: str) -> None:
     ],
 )
 def test_what_it_refuses_in_several_lines(line: str) -> None:
-    assert read_strictly(line).problem
+    assert parse_strictly(line).problem
 
 
 @settings(max_examples=500)
 @given(st.text("ab \t\n;&|<>(){}[]$`'\"\\#=~!*?/-1:", max_size=40))
 def test_any_text_is_taken_or_refused(text: str) -> None:
-    reading = read_strictly(text)
+    reading = parse_strictly(text)
     assert reading.problem == "" or not reading.commands
 
 
 def test_its_depth_is_limited() -> None:
-    assert read_strictly("(" * 10_000 + "a").problem
-    assert read_strictly("if a; then b; " + "elif a; then b; " * 2_000 + "fi").problem == ""
+    assert parse_strictly("(" * 10_000 + "a").problem
+    assert parse_strictly("if a; then b; " + "elif a; then b; " * 2_000 + "fi").problem == ""
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_the_shells_start_what_it_read(shell: str, programs: Path, tmp_path: Pat
     chance, taken = lines(random.Random(7)), 0
     while taken < 150:
         line = next(chance)
-        reading = read_strictly(line)
+        reading = parse_strictly(line)
         programs_of = {command.argv[0] for command in reading.commands if command.argv}
         endless = "while" in line or "until" in line
         if endless or reading.problem or not line.strip() or programs_of & set(_STARTERS) or "PATH" in line:

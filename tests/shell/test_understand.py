@@ -10,13 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.shell_syntax import parse_shell
-from nbtools.shell import Act, understand
-from nbtools.shell.reader import read_strictly
+from nbtools.shell import AnalysedCommand, analyse
+from nbtools.shell.reader import parse_strictly
 
 
-def act_of(command: str, program: str) -> Act:
-    understood = understand(command)
-    return next(act for act in understood.acts if act.words and act.words[0] == program)
+def act_of(command: str, program: str) -> AnalysedCommand:
+    understood = analyse(command)
+    return next(act for act in understood.commands if act.words and act.words[0] == program)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def act_of(command: str, program: str) -> Act:
     ],
 )
 def test_what_other_programs_start_is_found(command: str, words: tuple[str, ...], via: tuple[str, ...]) -> None:
-    assert (words, via) in [(act.words, act.via) for act in understand(command).acts]
+    assert (words, via) in [(act.words, act.via) for act in analyse(command).commands]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_other_programs_start_is_found(command: str, words: tuple[str, ...]
     ],
 )
 def test_paths(command: str, reads: tuple[str, ...], writes: tuple[str, ...]) -> None:
-    (act,) = understand(command).acts
+    (act,) = analyse(command).commands
     assert (act.reads, act.writes) == (reads, writes)
 
 
@@ -119,20 +119,20 @@ def test_paths_behind_cd(command: str, read: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("command", ["cd $X && make", "cd - && make", "popd && make", "cd $(ls) && ls", "env -C a cat x"])
 def test_a_place_that_is_not_clear_is_a_doubt(command: str) -> None:
-    assert understand(command).doubt
+    assert analyse(command).doubt
 
 
 @pytest.mark.parametrize(
     "letter", ["\u200b", "\u202e", "\u2066", "\u00a0", "\u3000", "\U000e0041", "\u00ad", "\ufeff", "\x1b", "\x7f", "\u3164", "\u2028"]
 )
 def test_hidden_characters_are_named(letter: str) -> None:
-    doubt = understand(f"ls a{letter}b").doubt
+    doubt = analyse(f"ls a{letter}b").doubt
     assert f"U+{ord(letter):04X}" in doubt
 
 
 @pytest.mark.parametrize("command", ["ls größer", "echo 日本語", "echo — “x” ✓ 🎉", "ls ñ é"])
 def test_letters_of_all_languages_are_no_doubt(command: str) -> None:
-    assert understand(command).doubt == ""
+    assert analyse(command).doubt == ""
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_letters_of_all_languages_are_no_doubt(command: str) -> None:
     ],
 )
 def test_harmless(command: str, harmless: bool) -> None:
-    assert understand(command).harmless is harmless
+    assert analyse(command).harmless is harmless
 
 
 _PLAIN = st.lists(st.text("abz019_./=:,@%+-", min_size=1, max_size=6), min_size=1, max_size=5)
@@ -179,13 +179,13 @@ _BLANKS = st.sampled_from([" ", "  ", "\t"])
 )
 def test_plain_words_stay_what_they_are(words: list[str], blank: str, edge: str) -> None:
     line = edge + blank.join(words) + edge
-    reading = read_strictly(line)
+    reading = parse_strictly(line)
     if reading.problem:
         return
     assert [word for command in reading.commands for word in (*command.assignments, *command.argv)] == (
         line.split()[1:] if words[0] == "!" else line.split()
     )
-    assert read_strictly(f"{line}\n").commands == reading.commands
+    assert parse_strictly(f"{line}\n").commands == reading.commands
 
 
 _FRAGMENTS = st.sampled_from(
@@ -200,14 +200,14 @@ _FRAGMENTS = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @given(_FRAGMENTS, _FRAGMENTS, st.sampled_from(["; ", " && ", " | ", "\n", " || ", " & "]))
 def test_a_line_does_all_that_its_parts_do(first: str, second: str, between: str) -> None:
-    whole = understand(first + between + second)
-    programs = [act.words for act in whole.acts]
+    whole = analyse(first + between + second)
+    programs = [act.words for act in whole.commands]
     for part in (first, second):
-        for act in understand(part).acts:
+        for act in analyse(part).commands:
             assert act.words in programs
             if act.risk:
-                assert any(other.risk for other in whole.acts if other.words == act.words)
-            assert not act.critical or any(other.critical for other in whole.acts)
+                assert any(other.risk for other in whole.commands if other.words == act.words)
+            assert not act.critical or any(other.critical for other in whole.commands)
 
 
 @settings(max_examples=300, deadline=None)
@@ -220,9 +220,9 @@ def test_quoting_a_word_changes_nothing(command: str, data: st.DataObject) -> No
     place = data.draw(st.integers(1, len(words) - 1))
     assume("=" not in words[place])
     quoted = [*words[:place], f"'{words[place]}'", *words[place + 1 :]]
-    plain, other = understand(command), understand(" ".join(quoted))
-    assert [(act.words, act.risk, act.reads, act.writes, act.critical) for act in plain.acts] == [
-        (act.words, act.risk, act.reads, act.writes, act.critical) for act in other.acts
+    plain, other = analyse(command), analyse(" ".join(quoted))
+    assert [(act.words, act.risk, act.reads, act.writes, act.critical) for act in plain.commands] == [
+        (act.words, act.risk, act.reads, act.writes, act.critical) for act in other.commands
     ]
     assert other.doubt == plain.doubt == ""
 
@@ -230,7 +230,7 @@ def test_quoting_a_word_changes_nothing(command: str, data: st.DataObject) -> No
 @settings(max_examples=500, deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_understood_or_doubted(text: str) -> None:
-    understand(text)
+    analyse(text)
 
 
 _PIECES = st.sampled_from(
@@ -248,7 +248,7 @@ _PIECES = st.sampled_from(
 @settings(max_examples=1000, deadline=None)
 @given(st.lists(_PIECES, max_size=10))
 def test_any_mixture_is_understood_or_doubted(pieces: list[str]) -> None:
-    understand(" ".join(pieces))
+    analyse(" ".join(pieces))
 
 
 _MANY = 50_000
@@ -286,14 +286,14 @@ _MANY = 50_000
 )
 def test_no_line_takes_long(command: str) -> None:
     started = time.process_time()
-    understand(command)
+    analyse(command)
     assert time.process_time() - started < 30
 
 
 def test_a_plain_line_is_fast() -> None:
     lines = [shlex.join(["git", "log", f"-{number}", "src/cart.py"]) for number in range(2_000)]
-    understand(lines[0])
+    analyse(lines[0])
     started = time.process_time()
     for line in lines:
-        understand(line)
+        analyse(line)
     assert (time.process_time() - started) / len(lines) < 0.001

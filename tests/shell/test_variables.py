@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtools.shell import understand
+from nbtools.shell import analyse
 from nbtools.shell.variables import exported_risk, variable_risk
 
 OF_THE_SHELL = [
@@ -61,7 +61,7 @@ HARMFUL = ["PATH", "LD_PRELOAD", "BASH_ENV", "ENV", "IFS", "PAGER", "GIT_SSH_COM
 
 
 def risky(line: str) -> bool:
-    return any(act.risk for act in understand(line).acts)
+    return any(act.risk for act in analyse(line).commands)
 
 
 @pytest.mark.parametrize("name", HARMFUL)
@@ -73,7 +73,7 @@ def test_a_variable_that_may_change_things_is_a_risk(form: str, name: str) -> No
 @pytest.mark.parametrize("form", OF_THE_SHELL)
 @pytest.mark.parametrize("name", ["x", "file_name", "FILE", "LANG"])
 def test_a_variable_of_ones_own_is_no_risk(form: str, name: str) -> None:
-    understood = understand(form.format(name))
+    understood = analyse(form.format(name))
     assert not risky(form.format(name))
     assert (understood.unverified, understood.doubt) == ("", "")
 
@@ -91,7 +91,7 @@ def test_forms_that_are_always_asked(form: str) -> None:
 
 @pytest.mark.parametrize("form", NOT_READ_STRICTLY)
 def test_forms_that_only_some_shells_know_are_not_read(form: str) -> None:
-    assert understand(form.format("x")).unverified
+    assert analyse(form.format("x")).unverified
 
 
 @pytest.mark.parametrize("assignment", ["PAGER=cat", "GIT_PAGER=", "GIT_EDITOR=true", "EDITOR=:"])

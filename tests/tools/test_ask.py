@@ -8,7 +8,7 @@ from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Choice, Question, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.errors import ErrorCode
 from nbtools.testing import ALWAYS, CANCEL, ONCE, ScriptedConfirmer, answers, modify
-from nbtools.tools.ask import Answers, AskTool, understood
+from nbtools.tools.ask import Answers, AskTool, normalize_answer
 from nbtools.workspace.workspace import Workspace
 
 COLOUR = {"text": "Which colour?", "header": "Colour", "choices": [{"label": "Red"}, {"label": "Blue, dark"}, {"label": "Blue"}]}
@@ -63,15 +63,15 @@ async def test_answers_are_understood(tmp_path, asked, said, meant):
 def test_chosen_labels_come_back_as_they_are(chosen, shout):
     question = Question("?", kind="choice", choices=tuple(map(Choice, ("b", "a", "b, c", "d e"))), several=True)
     said = ", ".join(chosen)
-    assert understood(question, said.upper() if shout else said) == said or {"b", "b, c"} <= set(chosen)
+    assert normalize_answer(question, said.upper() if shout else said) == said or {"b", "b, c"} <= set(chosen)
 
 
 @given(st.text(max_size=30))
 def test_understanding_again_changes_nothing(said):
     for kind, several in (("choice", True), ("choice", False), ("text", False), ("yesno", False)):
         question = Question("?", kind=kind, choices=(Choice("A"), Choice("b, c")), several=several)
-        once = understood(question, said)
-        assert understood(question, once) == once
+        once = normalize_answer(question, said)
+        assert normalize_answer(question, once) == once
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_where_nobody_shall_be_asked_it_is_denied(tmp_path):
 async def test_alone_it_is_told_to_go_on(tmp_path):
     result = await ask(tmp_path, alone=True)
     assert result.error.code is ErrorCode.CONFIRMATION_REQUIRED
-    assert "Go on by your best judgement" in result.error.message
+    assert "Continue with your best judgement" in result.error.message
     assert "Policy(allow" not in result.error.message
 
 
@@ -124,7 +124,7 @@ async def test_always_grants_nothing_and_the_next_question_is_asked(tmp_path):
 async def test_there_is_nothing_to_modify(tmp_path, payload):
     result = await ask(tmp_path, Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, payload))
     assert result.error.code is ErrorCode.INVALID_TOOL_PARAMS
-    assert "answer the questions or cancel" in result.error.message
+    assert "answer them or deny the call" in result.error.message
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ async def test_there_is_nothing_to_modify(tmp_path, payload):
         ([], "at least 1"),
         ([SURE] * 5, "at most 4"),
         ([{"text": " "}], "questions.0.text"),
-        ([SURE, {"text": "Which?", "kind": "choice"}], "question 2 needs two choices at least"),
-        ([{"text": "Which?", "choices": [{"label": "a"}]}], "needs two choices"),
-        ([{"text": "Which?", "choices": [{"label": "a"}, {"label": "A"}]}], "the same choice twice"),
-        ([{"text": "Which?", "kind": "text", "choices": [{"label": "a"}, {"label": "b"}]}], "takes no choices"),
-        ([{**SURE, "several": True}], "takes no choices"),
+        ([SURE, {"text": "Which?", "kind": "choice"}], "question 2 needs at least two choices"),
+        ([{"text": "Which?", "choices": [{"label": "a"}]}], "needs at least two choices"),
+        ([{"text": "Which?", "choices": [{"label": "a"}, {"label": "A"}]}], "duplicate choices"),
+        ([{"text": "Which?", "kind": "text", "choices": [{"label": "a"}, {"label": "b"}]}], "remove choices"),
+        ([{**SURE, "several": True}], "remove choices"),
     ],
 )
 async def test_what_is_no_question_is_never_asked(tmp_path, questions, words):

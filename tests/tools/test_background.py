@@ -19,9 +19,8 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import CommandTarget, Kind
 from nbtools.session import Session
-from nbtools.tools.shell import ShellData, ShellStarted, ShellTool
-from nbtools.tools.shell_kill import ShellKillTool
-from nbtools.tools.shell_output import ShellOutput, ShellOutputTool
+from nbtools.tools.shell import ShellBackgroundData, ShellData, ShellTool
+from nbtools.tools.shell_background import ShellKillTool, ShellOutput, ShellOutputTool
 from nbtools.workspace.workspace import Workspace
 
 _SERVE = (
@@ -37,9 +36,9 @@ class Three:
         self.workspace = workspace
         self.shell, self.output, self.killer = ShellTool(workspace), ShellOutputTool(workspace), ShellKillTool(workspace)
 
-    async def start(self, command: str, **params: Any) -> ShellStarted:
+    async def start(self, command: str, **params: Any) -> ShellBackgroundData:
         result = await self.shell.build({"command": command, "background": True, **params}).execute()
-        assert isinstance(result.data, ShellStarted), result
+        assert isinstance(result.data, ShellBackgroundData), result
         return result.data
 
     async def look(self, id: str, **params: Any) -> ShellOutput:  # noqa: A002
@@ -74,7 +73,7 @@ def lives(pid: int) -> bool:
 
 async def test_it_starts_at_once_and_says_where_its_output_goes(three: Three) -> None:
     result = await three.shell.build({"command": "echo one; sleep 60", "background": True}).execute()
-    assert isinstance(result.data, ShellStarted)
+    assert isinstance(result.data, ShellBackgroundData)
     assert (result.data.id, result.data.seconds) == ("1", 0)
     assert lives(result.data.pid)
     assert result.data.full_output in str(result.llm_content)
@@ -138,8 +137,8 @@ async def test_much_output_is_cut_in_the_middle_but_filtered_whole(three: Three)
         pass
     again = await three.start("seq 300000")
     job = three.workspace.jobs.get(again.id)
-    while not job.condition().over:
-        await asyncio.wait([job._running.silent])
+    while not job.state().has_ended:
+        await asyncio.wait([job._running.output_ended])
     look = await three.look(again.id)
     assert len(look.text) < 42_000
     assert look.text.startswith("1\n2\n")
@@ -202,7 +201,7 @@ async def test_a_command_past_its_time_goes_on_when_it_is_kept(three: Three) -> 
     command = {"command": "echo one; cat go; exit 5", "timeout": 0.3, "keep": True}
     result = await three.shell.build(command).execute()
     assert result.ok
-    assert isinstance(result.data, ShellStarted)
+    assert isinstance(result.data, ShellBackgroundData)
     assert result.data.seconds == 0.3
     assert str(result.llm_content).startswith("one\n(Still running after 0.3 seconds")
     (three.workspace.root / "go").write_text("two\n")
@@ -235,7 +234,7 @@ async def test_a_kept_command_that_is_cancelled_leaves_nothing(three: Three) -> 
 
 
 async def test_the_list_counts_nothing_as_seen(three: Three) -> None:
-    assert (await three.output.build({}).execute()).llm_content == "Nothing was started in the background."
+    assert (await three.output.build({}).execute()).llm_content == "No background commands were started."
     first, second = await three.start("echo a"), await three.start("echo b;\nsleep 60")
     await three.workspace.jobs.get(first.id)._running.exit
     result = await three.output.build({}).execute()
@@ -249,14 +248,14 @@ async def test_the_list_counts_nothing_as_seen(three: Three) -> None:
 
 
 async def test_unknown_ids_and_bad_filters_name_the_way_out(three: Three) -> None:
-    with pytest.raises(ToolFailure, match="no background command '7'") as caught:
+    with pytest.raises(ToolFailure, match="Background command '7' does not exist") as caught:
         three.output.build({"id": "7"})
     assert caught.value.code is ErrorCode.INVALID_TOOL_PARAMS
     await three.start("sleep 60")
     await three.start("sleep 60")
-    with pytest.raises(ToolFailure, match="There are: 1, 2"):
+    with pytest.raises(ToolFailure, match="Background commands: 1, 2"):
         three.killer.build({"id": 7})
-    with pytest.raises(ToolFailure, match="no regular expression"):
+    with pytest.raises(ToolFailure, match="not a valid regular expression"):
         three.output.build({"id": "1", "filter": "("})
     with pytest.raises(ToolFailure, match="at most 600"):
         three.output.build({"id": "1", "wait": 601})

@@ -14,9 +14,9 @@ import pytest
 from nbtools import ErrorCode, Policy, Session, Settings, ToolResult, tool, traces
 from nbtools.core.call import CallEvent, OutputEvent
 from nbtools.core.result import CommandOutput
-from nbtools.notebook.card import card_of
-from nbtools.sources.command import DiscoveredTool
-from nbtools.traces.recorder import Recorder
+from nbtools.notebook.cards.card import card_of
+from nbtools.plugins.discovered_tools import DiscoveredTool
+from nbtools.traces.recording.recorder import Recorder
 from nbtools.workspace.workspace import Workspace
 
 LINES = "for i in $(seq 25); do echo line $i; done; exec sleep 300"

@@ -129,15 +129,15 @@ async def test_a_notebook_without_ids_is_addressed_by_number_and_stays_as_it_is(
     [
         ({"action": "replace", "id": "a"}, ErrorCode.INVALID_TOOL_PARAMS, "replace needs source"),
         ({"action": "delete"}, ErrorCode.INVALID_TOOL_PARAMS, "delete needs id"),
-        ({"action": "read", "source": "x"}, ErrorCode.INVALID_TOOL_PARAMS, "read takes no source"),
+        ({"action": "read", "source": "x"}, ErrorCode.INVALID_TOOL_PARAMS, "read does not use source"),
         ({"action": "run", "id": "a", "timeout": 9999}, ErrorCode.INVALID_TOOL_PARAMS, "at most 3600"),
-        ({"action": "delete", "id": "z"}, ErrorCode.INVALID_TOOL_PARAMS, "There is a (code: x = 1), b (code: print(x)), c"),
+        ({"action": "delete", "id": "z"}, ErrorCode.INVALID_TOOL_PARAMS, "Cells: a (code: x = 1), b (code: print(x)), c"),
         ({"action": "insert", "source": "", "after": "z"}, ErrorCode.INVALID_TOOL_PARAMS, "has no cell 'z'"),
-        ({"action": "move", "id": "a", "after": "#1"}, ErrorCode.INVALID_TOOL_PARAMS, "behind itself"),
+        ({"action": "move", "id": "a", "after": "#1"}, ErrorCode.INVALID_TOOL_PARAMS, "after itself"),
         ({"path": "nn.ipynb"}, ErrorCode.FILE_NOT_FOUND, "nb.ipynb"),
         ({"path": "../x.ipynb"}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
-        ({"path": "notes.txt"}, ErrorCode.READ_CONTENT_FAILURE, "broken JSON"),
-        ({"path": "notes.txt", "action": "delete", "id": "#1"}, ErrorCode.READ_CONTENT_FAILURE, "broken JSON"),
+        ({"path": "notes.txt"}, ErrorCode.READ_CONTENT_FAILURE, "not valid JSON"),
+        ({"path": "notes.txt", "action": "delete", "id": "#1"}, ErrorCode.READ_CONTENT_FAILURE, "not valid JSON"),
         ({"path": None}, ErrorCode.INVALID_TOOL_PARAMS, "Name the notebook file with path"),
     ],
 )
@@ -200,7 +200,7 @@ async def test_a_change_to_another_cell_meanwhile_does_no_harm(tool):
 
 
 async def test_a_notebook_is_read_before_it_is_changed_where_that_is_required(tool):
-    tool.workspace.seen.required = True
+    tool.workspace.read_tracker.required = True
     refused = await call(tool, "delete", id="b")
     assert refused.error.code is ErrorCode.EDIT_PREPARATION_FAILURE
     await call(tool)
@@ -274,7 +274,7 @@ async def test_an_unknown_kernel_names_those_there(ending, tmp_path):
     (tmp_path / "nb.ipynb").write_text(made("1").replace('"python3"', '"fortran"'))
     result = await call(ending, "run", id="a")
     assert result.error.code is ErrorCode.EXECUTION_FAILED
-    assert "There is no kernel 'fortran' on this machine; there is " in result.error.message
+    assert "Kernel 'fortran' is not installed. Installed kernels: " in result.error.message
     assert "python3" in result.error.message
 
 

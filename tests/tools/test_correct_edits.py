@@ -10,8 +10,8 @@ import pytest
 from nbtools import Policy, Session, Settings
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer
-from nbtools.workspace.correcting import MOST, corrected
-from nbtools.workspace.editing.splice import Replacement
+from nbtools.workspace.text.correction import MAX_FILE_BYTES, correct_edit
+from nbtools.workspace.text.replace import Replacement
 from nbtools.workspace.workspace import Workspace
 from tests.tools.test_revise import Scripted
 
@@ -19,7 +19,7 @@ FILE = "def total(items):\n    return sum(item.price for item in items)\n"
 THERE = "    return sum(item.price for item in items)"
 GIVEN = {"path": "f.py", "old": "return add_up(items)", "new": "    return 0"}
 ANSWER = f"<<<<<<< OLD\n{THERE}\n>>>>>>> OLD\n"
-NOTE = "The text to replace is not in the file as it was given: the model scripted-1 corrected it to what is there."
+NOTE = "The text to replace was not found; the model scripted-1 corrected it to the text that is in the file."
 ON = Settings(correct_edits=True)
 
 
@@ -40,14 +40,14 @@ async def test_a_correction(file):
     model = Scripted(ANSWER)
     result = await edit(file, model)
     assert file.read_text() == "def total(items):\n    return 0\n"
-    assert result.llm_content.endswith(f"{NOTE} What was replaced:\n{THERE}")
+    assert result.llm_content.endswith(f"{NOTE} The text that was replaced:\n{THERE}")
     assert result.summary.endswith("corrected by scripted-1")
     (wanted,) = model.wanted
     task = wanted.turns[0].content
     assert "the old text is not in it" in task
     assert GIVEN["old"] in task
     assert FILE in task
-    assert wanted.longest is not None
+    assert wanted.max_tokens is not None
 
 
 async def test_the_question_says_so(file):
@@ -82,20 +82,20 @@ async def test_every_dialect_tells(file, dialect, name, arguments):
 async def test_what_is_not_in_the_file_once_is_no_correction(file, answer):
     result = await edit(file, Scripted(answer))
     assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
-    assert result.error.message.endswith("The model scripted-1 was asked for the text that is meant, and found none.")
+    assert result.error.message.endswith("The model scripted-1 was asked for the intended text and did not find it.")
     assert file.read_text() == FILE
 
 
 async def test_a_change_that_is_made_already(file):
     result = await edit(file, Scripted("DONE: it returns the sum."))
     assert result.error.code is ErrorCode.EDIT_NO_CHANGE_LLM_JUDGEMENT
-    assert "The model scripted-1 says that the file is already as wanted: it returns the sum." in result.error.message
+    assert "The model scripted-1 says that the file already contains the change: it returns the sum." in result.error.message
 
 
 async def test_no_model(file):
     result = await edit(file, None)
     assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
-    assert "It would be corrected (correct_edits), but no model is set. Set one: agent.model" in result.error.message
+    assert "The setting correct_edits is on, but no model is set. Set one: agent.model" in result.error.message
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ async def test_of_a_long_file_the_model_reads_the_part_that_is_near(file):
     )
     assert result.ok
     task = model.wanted[0].turns[0].content
-    assert len(task) < MOST + 2_000
+    assert len(task) < MAX_FILE_BYTES + 2_000
     assert FILE in task
 
 
@@ -141,7 +141,7 @@ async def test_a_model_that_does_not_answer_is_not_waited_for(file):
     workspace.model = Silent()
     failure = ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, "It is not there.")
     with pytest.raises(
-        ToolFailure, match=r"It is not there\. It was not corrected: The model scripted wrote nothing within 0\.01 seconds\."
+        ToolFailure, match=r"It is not there\. It was not corrected: The model scripted did not answer within 0\.01 seconds\."
     ):
-        await corrected(workspace, file.resolve(), FILE.encode(), Replacement("x", "y"), failure, seconds=0.01)
+        await correct_edit(workspace, file.resolve(), FILE.encode(), Replacement("x", "y"), failure, seconds=0.01)
     await workspace.close()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import DiffStat, FileDiff
 from nbtools.core.tool import ModifiableTool, PathTarget
+from nbtools.diff.line_diff import PatchHunk
 from nbtools.tools.edit import EditTool
-from nbtools.workspace.diff import PatchHunk
-from nbtools.workspace.editing.splice import Loosely
-from nbtools.workspace.seen import View
+from nbtools.workspace.read_tracking import ReadExtent
+from nbtools.workspace.text.replace import LooseMatch
 from nbtools.workspace.workspace import Workspace
 
 
@@ -113,7 +113,7 @@ async def test_changes_elsewhere_since_the_question_do_no_harm(tool, tmp_path):
     (tmp_path / "f").write_text("new\na\nb\n")
     result = await invocation.execute()
     assert (tmp_path / "f").read_text() == "new\na\nc\n"
-    assert "changed since the diff was shown" in result.llm_content
+    assert "changed after the diff was displayed" in result.llm_content
 
 
 @pytest.mark.parametrize("content", ["a\n", "b\nb\n", None])
@@ -152,7 +152,7 @@ async def test_the_answer_for_a_model_is_bounded(tool, tmp_path):
     (tmp_path / "f").write_text("".join(f"line {n} x\n" for n in range(3000)))
     result = await edit(tool, " x", " y", count="all")
     assert len(result.llm_content) < 9_000
-    assert "more characters of the diff are left out" in result.llm_content
+    assert "more characters of the diff are omitted" in result.llm_content
 
 
 async def test_several_edits_at_once_or_in_turn(tool, tmp_path):
@@ -175,8 +175,8 @@ async def test_several_edits_at_once_or_in_turn(tool, tmp_path):
         ({"edits": [{"old": "a", "new": "b"}], "old": "a"}, "not both"),
         ({"edits": [{"old": "", "new": "b"}]}, "old of edit 1 is empty"),
         ({"old": "a"}, "new is required"),
-        ({"old": "a", "new": "def f():\n    # ... existing code ...\n"}, 'the line "# ... existing code ..." stands for text'),
-        ({"edits": [{"old": "a", "new": "(rest of methods ...)"}]}, "left out"),
+        ({"old": "a", "new": "def f():\n    # ... existing code ...\n"}, 'the line "# ... existing code ..." is a placeholder for'),
+        ({"edits": [{"old": "a", "new": "(rest of methods ...)"}]}, "is a placeholder for"),
     ],
 )
 async def test_parameters_that_do_not_go_together(tool, tmp_path, arguments, words):
@@ -212,29 +212,29 @@ async def test_a_loose_edit_says_so(tool, tmp_path):
     (tmp_path / "f").write_text("\tif a:\n\t\tb()\n")
     result = await edit(tool, "if a:\n    b()", "if a:\n    c()")
     assert (tmp_path / "f").read_text() == "\tif a:\n\t\tc()\n"
-    assert "not in the file as given: at line 1 it was found but for its indentation" in result.llm_content
+    assert "not in the file exactly as given: at line 1, text that differs in indentation was replaced" in result.llm_content
     assert result.summary == "+1 −1 · indentation differed"
-    assert result.data.loose == (Loosely(1, "indentation", 1.0),)
+    assert result.data.loose == (LooseMatch(1, "indentation", 1.0),)
     (tmp_path / "f").write_text("result = self.offset + value\n")
     result = await edit(tool, "result = self.ofset + value", "x = 1")
-    assert "the nearest text was taken for it (96% alike)" in result.llm_content
+    assert "the most similar text was replaced (96% similar)" in result.llm_content
     assert result.summary.endswith("close match")
 
 
 async def test_what_must_have_been_read_first(tool, tmp_path):
     (tmp_path / "f").write_text("a\nb\n")
-    path, seen = tmp_path.resolve() / "f", tool.workspace.seen
+    path, seen = tmp_path.resolve() / "f", tool.workspace.read_tracker
     assert (await edit(tool, "a", "c")).ok
     seen.forget(path)
     seen.required = True
     assert (await edit(tool, "c", "a")).error.code is ErrorCode.EDIT_PREPARATION_FAILURE
-    seen.note(path, b"c\nb\n", View.PARTIAL)
+    seen.record(path, b"c\nb\n", ReadExtent.PARTIAL)
     assert (await edit(tool, "c", "a")).error.code is ErrorCode.EDIT_PREPARATION_FAILURE
-    seen.note(path, b"c\nb\n", View.RANGE)
+    seen.record(path, b"c\nb\n", ReadExtent.RANGE)
     assert "had been changed" not in (await edit(tool, "c", "a")).llm_content
     (tmp_path / "f").write_text("a\nother\n")
     result = await edit(tool, "a", "c")
-    assert "changed since it was read; those changes are still in it" in result.llm_content
+    assert "changed after it was read; those changes are kept" in result.llm_content
     assert result.data.others_changed
     assert not (await edit(tool, "c", "a")).data.others_changed
     assert (await edit(tool, "", "new", path="new")).ok

@@ -16,7 +16,7 @@ from nbtools.core.result import Listing, Match, Matches, ToolResult, ToolResultD
 from nbtools.core.tool import PathTarget
 from nbtools.session import Session
 from nbtools.tools.grep import GrepData, GrepTool
-from nbtools.workspace.searching.ripgrep import find_rg
+from nbtools.workspace.search.ripgrep import find_rg
 from nbtools.workspace.workspace import Workspace
 
 FILES = {
@@ -172,7 +172,7 @@ async def test_some_lines_of_each_file(tmp_path: Path) -> None:
     result = await grep(tool, "hit", per_file=2)
     assert places(result) == [("a", 1), ("a", 2), ("b", 1), ("c", 1), ("c", 2)]
     assert result.summary == "15 matches in 3 files"
-    assert str(result.llm_content).endswith("[1–5 of 5 lines to show of 15 matching lines in 3 files, at most 2 of each]")
+    assert str(result.llm_content).endswith("[1–5 of 5 lines (at most 2 per file; 15 matching lines in 3 files)]")
     second = await grep(tool, "hit", per_file=2, limit=3, offset=3)
     assert places(second) == [("c", 1), ("c", 2)]
     assert isinstance(second.data, GrepData)
@@ -182,7 +182,7 @@ async def test_some_lines_of_each_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["lines", "files", "count"])
 async def test_past_the_end_is_said_in_every_mode(tool: GrepTool, mode: str) -> None:
     result = await grep(tool, "TODO", mode=mode, offset=50)
-    assert "there is nothing at offset 50" in str(result.llm_content)
+    assert "no results at offset 50" in str(result.llm_content)
     assert isinstance(result.data, GrepData)
     assert result.data.total == (5 if mode == "files" else 6)
 
@@ -210,12 +210,12 @@ async def test_pages_follow_each_other_and_totals_are_true(tmp_path: Path) -> No
         paged += page
     assert paged == everything == sorted(everything)
     first = await grep(tool, "hit", limit=70, context=1)
-    assert "[1–70 of 465 matching lines in 30 files; offset=70 shows the next" in str(first.llm_content)
+    assert "[1–70 of 465 matching lines in 30 files; offset=70 returns the next page" in str(first.llm_content)
     assert isinstance(first.return_display, Matches)
     assert (first.return_display.total, first.return_display.files) == (465, 30)
     assert sum(not match.context for match in matches(first)) == 70
     beyond = await grep(tool, "hit", offset=1000)
-    assert "nothing at offset 1,000" in str(beyond.llm_content)
+    assert "no results at offset 1,000" in str(beyond.llm_content)
     second = await grep(tool, "hit", mode="files", limit=20, offset=20)
     assert str(second.llm_content).splitlines()[0] == "20.txt"
     assert "[21–30 of 30 files]" in str(second.llm_content)

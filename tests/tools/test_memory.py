@@ -7,7 +7,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileDiff
 from nbtools.core.tool import Kind, ModifiableTool, PathTarget
 from nbtools.testing import ONCE, ScriptedConfirmer, modify
-from nbtools.tools.memory import MemoryTool, Remembered
+from nbtools.tools.memory import MemoryData, MemoryTool
 from nbtools.workspace.workspace import Workspace
 
 
@@ -30,7 +30,7 @@ async def test_the_first_fact_makes_the_file(tool, project):
     result = await memory(tool, text="Tests run with\n  make test")
     assert (project / ".nbtools/memory.md").read_text() == "## Remembered\n\n- Tests run with make test\n"
     assert result.llm_content == ".nbtools/memory.md now has the line: Tests run with make test"
-    assert result.data == Remembered("project", ".nbtools/memory.md", "Tests run with make test")
+    assert result.data == MemoryData("project", ".nbtools/memory.md", "Tests run with make test")
     assert isinstance(result.return_display, FileDiff)
 
 
@@ -40,7 +40,7 @@ async def test_the_file_keeps_what_is_the_persons(tool, project):
     await memory(tool, text="b")
     assert (project / ".nbtools/memory.md").read_bytes() == b"\xef\xbb\xbf# Mine\r\n\r\n## Remembered\r\n- a\r\n- b\r\n"
     again = await memory(tool, text="b")
-    assert (again.ok, again.summary) == (True, "known already")
+    assert (again.ok, again.summary) == (True, "already stored")
 
 
 async def test_the_users_is_outside_of_the_workspace(tool, tmp_path, project):
@@ -63,7 +63,7 @@ async def test_a_linked_configuration_is_followed(tool, tmp_path):
 
 
 async def test_without_text_it_is_shown(tool, project):
-    assert (await memory(tool)).llm_content == "Nothing is remembered yet in .nbtools/memory.md."
+    assert (await memory(tool)).llm_content == ".nbtools/memory.md has no facts yet."
     await memory(tool, text="a")
     shown = await memory(tool)
     assert shown.llm_content == ".nbtools/memory.md:\n## Remembered\n\n- a\n"

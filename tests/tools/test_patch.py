@@ -89,7 +89,7 @@ REFUSED = {
     "no divider": ("<<<<<<< SEARCH\nb\n>>>>>>> REPLACE\n", "invalid_tool_params", "no ======="),
     "two starts": ("<<<<<<< SEARCH\nb\n" + block("b\n", "B\n"), "invalid_tool_params", "line 3"),
     "two ends": (block("b\n", "B\n") + ">>>>>>> REPLACE\n", "invalid_tool_params", "ends no block"),
-    "marker inside a line": ("x <<<<<<< SEARCH\nb\n=======\nB\n>>>>>>> REPLACE\n", "invalid_tool_params", "no patch is in it"),
+    "marker inside a line": ("x <<<<<<< SEARCH\nb\n=======\nB\n>>>>>>> REPLACE\n", "invalid_tool_params", "contains no patch"),
     "an end behind text": (block("a\n", "A") + block("c\n", "C\n"), "invalid_tool_params", "line 4"),
     "an end behind text, before a start": (
         block("a\n", "A").rstrip("\n") + block("c\n", "C\n"), "invalid_tool_params", "line 4",
@@ -109,7 +109,7 @@ REFUSED = {
     "a block that is not there": (block("bbbb\n", "B\n"), "edit_no_occurrence_found", "abc, block 1"),
     "blocks that overlap": (block("a\nb\n", "1\n") + block("b\nc\n", "2\n"), "edit_preparation_failure", "overlap at line 2"),
     "nothing changes": (block("b\n", "b\n"), "edit_no_change", "changes nothing"),
-    "nothing": ("hello", "invalid_tool_params", "no patch is in it"),
+    "nothing": ("hello", "invalid_tool_params", "contains no patch"),
     "a line without a sign": ("--- a/abc\n+++ b/abc\n@@ -1,3 +1,3 @@\n a\n-b\n+B\nc\n", "invalid_tool_params", "line 7"),
     "binary": ("diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral 3\n", "invalid_tool_params", "binary"),
     "other lines": ("--- a/abc\n+++ b/abc\n@@ -1,2 +1,2 @@\n x\n-b\n+B\n", "edit_no_occurrence_found", "abc, hunk 1"),
@@ -172,7 +172,7 @@ async def test_a_second_patch_of_another_kind_is_not_dropped(tool, tmp_path, one
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     result = await patch(tool, f"First:\n\n{KINDS[one]}\nThen:\n\n{KINDS[other]}")
     assert result.error.code == "invalid_tool_params"
-    assert "another kind of patch" in result.error.message
+    assert "a patch in another format" in result.error.message
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -220,7 +220,7 @@ async def test_names_that_change_hands(tool, tmp_path):
 async def test_what_an_earlier_part_deletes(tool, tmp_path, again):
     result = await patch(tool, envelope(f"*** Delete File: abc\n{again}"))
     assert result.error.code == "file_not_found"
-    assert "a part of the patch before" in result.error.message
+    assert "an earlier part of the patch" in result.error.message
     assert (tmp_path / "abc").exists()
 
 
@@ -252,7 +252,7 @@ async def test_stacked_headers_narrow(tool, tmp_path):
 @pytest.mark.parametrize(
     ("there", "given", "match", "says"),
     [
-        ("a\n  b  \nc\n", "-  b\n", "blanks", "blanks at the ends of lines"),
+        ("a\n  b  \nc\n", "-  b\n", "blanks", "trailing whitespace"),
         ("a\n    b\nc\n", "-  b\n", "blanks", "indentation"),
         ("a\n  b \u2013 \u201cx\u201d\nc\n", '-  b - "x"\n', "close", "dashes"),
     ],
@@ -270,7 +270,7 @@ async def test_loose_steps_are_reported_and_may_be_forbidden(tool, tmp_path, the
 
 async def test_drift_is_reported(tool, tmp_path):
     result = await patch(tool, "--- a/abc\n+++ b/abc\n@@ -1,2 +1,2 @@\n-b\n+B\n c\n")
-    assert "abc, hunk 1 was found at line 2, 1 line below where it said." in result.llm_content
+    assert "abc, hunk 1 was found at line 2, 1 line below its line number." in result.llm_content
 
 
 async def test_line_numbers_choose_between_twins(tool, tmp_path):
@@ -318,7 +318,7 @@ async def test_git_creates_renames_and_deletes(tool, tmp_path):
     result = await patch(tool, text)
     assert result.ok, result.error
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"d e": "a\nB\nc\n", "n": "n"}
-    assert "the mode was left as it is" in result.llm_content
+    assert "the file mode was not changed" in result.llm_content
 
 
 async def test_a_deletion_of_something_else_is_refused(tool, tmp_path):
@@ -353,7 +353,7 @@ async def test_changes_elsewhere_since_the_question_do_no_harm(tool, tmp_path):
     await invocation.should_confirm_execute()
     (tmp_path / "abc").write_text("new\na\nb\nc\n")
     result = await invocation.execute()
-    assert "changed since the diff was shown" in result.llm_content
+    assert "changed after the diff was displayed" in result.llm_content
     assert (tmp_path / "abc").read_text() == "new\na\nB\nc\n"
 
 
@@ -367,11 +367,11 @@ async def test_changes_there_since_the_question_are_a_conflict(tool, tmp_path):
 
 
 async def test_files_must_have_been_read_where_that_is_required(tool, tmp_path):
-    seen = tool.workspace.seen
+    seen = tool.workspace.read_tracker
     seen.required = True
     text = envelope("*** Update File: abc\n*** Move to: z\n@@\n-b\n+B\n")
     assert (await patch(tool, text)).error.code is ErrorCode.EDIT_PREPARATION_FAILURE
-    seen.note(tmp_path / "abc", b"a\nb\nc\n")
+    seen.record(tmp_path / "abc", b"a\nb\nc\n")
     assert (await patch(tool, text)).ok
     assert (await patch(tool, block("B\n", "BB\n"), path="z")).ok
 

@@ -12,7 +12,7 @@ from nbtools.core.errors import ErrorCode
 from nbtools.core.result import FileText, Media
 from nbtools.core.tool import PathTarget
 from nbtools.tools.read import LinesRead, MediaRead, NotebookRead, ReadTool
-from nbtools.workspace.seen import View
+from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
 
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -39,21 +39,21 @@ async def test_a_whole_file_is_its_text(tool, tmp_path):
 async def test_a_long_file_says_how_to_go_on(tmp_path):
     (tmp_path / "f").write_text("".join(f"{n}\n" for n in range(1, 5313)))
     result = await read(ReadTool(Workspace(tmp_path)))
-    assert result.llm_content.endswith("\n2000\n[lines 1–2000 of 5312; read on with start=2001]")
+    assert result.llm_content.endswith("\n2000\n[lines 1–2000 of 5312; continue with start=2001]")
     assert result.summary == "lines 1–2000 of 5312"
-    assert result.return_display.more == "lines 1–2000 of 5312; read on with start=2001"
+    assert result.return_display.more == "lines 1–2000 of 5312; continue with start=2001"
 
 
 @pytest.mark.parametrize(
     ("ranges", "text", "notice"),
     [
-        ({"start": 2, "end": 3}, "2\n3\n", "[lines 2–3 of 5; read on with start=4]"),
+        ({"start": 2, "end": 3}, "2\n3\n", "[lines 2–3 of 5; continue with start=4]"),
         ({"start": 4}, "4\n5", "\n[lines 4–5 of 5]"),
-        ({"end": 2}, "1\n2\n", "[lines 1–2 of 5; read on with start=3]"),
+        ({"end": 2}, "1\n2\n", "[lines 1–2 of 5; continue with start=3]"),
         ({"start": 5, "end": 99}, "5", "\n[lines 5–5 of 5]"),
         ({"start": 1, "end": 5}, "1\n2\n3\n4\n5", ""),
         ({"start": -2}, "4\n5", "\n[lines 4–5 of 5]"),
-        ({"start": -2, "end": 4}, "4\n", "[lines 4–4 of 5; read on with start=5]"),
+        ({"start": -2, "end": 4}, "4\n", "[lines 4–4 of 5; continue with start=5]"),
         ({"start": -9}, "1\n2\n3\n4\n5", ""),
     ],
 )
@@ -100,18 +100,18 @@ async def test_bytes_that_are_no_text_are_shown_replaced(tool, tmp_path):
         ("three", {"start": 3, "end": 2}, ErrorCode.INVALID_TOOL_PARAMS, "before start"),
         ("three", {"start": 0}, ErrorCode.INVALID_TOOL_PARAMS, "start is 0"),
         ("three", {"start": -1, "end": 2}, ErrorCode.INVALID_TOOL_PARAMS, "start=-1 is line 3"),
-        ("three", {"pages": "1"}, ErrorCode.INVALID_TOOL_PARAMS, "no PDF document"),
-        ("three", {"pages": "x"}, ErrorCode.INVALID_TOOL_PARAMS, "names no pages"),
+        ("three", {"pages": "1"}, ErrorCode.INVALID_TOOL_PARAMS, "not a PDF document"),
+        ("three", {"pages": "x"}, ErrorCode.INVALID_TOOL_PARAMS, "is not a page range"),
         ("empty", {"start": 2}, ErrorCode.INVALID_TOOL_PARAMS, "has no lines"),
         ("film.txt", {}, ErrorCode.READ_CONTENT_FAILURE, "an MP4 video, 12 bytes. Sound and video cannot be read"),
         ("song.mp3", {}, ErrorCode.READ_CONTENT_FAILURE, "Sound and video cannot be read"),
-        ("cut.png", {}, ErrorCode.READ_CONTENT_FAILURE, "broken or cut off"),
+        ("cut.png", {}, ErrorCode.READ_CONTENT_FAILURE, "damaged or incomplete"),
         ("broken.pdf", {}, ErrorCode.READ_CONTENT_FAILURE, "cannot be read"),
         ("three/x", {}, ErrorCode.PATH_IS_NOT_A_DIRECTORY, "a part of the path is a file"),
         ("pipe", {}, ErrorCode.READ_CONTENT_FAILURE, "a named pipe"),
         ("../out", {}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside the workspace"),
         ("out", {}, ErrorCode.PATH_NOT_IN_WORKSPACE, "leads to /etc/passwd"),
-        ("loop", {}, ErrorCode.PATH_NOT_IN_WORKSPACE, "circle"),
+        ("loop", {}, ErrorCode.PATH_NOT_IN_WORKSPACE, "form a loop"),
         ("n" * 300, {}, ErrorCode.INVALID_TOOL_PARAMS, "too long"),
         ("three", {"lines": 3}, ErrorCode.INVALID_TOOL_PARAMS, "no parameter lines"),
     ],
@@ -175,7 +175,7 @@ async def test_a_picture_has_a_largest_size(tmp_path):
     (tmp_path / "f.png").write_bytes(PIXEL)
     result = await read(ReadTool(Workspace(tmp_path), media=50), "f.png")
     assert result.error.code is ErrorCode.FILE_TOO_LARGE
-    assert "Make it smaller" in result.error.message
+    assert "Reduce its size" in result.error.message
     assert (await read(ReadTool(Workspace(tmp_path), whole=50), "f.png")).ok
 
 
@@ -209,7 +209,7 @@ async def test_a_notebook_is_its_cells(tool, tmp_path):
     (tmp_path / "n.ipynb").write_text(notebook(markdown, code("c", "1 + 1", printed)))
     result = await read(tool, "n.ipynb")
     assert result.llm_content.startswith("--- cell 1, markdown, id m\n# Title\n\n--- cell 2, code, id c\n1 + 1\n--- output of c\nxxx")
-    assert "[… 503 characters left out …]" in result.llm_content
+    assert "[… 503 characters omitted …]" in result.llm_content
     assert result.llm_content.endswith("xend")
     assert isinstance(result.data, NotebookRead)
     assert [cell.source for cell in result.data.cells] == ["# Title", "1 + 1"]
@@ -222,15 +222,15 @@ async def test_a_long_notebook_ends_at_a_cell_and_says_so(tmp_path):
     (tmp_path / "n.ipynb").write_text(notebook(*(code(f"c{n}", "y" * 100) for n in range(9))))
     workspace = Workspace(tmp_path)
     result = await read(ReadTool(workspace, characters=300), "n.ipynb")
-    assert result.llm_content.endswith("y\n[cells 1–2 of 9; the cells tool reads the others by id]")
+    assert result.llm_content.endswith("y\n[cells 1–2 of 9; read the others by id with the cells tool]")
     assert len(result.data.cells) == 9
-    assert sight(workspace, "n.ipynb") is View.PARTIAL
+    assert sight(workspace, "n.ipynb") is ReadExtent.PARTIAL
 
 
 async def test_what_is_called_a_notebook_and_is_none_is_text(tool, tmp_path):
     (tmp_path / "n.ipynb").write_text("{broken")
     result = await read(tool, "n.ipynb")
-    assert result.llm_content.startswith("{broken\n[shown as text: n.ipynb is broken JSON")
+    assert result.llm_content.startswith("{broken\n[displayed as text: n.ipynb is not valid JSON")
     (tmp_path / "empty.ipynb").touch()
     assert (await read(tool, "empty.ipynb")).llm_content == "[the file is empty]"
 
@@ -238,17 +238,22 @@ async def test_what_is_called_a_notebook_and_is_none_is_text(tool, tmp_path):
 async def test_a_page_has_a_largest_size(tmp_path):
     (tmp_path / "f").write_text("1234567\n" * 10)
     result = await read(ReadTool(Workspace(tmp_path), characters=20))
-    assert result.llm_content == "1234567\n1234567\n[lines 1–2 of 10; read on with start=3]"
+    assert result.llm_content == "1234567\n1234567\n[lines 1–2 of 10; continue with start=3]"
 
 
 def sight(workspace, name):
-    found = workspace.seen._sights.get(workspace.root / name)
+    found = workspace.read_tracker._reads.get(workspace.root / name)
     return found and found.view
 
 
 @pytest.mark.parametrize(
     ("ranges", "view"),
-    [({}, View.PARTIAL), ({"start": 2, "end": 3}, View.RANGE), ({"start": 1, "end": 9}, View.WHOLE), ({"start": -1}, View.RANGE)],
+    [
+        ({}, ReadExtent.PARTIAL),
+        ({"start": 2, "end": 3}, ReadExtent.RANGE),
+        ({"start": 1, "end": 9}, ReadExtent.WHOLE),
+        ({"start": -1}, ReadExtent.RANGE),
+    ],
 )
 async def test_how_much_was_seen_is_noted(tmp_path, ranges, view):
     (tmp_path / "f").write_text("x\n" * 9)
@@ -256,9 +261,9 @@ async def test_how_much_was_seen_is_noted(tmp_path, ranges, view):
     await read(ReadTool(workspace, limit=4), **ranges)
     assert sight(workspace, "f") is view
     await read(ReadTool(workspace))
-    assert sight(workspace, "f") is View.WHOLE
-    workspace.seen.required = True
-    workspace.seen.check(tmp_path / "f", "f", b"x\n" * 9, whole=True)
+    assert sight(workspace, "f") is ReadExtent.WHOLE
+    workspace.read_tracker.required = True
+    workspace.read_tracker.require_read(tmp_path / "f", "f", b"x\n" * 9, whole=True)
 
 
 async def test_of_a_file_too_large_to_read_nothing_is_noted(tmp_path):
@@ -272,4 +277,4 @@ async def test_a_cut_line_does_not_keep_from_editing(tmp_path):
     (tmp_path / "f").write_text("x" * 3_000)
     workspace = Workspace(tmp_path)
     await read(ReadTool(workspace))
-    assert sight(workspace, "f") is View.RANGE
+    assert sight(workspace, "f") is ReadExtent.RANGE

@@ -5,9 +5,9 @@ import base64
 import pytest
 
 from nbtools.core.errors import ErrorCode
-from nbtools.tools.read_many import ReadMany, ReadManyTool, Skipped
-from nbtools.workspace.files import _FOR_PROGRAMS
-from nbtools.workspace.seen import View
+from nbtools.tools.read_many import ReadManyData, ReadManyTool, Skipped
+from nbtools.workspace.files.read import _USE_A_PROGRAM
+from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
 
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -32,7 +32,7 @@ async def read(folder, *paths, tool=None, **params):
 async def test_each_file_has_a_head(folder):
     result = await read(folder, "src/b.py", "a.py")
     assert result.llm_content == "--- src/b.py ---\nb\n\n--- a.py ---\na"
-    assert result.data == ReadMany(("src/b.py", "a.py"), ())
+    assert result.data == ReadManyData(("src/b.py", "a.py"), ())
     assert result.summary == "2 files"
 
 
@@ -60,11 +60,11 @@ async def test_what_is_skipped_is_said(folder):
     result = await read(folder, "src", "gone.py", "**/*.py")
     assert result.data.skipped == (
         Skipped("gone.py", "There is no file gone.py. Did you mean out/e.py?"),
-        Skipped("**/*.py", "git ignores 1 file of it; ignored=true reads them, too"),
-        Skipped("src/p.png", "image/png; name it to see it"),
-        Skipped("src/z.unknown", f"src/z.unknown is binary data, 3 bytes. {_FOR_PROGRAMS}."),
+        Skipped("**/*.py", "git ignores 1 file of it; ignored=true includes them"),
+        Skipped("src/p.png", "image/png; give its name to see it"),
+        Skipped("src/z.unknown", f"src/z.unknown is binary data, 3 bytes. {_USE_A_PROGRAM}."),
     )
-    assert "\n  src/p.png: image/png; name it to see it\n" in result.llm_content
+    assert "\n  src/p.png: image/png; give its name to see it\n" in result.llm_content
 
 
 @pytest.mark.parametrize("name", ["src/p.png", "src/*.png"])
@@ -80,13 +80,13 @@ async def test_long_files_and_the_end_of_the_room(tmp_path):
         (tmp_path / name).write_text("".join(f"{name}{number:06}\n" for number in range(100)))
     workspace = Workspace(tmp_path)
     result = await read(tmp_path, "**", tool=ReadManyTool(workspace, lines=60, characters=1_000))
-    assert "[lines 1–60 of 100; read on with start=61]" in result.llm_content
+    assert "[lines 1–60 of 100; continue with start=61]" in result.llm_content
     assert "--- b ---\nb000000\n" in result.llm_content
-    assert "of 100; read on with start=" in result.llm_content.partition("--- b ---")[2]
+    assert "of 100; continue with start=" in result.llm_content.partition("--- b ---")[2]
     assert result.data.files == ("a", "b")
-    assert result.data.skipped == (Skipped("c", "no room left (100 lines); read it alone"),)
+    assert result.data.skipped == (Skipped("c", "over the size limit of this call (100 lines); read it separately"),)
     assert len(result.llm_content) < 1_400
-    assert workspace.seen._sights[tmp_path.resolve() / "a"].view is View.PARTIAL
+    assert workspace.read_tracker._reads[tmp_path.resolve() / "a"].view is ReadExtent.PARTIAL
 
 
 async def test_no_more_files_than_asked_for(folder):

@@ -11,8 +11,8 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileDiff, FileDiffs
 from nbtools.core.tool import Kind
 from nbtools.tools.replace_in_files import FileCount, ReplaceInFilesTool
-from nbtools.workspace.searching.hits import wrong_reference
-from nbtools.workspace.searching.ripgrep import find_rg
+from nbtools.workspace.search.regex_replace import group_reference_error
+from nbtools.workspace.search.ripgrep import find_rg
 from nbtools.workspace.workspace import Workspace
 
 
@@ -53,7 +53,7 @@ async def test_applied(tool, tmp_path):
     result = await invocation.execute()
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "baz baz\n", "b": "baz\nbar\n", "c": "bar\n"}
     assert result.data.applied
-    assert not tool.workspace.seen.has_changed(tmp_path / "a", b"baz baz\n")
+    assert not tool.workspace.read_tracker.has_changed(tmp_path / "a", b"baz baz\n")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ lines = st.lists(st.text(alphabet="ab \u00e4\t", max_size=6), min_size=1, max_si
     new=st.sampled_from(["", "x", "<$0>", "$1"]),
 )
 def test_it_is_what_ripgrep_makes(lines, pattern, new, tmp_path_factory):
-    if wrong_reference(pattern, new):
+    if group_reference_error(pattern, new):
         return
     folder = tmp_path_factory.mktemp("rg")
     text = "\n".join(lines) + "\n"
@@ -115,8 +115,8 @@ async def test_what_is_left_out_is_counted(tool, tmp_path):
     (tmp_path / "binary").write_bytes(b"foo\0foo")
     result = await replace(tool, "foo", "bar")
     assert [file.path for file in result.data.files] == ["a.py", "b.py"]
-    assert "[1 binary file with matches left out]" in result.llm_content
-    assert "[2 files with matches left out: ignored by git, or hidden]" in result.llm_content
+    assert "[1 binary file with matches omitted]" in result.llm_content
+    assert "[2 files with matches omitted: ignored by git, or hidden]" in result.llm_content
     applied = await replace(tool, "foo", "bar", apply=True, glob="a.*")
     assert [file.path for file in applied.data.files] == ["a.py"]
     assert (tmp_path / "b.py").read_text() == (tmp_path / "x.log").read_text() == "foo\n"
@@ -125,15 +125,15 @@ async def test_what_is_left_out_is_counted(tool, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ({"pattern": "nope"}, "edit_no_occurrence_found", "nothing to replace"),
+        ({"pattern": "nope"}, "edit_no_occurrence_found", "Nothing to replace"),
         ({"pattern": "(foo"}, "invalid_tool_params", "unclosed group"),
         ({"pattern": ""}, "invalid_tool_params", "pattern is empty"),
         ({"pattern": "(f)oo", "replacement": "$1s"}, "invalid_tool_params", "Write ${1}s for group 1"),
-        ({"pattern": "foo", "replacement": "$name"}, "invalid_tool_params", "no group"),
-        ({"limit": 1}, "edit_preparation_failure", "2 files would change, more than limit (1)"),
+        ({"pattern": "foo", "replacement": "$name"}, "invalid_tool_params", "does not refer to a group"),
+        ({"limit": 1}, "edit_preparation_failure", "2 files would change, more than the limit of 1"),
         ({"path": "nix"}, "search_path_not_found", "nix"),
         ({"path": ".."}, "path_not_in_workspace", "outside"),
-        ({"type": "pi"}, "invalid_tool_params", "no file type 'pi'"),
+        ({"type": "pi"}, "invalid_tool_params", "unknown file type 'pi'"),
     ],
 )
 async def test_refused(tool, tmp_path, arguments, code, words):
@@ -162,7 +162,7 @@ async def test_refused(tool, tmp_path, arguments, code, words):
     ],
 )
 def test_references(pattern, replacement, wrong):
-    assert bool(wrong_reference(pattern, replacement)) == wrong
+    assert bool(group_reference_error(pattern, replacement)) == wrong
 
 
 async def test_files_that_changed_since_the_question_are_a_conflict(tool, tmp_path):
@@ -179,9 +179,9 @@ async def test_files_that_changed_since_the_question_are_a_conflict(tool, tmp_pa
 async def test_one_file_that_cannot_be_changed_keeps_all_as_they_were(tmp_path, tool):
     for name in ("a", "b", "c"):
         (tmp_path / name).write_text("foo\n")
-    tool.workspace.seen.required = True
+    tool.workspace.read_tracker.required = True
     for name in ("a", "b"):
-        tool.workspace.seen.note(tmp_path / name, b"foo\n")
+        tool.workspace.read_tracker.record(tmp_path / name, b"foo\n")
     result = await replace(tool, "foo", "bar", apply=True)
     assert result.error.code is ErrorCode.EDIT_PREPARATION_FAILURE
     assert "c has not been read" in result.error.message
@@ -196,7 +196,7 @@ async def test_many_files_are_bounded_in_what_is_shown(tool, tmp_path):
     assert len(result.return_display.files) == 50
     assert len(result.data.files) == 120
     assert len(result.llm_content) < 12_000
-    assert "[the diffs of 70 more files are left out]" in result.llm_content
+    assert "[the diffs of 70 more files are omitted]" in result.llm_content
     assert "and 20 more files" in result.llm_content
     assert all(path.read_text() == "bar\n" * 40 for path in tmp_path.iterdir())
 
@@ -229,4 +229,4 @@ async def test_characters_that_cannot_be_read_are_told(tool, tmp_path):
     (tmp_path / "a").write_bytes(b"\xff\xfe" + "\ud800foo\n".encode("utf-16-le", "surrogatepass"))
     result = await replace(tool, "foo", "bar", apply=True)
     assert result.error.code == "conflict"
-    assert result.error.message.startswith("a was changed since, or has characters that cannot be read. Nothing was replaced.")
+    assert result.error.message.startswith("a has changed since the search, or has undecodable characters. Nothing was replaced.")

@@ -11,9 +11,9 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from nbtools import Policy, Session, Settings, model_named
 from nbtools.core.errors import ErrorCode
-from nbtools.core.model import Wanted, Written
+from nbtools.core.language_model import GeneratedText, TextRequest
 from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer
-from nbtools.tools.revise import Revised, ReviseTool
+from nbtools.tools.revise import ReviseData, ReviseTool
 from nbtools.workspace.workspace import Workspace
 
 FILE = "one = 1\ntwo = 2\n"
@@ -27,14 +27,14 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, *texts: str | Written) -> None:
+    def __init__(self, *texts: str | GeneratedText) -> None:
         self._texts = list(texts)
-        self.wanted: list[Wanted] = []
+        self.wanted: list[TextRequest] = []
 
-    async def write(self, wanted: Wanted) -> Written:
+    async def write(self, wanted: TextRequest) -> GeneratedText:
         self.wanted.append(wanted)
         text = self._texts.pop(0)
-        return text if isinstance(text, Written) else Written(text, "scripted-1")
+        return text if isinstance(text, GeneratedText) else GeneratedText(text, "scripted-1")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_a_change(file):
     assert file.read_text() == "one = 1\ntwo = 3\n"
     assert result.llm_content.startswith("Edited f.py.")
     assert result.llm_content.endswith("\n\nThe model scripted-1 wrote this change.")
-    assert isinstance(result.data, Revised)
+    assert isinstance(result.data, ReviseData)
     assert (result.data.model, result.data.tries) == ("scripted-1", 1)
     assert result.data.blocks == "<<<<<<< ORIGINAL\ntwo = 2\n=======\ntwo = 3\n>>>>>>> UPDATED"
     (wanted,) = model.wanted
@@ -78,7 +78,7 @@ async def test_it_is_asked_with_the_diff_and_who_wrote_it(file):
     first, second = (asked.details for asked in confirmer.asked)
     assert "+two = 3" in first.file_diff
     assert first.note == "The model scripted-1 wrote this change."
-    assert second.note == "The model scripted-1 wrote this change, at try 2."
+    assert second.note == "The model scripted-1 wrote this change (attempt 2)."
     assert file.read_text() == FILE
 
 
@@ -86,7 +86,7 @@ async def test_it_is_asked_with_the_diff_and_who_wrote_it(file):
     ("bad", "told"),
     [
         (MISSING, "the old text is not in it"),
-        ("I would rather not.", "no patch is in it"),
+        ("I would rather not.", "contains no patch"),
         ("<<<<<<< ORIGINAL\ntwo = 2\n=======\n", "the block is not finished"),
         (GOOD.replace("two = 2", "= "), "block 1"),
         (GOOD.replace("two = 3", "two = 2"), "changes nothing"),
@@ -106,13 +106,13 @@ async def test_three_tries_and_no_more(file):
     model = Scripted(MISSING, MISSING, MISSING)
     result = await revised(file, model)
     assert result.error.code is ErrorCode.EDIT_PREPARATION_FAILURE
-    assert "The model scripted-1 wrote no change that fits f.py, in 3 tries. The last:" in result.error.message
+    assert "The model scripted-1 wrote no usable change to f.py in 3 attempts. Last error:" in result.error.message
     assert file.read_text() == FILE
 
 
 async def test_an_answer_that_was_cut_is_no_change(file):
-    result = await revised(file, Scripted(Written(GOOD, "scripted-1", cut=True)))
-    assert "cut off" in result.error.message
+    result = await revised(file, Scripted(GeneratedText(GOOD, "scripted-1", is_truncated=True)))
+    assert "truncated" in result.error.message
     assert file.read_text() == FILE
 
 
@@ -183,5 +183,5 @@ async def test_in_voids_words_by_a_model_of_pydantic_ai(file):
     assert file.read_text() == "one = 1\ntwo = 3\n"
     assert result.llm_content == (
         f"Change successfully made to {file} by these blocks:\n<<<<<<< ORIGINAL\ntwo = 2\n=======\ntwo = 3\n>>>>>>> UPDATED\n\n"
-        "The model blocks-1 wrote this change, at try 2."
+        "The model blocks-1 wrote this change (attempt 2)."
     )

@@ -14,7 +14,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult, ToolResultDisplay
 from nbtools.core.tool import CommandTarget
 from nbtools.tools.shell import ShellData, ShellTool
-from nbtools.workspace.commands.environment import environment
+from nbtools.workspace.processes.environment import environment
 from nbtools.workspace.workspace import Workspace
 
 
@@ -94,7 +94,7 @@ async def test_what_does_not_start_is_a_clear_failure(tool: ShellTool, params: d
 
 async def test_without_a_shell_it_says_so(tool: ShellTool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(ToolFailure, match="no bash on PATH") as caught:
+    with pytest.raises(ToolFailure, match="bash was not found on PATH") as caught:
         await shell(tool, "true")
     assert caught.value.code == ErrorCode.SHELL_EXECUTE_ERROR
 

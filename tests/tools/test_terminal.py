@@ -21,10 +21,7 @@ from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult, ToolResultDisplay
 from nbtools.core.tool import CommandTarget, Kind
-from nbtools.tools.terminal_kill import TerminalKillTool
-from nbtools.tools.terminal_open import TerminalOpenTool, TerminalState
-from nbtools.tools.terminal_output import TerminalOutputTool
-from nbtools.tools.terminal_run import TerminalRan, TerminalRunTool
+from nbtools.tools.terminal import TerminalKillTool, TerminalOpenTool, TerminalOutputTool, TerminalRunData, TerminalRunTool, TerminalState
 from nbtools.workspace.workspace import Workspace
 
 
@@ -41,9 +38,9 @@ class Desk:
         assert isinstance(result.data, TerminalState)
         return result.data
 
-    async def run(self, command: str, id: str = "1", wait: float = 20, **params: Any) -> TerminalRan:  # noqa: A002
+    async def run(self, command: str, id: str = "1", wait: float = 20, **params: Any) -> TerminalRunData:  # noqa: A002
         result = await self.type(command, id, wait, **params)
-        assert isinstance(result.data, TerminalRan)
+        assert isinstance(result.data, TerminalRunData)
         return result.data
 
     async def type(self, command: str, id: str = "1", wait: float = 20, **params: Any) -> ToolResult:  # noqa: A002
@@ -75,7 +72,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 async def test_a_command_ends_with_its_output_and_exit_code(desk: Desk) -> None:
     result = await desk.type("echo one; false")
     assert result.llm_content == "echo one; false\none\n$\n(exit code 1)"
-    assert result.data == TerminalRan("1", True, 1, "$ echo one; false\none\n$", "echo one; false\none\n$ ", ".", True)
+    assert result.data == TerminalRunData("1", True, 1, "$ echo one; false\none\n$", "echo one; false\none\n$ ", ".", True)
     assert result.summary == "exit 1"
     assert isinstance(result.return_display, CommandOutput)
     assert result.return_display.text == "$ echo one; false\none\n$"
@@ -93,13 +90,13 @@ async def test_the_shell_keeps_its_state(desk: Desk) -> None:
 async def test_a_loop_that_was_held_up_takes_no_command_for_one_that_waits(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Something else in the loop takes longer than the rest after which a program counts as waiting for the keyboard."""
     terminal = desk.workspace.terminals.get("1")
-    wait = terminal._something
+    wait = terminal._wait_for_output
 
     async def wait_and_be_held_up(seconds: float) -> None:
         await wait(seconds)
         time.sleep(0.4)
 
-    monkeypatch.setattr(terminal, "_something", wait_and_be_held_up)
+    monkeypatch.setattr(terminal, "_wait_for_output", wait_and_be_held_up)
     ran = await desk.run("printf some; sleep 0.1; false")
     assert (ran.finished, ran.exit_code) == (True, 1), ran
 
@@ -129,7 +126,7 @@ async def test_much_output_keeps_its_end_and_says_what_is_lost(desk: Desk) -> No
     result = await desk.type("seq 30000")
     assert result.data.finished
     assert result.data.new.endswith("\n29999\n30000\n$ ")
-    assert "lines before these were too many to keep" in str(result.llm_content)
+    assert "earlier lines were discarded" in str(result.llm_content)
 
 
 @pytest.mark.parametrize("interpreter", [f"{sys.executable} -q -i", "bc -q"])
@@ -275,7 +272,7 @@ async def test_numbers_and_names(desk: Desk) -> None:
     assert (await desk.open()).id == "2"
     with pytest.raises(ToolFailure, match="already"):
         await desk.open(name="server")
-    with pytest.raises(ToolFailure, match="There are: 1, server, 3, 2"):
+    with pytest.raises(ToolFailure, match="Open terminals: 1, server, 3, 2"):
         desk.reader.build({"id": "9"})
     with pytest.raises(ToolFailure, match="letters, digits"):
         desk.opener.build({"name": "a b"})
@@ -349,8 +346,8 @@ def test_what_no_session_closed_ends_with_python(tmp_path: Path) -> None:
     script = """
         import asyncio
         from nbtools.workspace.workspace import Workspace
-        from nbtools.tools.terminal_open import TerminalOpenTool
-        from nbtools.tools.terminal_run import TerminalRunTool
+        from nbtools.tools.terminal import TerminalOpenTool
+        from nbtools.tools.terminal import TerminalRunTool
         async def main():
             workspace = Workspace(".")
             await TerminalOpenTool(workspace).build({}).execute()

@@ -42,8 +42,8 @@ async def test_without_items_it_is_shown(tool):
 
 async def test_the_same_list_and_another_order(tool):
     await todo(tool, ("a", "pending"), ("b", "pending"))
-    assert (await todo(tool, ("a", "pending"), ("b", "pending"))).llm_content.startswith("Nothing has changed.")
-    assert (await todo(tool, ("b", "pending"), ("a", "pending"))).llm_content.startswith("The order has changed.")
+    assert (await todo(tool, ("a", "pending"), ("b", "pending"))).llm_content.startswith("Nothing changed.")
+    assert (await todo(tool, ("b", "pending"), ("a", "pending"))).llm_content.startswith("The order changed.")
 
 
 async def test_an_empty_list_clears_it(tool):
@@ -56,7 +56,7 @@ async def test_an_empty_list_clears_it(tool):
 @pytest.mark.parametrize(
     ("items", "words"),
     [
-        ([("a", "in_progress"), ("b", "in_progress")], "2 items are in_progress (a; b). Start one thing at a time."),
+        ([("a", "in_progress"), ("b", "in_progress")], "2 items are in_progress (a; b). Only one may be."),
         ([(" ", "pending")], "items.0.text"),
         ([("a", "done")], "items.0.status"),
         ([("a", "pending")] * 201, "at most 200"),
@@ -78,7 +78,7 @@ async def test_what_is_said_adds_up(before, after):
     tool = TodoTool(Workspace("."))
     await todo(tool, *before)
     said = (await todo(tool, *after)).llm_content
-    assert ("Nothing has changed." in said) == (before == after)
+    assert ("Nothing changed." in said) == (before == after)
     assert sum(line.startswith(("Added: ", "Removed: ")) for line in said.splitlines()) <= 2
     assert len([line for line in said.splitlines() if line[0].isdigit() and "[" in line]) == len(after)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nbtools import ErrorCode, FileDiff, Policy, Session
-from nbtools.core.live import CellChange, LiveCell, NoLiveNotebooks, OpenNotebook, ReplaceCell
+from nbtools.core.open_notebooks import CellChange, NoOpenNotebooks, OpenCell, OpenNotebook, ReplaceCell
 from nbtools.core.settings import Settings
 from nbtools.testing import temporary_workspace
-from nbtools.tools.undo import Undone
+from nbtools.tools.undo import UndoData
 
 FILES = {
     "a.py": "one\ntwo\nthree\nfour\nfive\nsix\n",
@@ -93,7 +93,7 @@ async def test_what_a_call_changed_is_brought_back_and_brought_again(what: str) 
             assert after != before
             undone = await session.undo()
             assert undone.ok, undone.error
-            assert isinstance(undone.data, Undone)
+            assert isinstance(undone.data, UndoData)
             assert undone.data.call == "the-call"
             assert tree(root) == before
             again = await session.undo(session.history[-1].request.id)
@@ -214,7 +214,7 @@ async def test_a_call_is_not_undone_twice() -> None:
             twice = await session.undo("edit-1")
             assert twice.error is not None
             assert twice.error.code is ErrorCode.EDIT_NO_CHANGE
-            assert f"Undo {by} to bring its changes back" in twice.error.message
+            assert f"Undo {by} to restore its changes" in twice.error.message
 
 
 async def test_unknown_calls_and_calls_that_changed_nothing_are_told() -> None:
@@ -267,11 +267,11 @@ async def test_a_deletion_that_is_too_large_to_keep_says_so_before() -> None:
             tool = session._registry.get("delete")
             question = await tool.build({"path": "dir", "recursive": True}).should_confirm_execute()
             assert question is not False
-            assert "It cannot be undone: the journal keeps 3 bytes at most." in question.prompt  # type: ignore[union-attr]
+            assert "It cannot be undone: it exceeds the journal limit of 3 bytes." in question.prompt  # type: ignore[union-attr]
             await session.call(*CALLS["delete a folder"])
             refused = await session.undo()
             assert refused.error is not None
-            assert "too large to be kept" in refused.error.message
+            assert "too large to be stored" in refused.error.message
 
 
 async def test_the_users_memory_is_brought_back_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +286,7 @@ async def test_the_users_memory_is_brought_back_too(tmp_path: Path, monkeypatch:
             assert tree(tmp_path) == before
 
 
-class _OpenNotebook(NoLiveNotebooks):
+class _OpenNotebook(NoOpenNotebooks):
     """One notebook that is open in an editor."""
 
     def __init__(self, file: Path) -> None:
@@ -296,10 +296,10 @@ class _OpenNotebook(NoLiveNotebooks):
     async def find(self, file: Path | None) -> OpenNotebook | None:
         return OpenNotebook("page", "n.ipynb", self.file, dirty=False, own=False)
 
-    async def cells(self, notebook: OpenNotebook) -> tuple[LiveCell, ...]:
-        return (LiveCell("c1", "code", self.source),)
+    async def cells(self, notebook: OpenNotebook) -> tuple[OpenCell, ...]:
+        return (OpenCell("c1", "code", self.source),)
 
-    async def change(self, notebook: OpenNotebook, change: CellChange) -> tuple[LiveCell, ...]:
+    async def change(self, notebook: OpenNotebook, change: CellChange) -> tuple[OpenCell, ...]:
         assert isinstance(change, ReplaceCell)
         self.source = change.source
         return await self.cells(notebook)
@@ -308,11 +308,14 @@ class _OpenNotebook(NoLiveNotebooks):
 async def test_a_change_in_an_open_notebook_says_who_undoes_it() -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
-            session.workspace.live = _OpenNotebook(root / "n.ipynb")
+            session.workspace.open_notebooks = _OpenNotebook(root / "n.ipynb")
             changed = await session.call(*CALLS["cells"])
             assert changed.ok, changed.error
             refused = await session.undo()
             assert refused.error is not None
             assert refused.error.code is ErrorCode.CONFLICT
-            assert "n.ipynb: it was changed in the open notebook, which has its own undo. Undo it there: Ctrl-Z" in refused.error.message
+            assert (
+                "n.ipynb: it was changed in the open notebook, which has its own undo. Undo it in the editor: Ctrl-Z"
+                in refused.error.message
+            )
             assert "by hand" not in refused.error.message

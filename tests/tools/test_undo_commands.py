@@ -83,11 +83,14 @@ async def test_what_git_ignores_is_neither_kept_nor_touched() -> None:
 
 async def test_a_command_in_a_large_workspace_says_that_it_cannot_be_undone() -> None:
     with temporary_workspace(FILES) as root:
-        for settings, why in ((Settings(snapshot_files=2), "there are more than 2 files"), (Settings(snapshot_bytes=10), "the files hold")):
+        for settings, why in (
+            (Settings(snapshot_files=2), "the workspace has more than 2 files"),
+            (Settings(snapshot_bytes=10), "the workspace's files have more than 10 bytes"),
+        ):
             async with Session(root, policy=YOLO, settings=settings) as session:
                 result = await session.call("shell", {"command": "echo x > b.txt"})
                 assert result.ok
-                assert f"what it changes cannot be undone: {why}" in str(result.llm_content)
+                assert f"its changes cannot be undone: {why}" in str(result.llm_content)
                 assert "cannot be undone" not in str((await session.call("shell", {"command": "ls"})).llm_content)
                 assert session.changes == ()
 
@@ -102,7 +105,7 @@ async def test_the_question_about_a_command_says_what_is_known_not_to_be_undoabl
             assert (await session.call("shell", {"command": "echo z > b.txt"})).ok
             assert (await session.call("shell", {"command": "echo zz > b.txt"})).ok
     notes = [confirmation.details.note for confirmation in confirmer.asked]
-    assert [note.partition(":")[0] for note in notes] == ["", "what it changes cannot be undone", "", ""]
+    assert [note.partition(":")[0] for note in notes] == ["", "its changes cannot be undone", "", ""]
 
 
 async def test_a_command_that_cannot_be_started_in_the_background_leaves_no_entry() -> None:
@@ -114,7 +117,7 @@ async def test_a_command_that_cannot_be_started_in_the_background_leaves_no_entr
                 patch.setenv("LONG", "x" * 3_000_000)  # more than the system starts a program with
                 failed = await session.call("shell", {"command": "echo y > b.txt", "background": True}, id="bg")
             assert failed.error is not None
-            assert session.workspace.journal.running() == ()
+            assert session.workspace.journal.running_commands() == ()
             assert "bg" not in {change.id for change in session.changes}
 
 

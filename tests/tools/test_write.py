@@ -8,8 +8,8 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import DiffStat, FileDiff
 from nbtools.core.tool import ModifiableTool, PathTarget
 from nbtools.tools.write import WriteTool
-from nbtools.workspace.seen import View
-from nbtools.workspace.text import decode
+from nbtools.workspace.files.encoding import decode
+from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
 
 
@@ -25,7 +25,7 @@ async def write(tool, path, content, **more):
 async def test_a_new_file_and_its_folders(tool, tmp_path):
     result = await write(tool, "a/b/f.py", "x\r\ny")
     assert (tmp_path / "a/b/f.py").read_bytes() == b"x\r\ny"
-    assert result.llm_content == "Created a/b/f.py. Made the folders a, a/b."
+    assert result.llm_content == "Created a/b/f.py. Created the folders a, a/b."
     assert result.summary == "+2 −0"
     assert isinstance(result.return_display, FileDiff)
     assert result.return_display.original_content is None
@@ -185,7 +185,7 @@ async def test_new_takes_nothing_s_place(tool, tmp_path):
 async def test_folders(tool, tmp_path):
     result = await write(tool, "a/b/", "")
     assert (tmp_path / "a" / "b").is_dir()
-    assert (result.llm_content, result.data.created, result.data.folders) == ("Made the folder a/b/.", True, ("a", "a/b"))
+    assert (result.llm_content, result.data.created, result.data.folders) == ("Created the folder a/b/.", True, ("a", "a/b"))
     again = await write(tool, "a/b/", "")
     assert (again.ok, again.data.created, again.summary) == (True, False, "nothing changed")
     assert (await write(tool, "a/b/", "", new=True)).error.code is ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE
@@ -194,7 +194,7 @@ async def test_folders(tool, tmp_path):
     assert (await write(tool, "f/", "")).error.code is ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE
     assert (await write(tool, "../x/", "")).error.code is ErrorCode.PATH_NOT_IN_WORKSPACE
     invocation = tool.build({"path": "c/", "content": ""})
-    assert (await invocation.should_confirm_execute()).title == "Make the folder c/?"
+    assert (await invocation.should_confirm_execute()).title == "Create the folder c/?"
     assert invocation.target() == PathTarget(("c",))
 
 
@@ -212,17 +212,17 @@ async def test_a_placeholder_takes_no_text_s_place(tool, tmp_path, line):
 
 async def test_what_must_have_been_read_first(tool, tmp_path):
     (tmp_path / "f").write_text("a\n")
-    path, seen = tmp_path.resolve() / "f", tool.workspace.seen
+    path, seen = tmp_path.resolve() / "f", tool.workspace.read_tracker
     seen.required = True
     assert (await write(tool, "new", "x")).ok
     assert (await write(tool, "new", "y")).ok
     assert (await write(tool, "f", "b\n")).error.code is ErrorCode.EDIT_PREPARATION_FAILURE
-    seen.note(path, b"a\n", View.RANGE)
+    seen.record(path, b"a\n", ReadExtent.RANGE)
     assert (await write(tool, "f", "b\n")).error.code is ErrorCode.EDIT_PREPARATION_FAILURE
-    seen.note(path, b"a\n", View.WHOLE)
+    seen.record(path, b"a\n", ReadExtent.WHOLE)
     (tmp_path / "f").write_text("theirs\n")
     assert (await write(tool, "f", "b\n")).error.code is ErrorCode.CONFLICT
-    seen.note(path, b"theirs\n", View.WHOLE)
+    seen.record(path, b"theirs\n", ReadExtent.WHOLE)
     assert (await write(tool, "f", "b\n")).ok
     seen.required = False
     (tmp_path / "f").write_text("again\n")

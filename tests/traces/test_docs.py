@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nbtools.traces.format import formats
-from nbtools.traces.tables import COLUMNS, TABLES, TEXTS
+from nbtools.traces.query.tables import COLUMNS, TABLES, TEXTS
+from nbtools.traces.reader import formats
 
 PAGE = Path(__file__).parents[2] / "docs/traces.md"
 READ = """

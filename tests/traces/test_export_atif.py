@@ -13,7 +13,7 @@ from nbtools import Policy, Session, traces
 from nbtools.core.errors import TraceError
 from nbtools.testing import temporary_workspace
 from nbtools.traces.export import write_atif
-from nbtools.traces.recorder import Recorder
+from nbtools.traces.recording.recorder import Recorder
 from tests.traces.recorded import LOGS, SAMPLES
 
 _STEP = {

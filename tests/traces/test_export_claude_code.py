@@ -13,7 +13,7 @@ from nbtools import Policy, Session, traces
 from nbtools.core.result import CommandOutput, FileDiff, FileText, Matches, TodoList
 from nbtools.testing import temporary_workspace
 from nbtools.traces.export import write_claude_code
-from nbtools.traces.recorder import Recorder
+from nbtools.traces.recording.recorder import Recorder
 from tests.traces.recorded import LOGS, SAMPLES
 
 

@@ -53,4 +53,4 @@ def test_without_the_package_nothing_knows_it(tmp_path: Path) -> None:
     path = tmp_path / "walk.txt"
     path.write_text(LOG)
     code = f"from nbtools import traces\ntry:\n    traces.load({str(path)!r})\nexcept traces.TraceError as error:\n    print(error)"
-    assert "is in no format that is known here: nbtools, claude-code" in run(code)
+    assert "is not recognised as a session log. Supported formats: nbtools, claude-code" in run(code)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import nbtools
 from nbtools.traces import TraceError
-from nbtools.traces.format import Head, reading
-from nbtools.traces.formats import FORMATS
+from nbtools.traces.reader import Head, open_log
+from nbtools.traces.readers import FORMATS
 from tests.traces.recorded import LOGS, SAMPLES
 
 CODE = [*Path(nbtools.__file__).parent.rglob("*.py"), *Path(__file__).parent.rglob("*.py")]
@@ -45,7 +45,7 @@ def test_a_log_is_read_by_the_format_of_its_agent(log: str) -> None:
     first, *others = recognised((SAMPLES / log).read_bytes(), SAMPLES / log)
     assert first == log.partition("/")[0]
     assert set(others) <= {"messages"}
-    assert reading(SAMPLES / log).format.name == first
+    assert open_log(SAMPLES / log).format.name == first
 
 
 @pytest.mark.parametrize("log", LOGS)
@@ -60,8 +60,8 @@ def test_what_is_no_log_is_of_no_format(name: str, tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(NO_LOGS[name])
     assert recognised(path.read_bytes(), path) == []
-    with pytest.raises(TraceError, match="no format that is known"):
-        reading(path)
+    with pytest.raises(TraceError, match="not recognised as a session log"):
+        open_log(path)
 
 
 def test_source_code_is_of_no_format() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nbtools import traces
-from nbtools.traces.tables import COLUMNS, TABLES, arrow, schema
+from nbtools.traces.query.tables import COLUMNS, TABLES, arrow_table, schema
 from tests.traces.atif_logs import Called, many, write
 from tests.traces.recorded import LOGS, SAMPLES
 
@@ -48,7 +48,7 @@ def test_a_session_has_a_column_for_each_kind_of_token(log: Path) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_rows_has_all_columns(name: str) -> None:
     kind = TABLES[name]
-    table = arrow([], kind)
+    table = arrow_table([], kind)
     assert table.schema == schema(kind)
     assert set(COLUMNS[kind]) < set(table.column_names)
 
@@ -83,7 +83,7 @@ def test_frames(log: Path) -> None:
 def test_what_a_column_cannot_hold_is_null_and_half_a_character_is_replaced(log: Path) -> None:
     trace = traces.load(log)
     odd = traces.Event(session="\ud800", seq=10**30, kind="user", at=1e300, text="fine", live="no")  # type: ignore[arg-type]
-    row = arrow([trace.events[0], odd], traces.Event).to_pylist()[1]
+    row = arrow_table([trace.events[0], odd], traces.Event).to_pylist()[1]
     assert (row["session"], row["seq"], row["time"], row["text"], row["live"]) == ("?", None, None, "fine", None)
 
 

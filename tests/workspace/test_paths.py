@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtools.workspace.paths import is_inside, real_path, shown
+from nbtools.workspace.paths import is_inside, printable_path, real_path
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "x", ".."])
 STEPS = st.lists(NAMES | st.just("."), min_size=1, max_size=6).map("/".join)
@@ -105,6 +105,6 @@ def test_inside_goes_by_components():
 
 
 def test_shown_is_one_bounded_line():
-    assert shown("src/größe.py") == "src/größe.py"
-    assert shown("a\nb\u202e\udcff") == "a\\nb\\u202e\\udcff"
-    assert len(shown("x" * 10_000)) < 300
+    assert printable_path("src/größe.py") == "src/größe.py"
+    assert printable_path("a\nb\u202e\udcff") == "a\\nb\\u202e\\udcff"
+    assert len(printable_path("x" * 10_000)) < 300

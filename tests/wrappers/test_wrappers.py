@@ -297,7 +297,7 @@ async def test_a_lazy_tool_is_made_when_it_is_called(tmp_path: Path) -> None:
 async def test_a_lazy_tool_must_be_what_it_says() -> None:
     counting = Counting()
     late = lazy(lambda: counting.tools[1], name="change", description="", parameters={"type": "object"}, kind="read")
-    with pytest.raises(TypeError, match="announced as read"):
+    with pytest.raises(TypeError, match="declared as read"):
         late.build({})
 
 
@@ -326,7 +326,7 @@ async def test_a_sequence_stops_at_the_first_failure_and_says_which(tmp_path: Pa
         session.tools.register(sequence("make", "Makes.", steps, session.call, parameters=PATH))
         result = await session.call("make", {"path": "a.txt"})
     assert result.error.code is ErrorCode.FILE_NOT_FOUND
-    assert result.error.message.startswith("Step 2 of 3 (read) failed, 1 step was done before it: ")
+    assert result.error.message.startswith("Step 2 of 3 (read) failed, 1 earlier step succeeded: ")
     assert len(result.data.results) == 2
     assert not (tmp_path / "copy.txt").exists()
 
@@ -346,5 +346,5 @@ def test_tools_are_renamed() -> None:
     assert tools.renamed({"look": "see"})["see"].schema["name"] == "see"
     with pytest.raises(KeyError):
         tools.renamed({"missing": "x"})
-    with pytest.raises(ValueError, match="two tools would be called change"):
+    with pytest.raises(ValueError, match="two tools would have the same name: change"):
         tools.renamed({"look": "change"})

@@ -1,44 +1,44 @@
-import { element, linkButton } from '../element.js';
-import type { Surroundings } from '../tokens.js';
-import type { RunFoot } from './wire.js';
+import { element, linkButton } from '../shared/element.js';
+import type { CardContext } from '../shared/tokens.js';
+import type { RunFoot } from './model.js';
 
 const MARKS: Partial<Record<RunFoot['state'], string>> = { success: '✓', error: '✕', cancelled: '■' };
 
 type Action = RunFoot['actions'][number];
 
-/** The cell that an action puts below the run.  It stands here because a bundle, which names the action, may come from anybody. */
-const CELLS: Readonly<Record<Action, { readonly source: string; readonly run: boolean }>> = {
+/** The cell that each action inserts.  The source is not part of the output data, because a notebook's outputs can come from anyone. */
+const ACTION_CELLS: Readonly<Record<Action, { readonly source: string; readonly run: boolean }>> = {
   continue: { source: '%%agent\n', run: false },
   'open-trace': { source: '%agent trace', run: true }
 };
 
-/** Puts a cell below the run. */
+/** Inserts a cell below the run. */
 export type AddCell = (node: Node, cell: string, run: boolean) => void;
 
-/** The line below a run: why it ended, what it used, how to go on. */
+/** The line below a run: why it ended, what it used, and actions to continue. */
 export class RunFootView {
   readonly node = element('section', 'nbtools-card nbtools-run');
 
   constructor(
-    private readonly around: Surroundings,
-    private readonly add: AddCell
+    private readonly context: CardContext,
+    private readonly addCell: AddCell
   ) {}
 
-  /** Draws no actions where the output is not `trusted`. */
+  /** Draws the actions only if the output is `trusted`. */
   update(part: RunFoot, trusted: boolean): void {
     this.node.dataset['state'] = part.state;
-    this.node.setAttribute('aria-label', this.around.trans.__('End of the run'));
-    const why = element('span', 'nbtools-run-why', `${MARKS[part.state] ?? '·'} ${part.status}`);
+    this.node.setAttribute('aria-label', this.context.trans.__('End of the run'));
+    const status = element('span', 'nbtools-run-why', `${MARKS[part.state] ?? '·'} ${part.status}`);
     const figures = element('span', 'nbtools-record', part.figures.join(' · '));
-    const actions = trusted ? part.actions.map(action => this.action(action)) : [];
-    const foot = element('div', 'nbtools-foot', why, figures, element('span', 'nbtools-space'), ...actions);
+    const actions = trusted ? part.actions.map(actionLink => this.action(actionLink)) : [];
+    const foot = element('div', 'nbtools-foot', status, figures, element('span', 'nbtools-space'), ...actions);
     this.node.replaceChildren(...(part.problem ? [element('div', 'nbtools-run-problem', part.problem)] : []), foot);
   }
 
   private action(action: Action): HTMLElement {
-    const { trans } = this.around;
-    const { source, run } = CELLS[action];
-    const labels: Record<Action, string> = { continue: trans.__('go on'), 'open-trace': trans.__('open trace') };
-    return linkButton(labels[action], () => this.add(this.node, source, run), source.trim());
+    const { trans } = this.context;
+    const { source, run } = ACTION_CELLS[action];
+    const labels: Record<Action, string> = { continue: trans.__('Continue'), 'open-trace': trans.__('Open trace') };
+    return linkButton(labels[action], () => this.addCell(this.node, source, run), source.trim());
   }
 }

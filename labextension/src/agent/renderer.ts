@@ -2,16 +2,16 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
-import { attempt } from '../parse.js';
-import { plainText, surroundingsOf, type Services } from '../surroundings.js';
-import type { Surroundings } from '../tokens.js';
-import { addCellBelow } from '../trace/cells.js';
+import { tryParse } from '../shared/parse.js';
+import { plainTextFallback, cardContext, type Services } from '../cards/context.js';
+import type { CardContext } from '../shared/tokens.js';
+import { addCellBelow } from '../explorer/insert_cell.js';
 import { RunFootView } from './foot.js';
 import { RunHeadView } from './head.js';
-import { RunSaidView } from './said.js';
-import { AGENT_MIME, parseRunView, type RunView } from './wire.js';
+import { RunMessageView } from './message.js';
+import { AGENT_MIME, parseRunView, type RunView } from './model.js';
 
-/** As for cards: before text/html (50). */
+/** Preferred over text/html, which has rank 50. */
 const RANK = 40;
 
 type Part = RunView['part'];
@@ -25,7 +25,7 @@ interface RunServices extends Services {
   readonly notebooks: INotebookTracker;
 }
 
-/** Draws one part of a run and keeps it through updates. */
+/** Renders one part of a run (head, message or foot), and updates it. */
 class RenderedRun extends Widget implements IRenderMime.IRenderer {
   private readonly trans: TranslationBundle;
   private view: PartView<never> | null = null;
@@ -41,21 +41,21 @@ class RenderedRun extends Widget implements IRenderMime.IRenderer {
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    const shown = attempt(parseRunView, model.data[AGENT_MIME]);
-    if (shown === null) {
+    const runView = tryParse(parseRunView, model.data[AGENT_MIME]);
+    if (runView === null) {
       this.view?.dispose?.();
       this.view = this.type = null;
-      const said = this.trans.__('This was written by another version of nbtools; here is its text.');
-      this.node.replaceChildren(...plainText(said, model.data['text/plain']));
+      const notice = this.trans.__('This output cannot be displayed because it was written by another version of nbtools. Its text follows.');
+      this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
       return;
     }
-    if (this.view === null || this.type !== shown.part.type) {
+    if (this.view === null || this.type !== runView.part.type) {
       this.view?.dispose?.();
-      this.type = shown.part.type;
-      this.view = this.create(shown.part);
+      this.type = runView.part.type;
+      this.view = this.createView(runView.part);
       this.node.replaceChildren(this.view.node);
     }
-    this.view.update(shown.part as never, model.trusted);
+    this.view.update(runView.part as never, model.trusted);
   }
 
   override dispose(): void {
@@ -63,27 +63,27 @@ class RenderedRun extends Widget implements IRenderMime.IRenderer {
     super.dispose();
   }
 
-  private create(part: Part): PartView<never> {
-    const around = surroundingsOf(this.services, this.trans, () => null);
+  private createView(part: Part): PartView<never> {
+    const context = cardContext(this.services, this.trans, () => null);
     switch (part.type) {
       case 'head':
-        return new RunHeadView(around);
+        return new RunHeadView(context);
       case 'said':
-        return new RunSaidView(around, part.thought !== '');
+        return new RunMessageView(context, part.thought !== '');
       case 'foot':
-        return this.foot(around);
+        return this.createFoot(context);
     }
   }
 
-  private foot(around: Surroundings): RunFootView {
-    return new RunFootView(around, (node, cell, run) => {
-      const panel = this.services.notebooks.find(one => one.node.contains(node));
+  private createFoot(context: CardContext): RunFootView {
+    return new RunFootView(context, (node, cell, run) => {
+      const panel = this.services.notebooks.find(candidate => candidate.node.contains(node));
       panel && void addCellBelow(panel, node, cell, run);
     });
   }
 }
 
-/** Teaches a registry to draw runs; they are safe, being built from text alone, so untrusted notebooks show them too. */
+/** Registers the renderer of runs.  It is safe, because runs are built from text nodes: untrusted notebooks show them too. */
 export function addRunRenderer(services: RunServices): void {
   services.rendermime.addFactory(
     { safe: true, mimeTypes: [AGENT_MIME], defaultRank: RANK, createRenderer: options => new RenderedRun(options, services) },

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRunView } from '../agent/wire.js';
-import { isPlainLine, traceCell } from '../trace/launch.js';
-import { parseTraceView } from '../trace/wire.js';
+import { parseRunView } from '../agent/model.js';
+import { isPlainLine, traceCell } from '../explorer/open_with.js';
+import { parseTraceView } from '../explorer/model.js';
 
-/** Where IPython ends a line. */
+/** Characters that IPython treats as line ends. */
 const SEPARATORS = '\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029';
 
-test('a name with a separator of lines stays an argument of its cell', () => {
+test('a file name with a line separator cannot add code to the cell', () => {
   for (const separator of SEPARATORS) {
     const name = `session${separator}open('pwned','w')#.jsonl`;
     assert.equal(isPlainLine(name), false);
@@ -19,7 +19,7 @@ test('a name with a separator of lines stays an argument of its cell', () => {
   }
 });
 
-test('what cannot be seen, or is half a character, is escaped; what can be seen is not', () => {
+test('invisible characters and lone surrogates are escaped, visible characters are not', () => {
   for (const hidden of ['\0', '\x1b', '\u200b', '\u202e', '\u00a0', '\ud800', '\u{e0001}']) {
     assert.ok(isPlainLine(traceCell(hidden)), hidden);
     assert.ok(traceCell(hidden).startsWith('get_ipython()'));
@@ -29,13 +29,13 @@ test('what cannot be seen, or is half a character, is escaped; what can be seen 
   }
 });
 
-test('quotes and backslashes of a name are read again by the magic', () => {
+test('quotes and backslashes in a file name are escaped for the magic', () => {
   assert.equal(traceCell('it\'s.jsonl'), '%trace "it\'s.jsonl"');
   assert.equal(traceCell('a"b.jsonl'), '%trace \'a"b.jsonl\'');
   assert.equal(traceCell('a"b\'c\\d.jsonl'), '%trace "a\\"b\'c\\\\d.jsonl"');
 });
 
-test('bundles of an older version give no code to run', () => {
+test('outputs of older versions provide no code to run', () => {
   const foot = { type: 'foot', state: 'success', status: 'Done', problem: '', ways: [{ label: 'open trace', cell: 'print(1)', run: true }] };
   assert.deepEqual(parseRunView({ part: foot }), { part: { type: 'foot', state: 'success', status: 'Done', figures: [], problem: '', actions: [] } });
   const page = { type: 'page', first: 0, total: 0, calls: 0, lines: [] };

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contrast, readable } from '../colour.js';
-import { formAction, keyAction } from '../keys.js';
-import { attempt } from '../parse.js';
-import { locate, shortName } from '../path.js';
-import { unify } from '../rows.js';
-import { parseCard, type Row } from '../wire.js';
+import { contrast, readable } from '../cards/contrast.js';
+import { formAction, keyAction } from '../approval/answer_keys.js';
+import { tryParse } from '../shared/parse.js';
+import { locate, shortName } from '../shared/path.js';
+import { unify } from '../cards/diff_rows.js';
+import { parseCard, type Row } from '../cards/model.js';
 
-const BARE = { id: '1', state: 'success', tool: 'ls', icon: 'folder', subject: '.', status: 'Done' };
+const MINIMAL_CARD = { id: '1', state: 'success', tool: 'ls', icon: 'folder', subject: '.', status: 'Done' };
 
-test('a card of an older sender gets the defaults, a newer one keeps what is known', () => {
-  const card = attempt(parseCard, { ...BARE, places: [{ path: 'a.py' }], hologram: true });
+test('a card from an older version gets the defaults; unknown fields of a newer one are dropped', () => {
+  const card = tryParse(parseCard, { ...MINIMAL_CARD, places: [{ path: 'a.py' }], hologram: true });
   assert.deepEqual(card?.places, [{ path: 'a.py', line: null }]);
   assert.equal(card?.root, '.');
   assert.equal(Object.hasOwn(card ?? {}, 'hologram'), false);
 });
 
-test('what is not a card is refused without an exception', () => {
-  for (const wrong of [null, 3, 'text', [], {}, { ...BARE, id: 1 }, { ...BARE, state: 'dreaming' }, { ...BARE, blocks: [{ type: 'constructor' }] }]) {
-    assert.equal(attempt(parseCard, wrong), null);
+test('an invalid card is rejected without an exception', () => {
+  for (const wrong of [null, 3, 'text', [], {}, { ...MINIMAL_CARD, id: 1 }, { ...MINIMAL_CARD, state: 'dreaming' }, { ...MINIMAL_CARD, blocks: [{ type: 'constructor' }] }]) {
+    assert.equal(tryParse(parseCard, wrong), null);
   }
 });
 
-test('a path is found from the notebook by way of the workspace', () => {
+test('a workspace path is converted to a server path', () => {
   assert.equal(locate('notebooks', '..', 'src/a.py'), 'src/a.py');
   assert.equal(locate('', '.', './a b/ä.py'), 'a b/ä.py');
   assert.equal(locate('', '..', 'a.py'), null);
@@ -32,7 +32,7 @@ test('a path is found from the notebook by way of the workspace', () => {
   assert.equal(shortName('src/a.py', 3), 'a.py:3');
 });
 
-test('a run of changes shows what went before what came', () => {
+test('a run of changes shows removed lines before added lines', () => {
   const line = (number: number, text: string) => ({ number, spans: [[text, '']] as const });
   const rows: Row[] = [
     { old: line(1, 'a'), new: line(1, 'a'), changed: false },
@@ -44,19 +44,19 @@ test('a run of changes shows what went before what came', () => {
   assert.deepEqual(drawn, [' a', '−b', '−d', '+B', '+C', '+D']);
 });
 
-test('every colour becomes readable on either paper', () => {
-  for (const paper of ['#ffffff', '#1b1b1b'] as const) {
+test('every color becomes readable on the light and the dark background', () => {
+  for (const background of ['#ffffff', '#1b1b1b'] as const) {
     for (const hex of ['#000000', '#ffffff', '#ffee88', '#2b2b5f', '#808080']) {
-      const value = parseInt(readable(hex, paper).slice(1), 16);
-      const ground = parseInt(paper.slice(1), 16);
+      const value = parseInt(readable(hex, background).slice(1), 16);
+      const backgroundValue = parseInt(background.slice(1), 16);
       const rgb = (n: number) => [n >> 16, (n >> 8) & 255, n & 255] as const;
-      assert.ok(contrast(rgb(value), rgb(ground)) >= 4.5, `${hex} on ${paper}`);
+      assert.ok(contrast(rgb(value), rgb(backgroundValue)) >= 4.5, `${hex} on ${background}`);
     }
   }
   assert.equal(readable('#000000', '#ffffff'), '#000000');
 });
 
-test('keys answer only when they were meant to', () => {
+test('keys answer a question only when they were meant for it', () => {
   const key = (name: string, repeat = false, modified = false) => ({ key: name, repeat, modified });
   assert.deepEqual(keyAction(key('y'), false), { press: 'nbtools-approve' });
   assert.deepEqual(keyAction(key('Y'), false), { press: 'nbtools-approve' });
@@ -70,7 +70,7 @@ test('keys answer only when they were meant to', () => {
   assert.equal(keyAction(key('Tab'), true), 'pass');
 });
 
-test('keys in a form fill it in, send it or skip it, and never reach the notebook', () => {
+test('keys in a form edit, send or skip it, and never reach the notebook', () => {
   const key = (name: string, more = {}) => ({ key: name, repeat: false, modified: false, ...more });
   assert.equal(formAction(key('Enter'), 'choice', false, false), 'send');
   assert.equal(formAction(key('Enter'), 'text', true, false), 'send');

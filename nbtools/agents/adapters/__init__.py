@@ -1,7 +1,7 @@
-"""A session's tools for other frameworks and SDKs.  A module here is loaded when its function is first used, and only then its SDK.
+"""Adapters: a session's tools for other frameworks and SDKs.
 
-Every call goes the session's way: validated, judged, asked with its cards, recorded.  A refusal, with the person's reason, is what the
-model reads in place of a result.
+The session validates, decides, approves and records each call.  A denial, with the person's reason, is the result that the model reads.
+Modules and their SDKs are loaded when their functions are first used.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from nbtools.agents.adapters.openai import openai_tools as openai_tools
     from nbtools.agents.adapters.openai_agents import openai_agents_tools as openai_agents_tools
 
-_HOMES = {
+_FUNCTIONS = {
     "anthropic": "anthropic_tools answer_anthropic",
     "google": "google_tools answer_google",
     "langchain": "langchain_tools",
     "openai": "openai_tools answer_openai openai_responses_tools answer_openai_responses",
     "openai_agents": "openai_agents_tools",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_MODULE_OF = {name: home for home, names in _FUNCTIONS.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - tested to equal the imports above
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports above
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
     return value

@@ -1,10 +1,10 @@
-"""A session's tools for Anthropic's SDK: its Messages API as it is, without a framework."""
+"""A session's tools for Anthropic's SDK (Messages API)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, parts_of, unseen
+from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, parts_of, placeholder_text
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema import Json
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def anthropic_tools(session: AnySession) -> list[ToolParam]:
-    """What ``messages.create(tools=…)`` takes, in the session's dialect."""
+    """Returns the value for ``messages.create(tools=…)``, in the session's dialect."""
     return cast("list[ToolParam]", session.declarations("anthropic"))
 
 
 async def answer_anthropic(session: AnySession, message: Message | BetaMessage) -> list[ToolResultBlockParam]:
-    """Makes the calls of ``message`` and returns what goes into the next user message; empty where there were none: the model is done.
+    """Makes the calls of ``message`` and returns the content of the next user message; empty if there are no calls.
 
-    Calls that change nothing run side by side.  One that failed or was refused has ``is_error`` and the reason.
+    Read-only calls run concurrently.  A failed or denied call has ``is_error`` and the reason.
     """
     uses = [block for block in message.content if block.type == "tool_use"]
     results = await call_all(session, [(use.name, cast("Json", use.input)) for use in uses])
@@ -37,7 +37,7 @@ def _part(part: Part) -> Json:
     if "text" in part:
         return {"type": "text", "text": part["text"]}
     if not is_picture(part) and not is_pdf(part):
-        return {"type": "text", "text": unseen(part)}
+        return {"type": "text", "text": placeholder_text(part)}
     data = part["inline_data"]
     source = {"type": "base64", "media_type": data["mime_type"], "data": data["data"]}
     return {"type": "image" if is_picture(part) else "document", "source": source}

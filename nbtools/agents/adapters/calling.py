@@ -1,4 +1,4 @@
-"""Calls as models write them, and what of a result each can be given."""
+"""Helpers for adapters: parse and make models' calls, and convert results to what each model accepts."""
 
 from __future__ import annotations
 
@@ -7,32 +7,36 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from nbtools.blocking import BlockingSession
 from nbtools.core.errors import AgentError, ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult, failed
 from nbtools.session import Session
+from nbtools.session.sync import BlockingSession
 
 AnySession: TypeAlias = Session | BlockingSession
-"""A blocking one is called in its own loop, whichever loop or thread asks."""
+"""A blocking session is called in its own event loop, from any loop or thread."""
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What every provider's models look at."""
+"""Image types that all providers accept."""
 
 
-def without(package: str, error: ImportError) -> AgentError | ImportError:
-    """What to raise in place of ``error``, which an adapter meets that needs ``package``."""
+def missing_package(package: str, error: ImportError) -> AgentError | ImportError:
+    """Returns the exception to raise for an import error of an adapter that needs ``package``."""
     missing = (error.name or "").partition(".")[0]
     return error if missing == "nbtools" else AgentError(f"This needs the package {package}: pip install {package}.")
 
 
-def arguments_in(text: str) -> Mapping[str, Any] | ToolError:
-    """The arguments of a call, which models write as JSON; or what is wrong with them, for the model to read."""
+def parse_arguments(text: str) -> Mapping[str, Any] | ToolError:
+    """Parses a call's JSON arguments; returns an error for the model if they are invalid."""
     try:
         arguments = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        return ToolError(ErrorCode.INVALID_TOOL_PARAMS, f"The arguments are no JSON: {error}. Nothing has happened. Call again.")
+        return ToolError(
+            ErrorCode.INVALID_TOOL_PARAMS, f"The arguments are not valid JSON: {error}. The call was not made. Correct them and call again."
+        )
     if not isinstance(arguments, dict):
-        return ToolError(ErrorCode.INVALID_TOOL_PARAMS, "The arguments are no JSON object. Nothing has happened. Call again.")
+        return ToolError(
+            ErrorCode.INVALID_TOOL_PARAMS, "The arguments are not a JSON object. The call was not made. Correct them and call again."
+        )
     return arguments
 
 
@@ -43,23 +47,23 @@ async def call_one(session: AnySession, name: str, arguments: Mapping[str, Any])
 
 
 async def call_all(session: AnySession, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
-    """Those of one message, side by side where that is safe; the results in their order."""
+    """Makes the calls of one message, concurrently where that is safe; returns the results in the same order."""
     if isinstance(session, BlockingSession):
         return await asyncio.wrap_future(session.submit(session.session.call_many(calls)))
     return await session.call_many(calls)
 
 
-async def call_written(session: AnySession, name: str, text: str) -> ToolResult:
-    """A call whose arguments are JSON."""
-    arguments = arguments_in(text)
+async def call_json(session: AnySession, name: str, text: str) -> ToolResult:
+    """Makes a call whose arguments are JSON text."""
+    arguments = parse_arguments(text)
     return failed(arguments) if isinstance(arguments, ToolError) else await call_one(session, name, arguments)
 
 
-async def call_all_written(session: AnySession, calls: Iterable[tuple[str, str]]) -> list[ToolResult]:
-    """The same for those of one message, by name and arguments."""
-    read = [(name, arguments_in(text)) for name, text in calls]
-    done = iter(await call_all(session, [(name, arguments) for name, arguments in read if not isinstance(arguments, ToolError)]))
-    return [failed(arguments) if isinstance(arguments, ToolError) else next(done) for _, arguments in read]
+async def call_all_json(session: AnySession, calls: Iterable[tuple[str, str]]) -> list[ToolResult]:
+    """Makes the calls of one message, given as names and JSON texts."""
+    parsed = [(name, parse_arguments(text)) for name, text in calls]
+    done = iter(await call_all(session, [(name, arguments) for name, arguments in parsed if not isinstance(arguments, ToolError)]))
+    return [failed(arguments) if isinstance(arguments, ToolError) else next(done) for _, arguments in parsed]
 
 
 def parts_of(result: ToolResult) -> tuple[Part, ...]:
@@ -67,12 +71,12 @@ def parts_of(result: ToolResult) -> tuple[Part, ...]:
 
 
 def text_of(result: ToolResult) -> str:
-    """The texts of a result, and a line for each part that is none."""
-    return "\n".join(str(part["text"]) if "text" in part else unseen(part) for part in parts_of(result))
+    """Returns the texts of a result, with a line in place of each other part."""
+    return "\n".join(str(part["text"]) if "text" in part else placeholder_text(part) for part in parts_of(result))
 
 
-def unseen(part: Part) -> str:
-    """What stands for a part that a model cannot be given."""
+def placeholder_text(part: Part) -> str:
+    """Returns the text that replaces a part which the model cannot accept."""
     data = part["inline_data"]
     return f"[{data['mime_type']}, {len(data['data']) * 3 // 4:,} bytes: not shown here]"
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import base64
 
-from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, parts_of, unseen, without
+from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, missing_package, parts_of, placeholder_text
 from nbtools.core.result import Part, ToolResult
 
 try:
     from google.genai import types
 except ImportError as error:
-    raise without("google-genai", error) from error
+    raise missing_package("google-genai", error) from error
 
 
 def google_tools(session: AnySession) -> list[types.Tool]:
-    """What ``GenerateContentConfig(tools=…)`` takes, in the session's dialect."""
+    """Returns the value for ``GenerateContentConfig(tools=…)``, in the session's dialect."""
     return [types.Tool(function_declarations=[types.FunctionDeclaration.model_validate(one) for one in session.declarations("gemini")])]
 
 
 async def answer_google(session: AnySession, response: types.GenerateContentResponse) -> list[types.Content]:
-    """Makes the calls of ``response`` and returns what goes behind its content; empty where there were none: the model is done.
+    """Makes the calls of ``response`` and returns the contents to append after it; empty if there are no calls.
 
-    Calls that change nothing run side by side.  One that failed or was refused answers with ``error`` and the reason.
+    Read-only calls run concurrently.  A failed or denied call has ``error`` with the reason.
     """
     calls = response.function_calls or []
     if not calls:
@@ -32,13 +32,13 @@ async def answer_google(session: AnySession, response: types.GenerateContentResp
 
 
 def _response(call: types.FunctionCall, result: ToolResult) -> types.FunctionResponse:
-    seen = [part for part in parts_of(result) if is_picture(part) or is_pdf(part)]
-    text = "\n".join(str(part["text"]) if "text" in part else unseen(part) for part in parts_of(result) if part not in seen)
+    media = [part for part in parts_of(result) if is_picture(part) or is_pdf(part)]
+    text = "\n".join(str(part["text"]) if "text" in part else placeholder_text(part) for part in parts_of(result) if part not in media)
     return types.FunctionResponse(
         id=call.id,
         name=call.name,
         response={"output": text} if result.ok else {"error": text},
-        parts=[_part(part) for part in seen] or None,
+        parts=[_part(part) for part in media] or None,
     )
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from nbtools.agents.adapters.calling import AnySession, call_one, is_picture, parts_of, text_of, unseen, without
-from nbtools.blocking import BlockingSession
+from nbtools.agents.adapters.calling import AnySession, call_one, is_picture, missing_package, parts_of, placeholder_text, text_of
 from nbtools.core.result import Part, ToolResult
+from nbtools.session.sync import BlockingSession
 
 try:
     from langchain_core.tools import BaseTool, ToolException
     from pydantic import PrivateAttr
 except ImportError as error:
-    raise without("langchain-core", error) from error
+    raise missing_package("langchain-core", error) from error
 
 
 def langchain_tools(session: AnySession) -> list[BaseTool]:
-    """One tool a tool, in the session's dialect, for ``model.bind_tools(…)`` and for agents; awaited (``ainvoke``), as the session is.
+    """Returns the session's tools, in its dialect, for ``model.bind_tools(…)`` and agents; use ``ainvoke``.
 
-    With ``session.sync()`` they can be invoked without await, too.
+    With ``session.sync()`` they support ``invoke``, too.
 
-    A call that fails or is refused is a ``ToolMessage`` with the status ``error`` and the reason; ``artifact`` is the ``ToolResult``.
+    A failed or denied call is a ``ToolMessage`` with status ``error`` and the reason; ``artifact`` is the ``ToolResult``.
     """
     return [
         SessionTool(session, name=one["function"]["name"], description=one["function"]["description"], schema=one["function"]["parameters"])
@@ -29,7 +29,9 @@ def langchain_tools(session: AnySession) -> list[BaseTool]:
 
 
 class SessionTool(BaseTool):
-    """Not ``StructuredTool``: there a parameter named ``config`` or ``run_manager`` would be lost."""
+    """A session's tool for LangChain."""
+
+    # not a StructuredTool, which would drop parameters named config or run_manager
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: Any = True
@@ -42,7 +44,7 @@ class SessionTool(BaseTool):
 
     def _run(self, /, **arguments: Any) -> Any:
         if not isinstance(self._session, BlockingSession):
-            raise NotImplementedError(f"{self.name} is awaited: use ainvoke, or give langchain_tools a session.sync().")
+            raise NotImplementedError(f"{self.name} is asynchronous. Use ainvoke, or pass session.sync() to langchain_tools.")
         return _answer(self._session.call(self.name, arguments))
 
     async def _arun(self, /, **arguments: Any) -> Any:
@@ -65,4 +67,4 @@ def _block(part: Part) -> dict[str, Any]:
     data = part["inline_data"]
     if is_picture(part) or data["mime_type"] == "application/pdf":
         return {"type": "image" if is_picture(part) else "file", "base64": data["data"], "mime_type": data["mime_type"]}
-    return {"type": "text", "text": unseen(part)}
+    return {"type": "text", "text": placeholder_text(part)}

@@ -1,11 +1,11 @@
-"""A session's tools for OpenAI's SDK, and any server that speaks its chat completions or its responses."""
+"""A session's tools for OpenAI's SDK and compatible servers (Chat Completions and Responses API)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from nbtools.agents.adapters.calling import AnySession, call_all_written, data_url, is_pdf, is_picture, parts_of, text_of, unseen
+from nbtools.agents.adapters.calling import AnySession, call_all_json, data_url, is_pdf, is_picture, parts_of, placeholder_text, text_of
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema import Json
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam, ChatCompletionToolParam
     from openai.types.responses import FunctionToolParam, Response, ResponseInputItemParam
 
-_BELOW = "[a picture: see the next message]"
+_IMAGE_BELOW = "[a picture: see the next message]"
 
 
 def openai_tools(session: AnySession) -> list[ChatCompletionToolParam]:
-    """What ``chat.completions.create(tools=…)`` takes, in the session's dialect."""
+    """Returns the value for ``chat.completions.create(tools=…)``, in the session's dialect."""
     return cast("list[ChatCompletionToolParam]", session.declarations("openai"))
 
 
 async def answer_openai(session: AnySession, message: ChatCompletionMessage) -> list[ChatCompletionMessageParam]:
-    """Makes the calls of ``message`` and returns the messages to put behind it; empty where there were none: the model is done.
+    """Makes the calls of ``message`` and returns the messages to append after it; empty if there are no calls.
 
-    Calls that change nothing run side by side.  Pictures, which a tool's message cannot hold, are in a user's message behind them.
+    Read-only calls run concurrently.  Images, which a tool message cannot contain, follow in a user message.
     """
     calls = [call for call in message.tool_calls or () if call.type == "function"]
-    results = await call_all_written(session, [(call.function.name, call.function.arguments) for call in calls])
+    results = await call_all_json(session, [(call.function.name, call.function.arguments) for call in calls])
     answers: list[Json] = [
         {"role": "tool", "tool_call_id": call.id, "content": _text(result)} for call, result in zip(calls, results, strict=True)
     ]
@@ -36,15 +36,15 @@ async def answer_openai(session: AnySession, message: ChatCompletionMessage) -> 
 
 
 def openai_responses_tools(session: AnySession) -> list[FunctionToolParam]:
-    """What ``responses.create(tools=…)`` takes, in the session's dialect."""
+    """Returns the value for ``responses.create(tools=…)``, in the session's dialect."""
     tools = [{"type": "function", **one["function"], "strict": False} for one in session.declarations("openai")]
     return cast("list[FunctionToolParam]", tools)
 
 
 async def answer_openai_responses(session: AnySession, response: Response) -> list[ResponseInputItemParam]:
-    """The same for a response of the Responses API: what goes into the next ``input``."""
+    """Makes the calls of a Responses API response and returns the items for the next ``input``."""
     calls = [item for item in response.output if item.type == "function_call"]
-    results = await call_all_written(session, [(call.name, call.arguments) for call in calls])
+    results = await call_all_json(session, [(call.name, call.arguments) for call in calls])
     outputs = [
         {"type": "function_call_output", "call_id": call.call_id, "output": _output(result)}
         for call, result in zip(calls, results, strict=True)
@@ -53,7 +53,9 @@ async def answer_openai_responses(session: AnySession, response: Response) -> li
 
 
 def _text(result: ToolResult) -> str:
-    return "\n".join(str(part["text"]) if "text" in part else _BELOW if is_picture(part) else unseen(part) for part in parts_of(result))
+    return "\n".join(
+        str(part["text"]) if "text" in part else _IMAGE_BELOW if is_picture(part) else placeholder_text(part) for part in parts_of(result)
+    )
 
 
 def _pictures(results: list[ToolResult]) -> Iterator[Part]:
@@ -69,4 +71,4 @@ def _item(part: Part) -> Json:
         return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
     if is_pdf(part):
         return {"type": "input_file", "file_data": data_url(part), "filename": "document.pdf"}
-    return {"type": "input_text", "text": part["text"] if "text" in part else unseen(part)}
+    return {"type": "input_text", "text": part["text"] if "text" in part else placeholder_text(part)}

@@ -1,7 +1,7 @@
-"""How Claude Code speaks: every tool of its documentation up to version 2.1.24x, with the names and parameters that it had before.
+"""The dialect of Claude Code: every documented tool up to version 2.1.24x, with former names and parameters.
 
-Replies are worded as its transcripts have them.  Paths may be absolute or relative to the workspace; replies say them whole, except those
-that Grep lists.  Where the original loses data or misleads, ours is the safe way, and the class says so and names the report.
+Results are worded as in its transcripts.  Paths may be absolute or relative to the workspace; results contain absolute paths, except those
+listed by Grep.  Where the original loses data or misleads, nbtools behaves safely; the class's docstring says so and names the report.
 """
 
 from __future__ import annotations
@@ -9,80 +9,79 @@ from __future__ import annotations
 from nbtools.dialects.claude.commands import Bash, BashOutput, KillShell, TaskOutput, TaskStop
 from nbtools.dialects.claude.edits import Edit, MultiEdit
 from nbtools.dialects.claude.files import LS, Read, Write
-from nbtools.dialects.claude.notebooks import NotebookEdit, NotebookEditByNumber, NotebookReading
-from nbtools.dialects.claude.others import AskUserQuestion, FormerTodoWrite, TodoWrite, WebFetch
+from nbtools.dialects.claude.notebooks import NotebookEdit, NotebookEditByNumber, NotebookReadParams
+from nbtools.dialects.claude.other_tools import RESOURCES, AskUserQuestion, FormerTodoWrite, TodoWrite, WebFetch
 from nbtools.dialects.claude.replies import refuse
-from nbtools.dialects.claude.resources import RESOURCES
 from nbtools.dialects.claude.search import Glob, Grep
-from nbtools.dialects.claude.unspoken import UNSPOKEN
-from nbtools.dialects.dialect import Dialect, Spelling
+from nbtools.dialects.claude.unsupported import UNSUPPORTED
+from nbtools.dialects.dialect import Dialect, ToolMapping
 
 CLAUDE = Dialect(
     "claude",
     (
-        Spelling(
+        ToolMapping(
             "Read",
             "read",
             Read,
-            "Reads a file: text with its lines numbered from 1 (the first 2000 unless offset or limit is given), pictures, PDF documents, "
-            "and notebooks as cells with their outputs. A file has to be read before Edit or Write changes it.",
+            "Reads a file: text with its lines numbered from 1 (the first 2000 unless offset or limit is given), images, PDF documents, "
+            "and notebooks as cells with their outputs. A file must be read before Edit or Write changes it.",
         ),
-        Spelling(
+        ToolMapping(
             "Write",
             "write",
             Write,
-            "Writes a file, replacing what it holds. One that exists has to be read first; to change a part of it use Edit.",
+            "Writes a file and replaces its content. An existing file must be read first; to change a part of it, use Edit.",
         ),
-        Spelling(
+        ToolMapping(
             "Edit",
             "edit",
             Edit,
-            "Replaces a text in a file, exactly as it stands there. The file has to be read first, and the text must be in it once unless "
-            "replace_all is set. Leave out the line numbers that Read shows.",
+            "Replaces an exact text in a file. The file must be read first, and the text must occur once unless replace_all is set. "
+            "Leave out the line numbers that Read shows.",
         ),
-        Spelling(
+        ToolMapping(
             "NotebookEdit",
             "cells",
             NotebookEdit,
-            "Replaces the source of a notebook's cell, inserts a new cell behind another one, or deletes one. Read the notebook first: it "
+            "Replaces the source of a notebook cell, inserts a new cell after another one, or deletes a cell. Read the notebook first: it "
             "shows the ids of the cells.",
         ),
-        Spelling("Glob", "glob", Glob, "Finds files whose path fits a glob pattern, the one changed last first, 100 at most."),
-        Spelling(
+        ToolMapping("Glob", "glob", Glob, "Finds files whose path matches a glob pattern, most recently changed first, 100 at most."),
+        ToolMapping(
             "Grep",
             "grep",
             Grep,
-            "Searches the contents of files for a regular expression in ripgrep's syntax: which files match, the lines, or how many. "
+            "Searches file contents for a regular expression in ripgrep's syntax; returns matching files, lines or counts. "
             "Use it rather than grep or rg in Bash.",
         ),
-        Spelling(
+        ToolMapping(
             "Bash",
             "shell",
             Bash,
-            "Runs a command line with bash, each in a new process in the workspace: neither the folder nor variables carry over to the "
-            "next one. It gets no input. Use the other tools to read, search and change files.",
+            "Runs a command line with bash, in a new process in the workspace: the working directory and variables do not carry over to "
+            "the next command. It gets no input. Use the other tools to read, search and change files.",
         ),
-        Spelling(
+        ToolMapping(
             "TaskOutput",
             "shell_output",
             TaskOutput,
-            "Gives what a command in the background has printed since the last look, and whether it still runs.",
+            "Returns the new output of a background command and whether it is still running.",
         ),
-        Spelling("TaskStop", "shell_kill", TaskStop, "Ends a command in the background with everything it started."),
-        Spelling("WebFetch", "fetch", WebFetch, "Fetches a page of the public web and gives its text."),
-        Spelling("TodoWrite", "todo", TodoWrite, "Keeps the list of what is to be done: all of it each time, with how far each item is."),
-        Spelling("AskUserQuestion", "ask", AskUserQuestion, "Asks the person one to four questions, each with answers to choose from."),
-        Spelling("MultiEdit", "edit", MultiEdit, former=True),
-        Spelling("NotebookEdit", "cells", NotebookEditByNumber, former=True),
-        Spelling("NotebookRead", "cells", NotebookReading, former=True),
-        Spelling("LS", "ls", LS, former=True),
-        Spelling("TodoWrite", "todo", FormerTodoWrite, former=True),
-        Spelling("BashOutput", "shell_output", BashOutput, former=True),
-        Spelling("KillShell", "shell_kill", KillShell, former=True),
-        Spelling("KillBash", "shell_kill", KillShell, former=True),
+        ToolMapping("TaskStop", "shell_kill", TaskStop, "Ends a background command and all processes that it started."),
+        ToolMapping("WebFetch", "fetch", WebFetch, "Fetches a page of the public web and returns its text."),
+        ToolMapping("TodoWrite", "todo", TodoWrite, "Replaces the to-do list: always pass the whole list, with the status of each item."),
+        ToolMapping("AskUserQuestion", "ask", AskUserQuestion, "Asks the person one to four multiple-choice questions."),
+        ToolMapping("MultiEdit", "edit", MultiEdit, former=True),
+        ToolMapping("NotebookEdit", "cells", NotebookEditByNumber, former=True),
+        ToolMapping("NotebookRead", "cells", NotebookReadParams, former=True),
+        ToolMapping("LS", "ls", LS, former=True),
+        ToolMapping("TodoWrite", "todo", FormerTodoWrite, former=True),
+        ToolMapping("BashOutput", "shell_output", BashOutput, former=True),
+        ToolMapping("KillShell", "shell_kill", KillShell, former=True),
+        ToolMapping("KillBash", "shell_kill", KillShell, former=True),
         *RESOURCES,
     ),
-    UNSPOKEN,
+    UNSUPPORTED,
     reads_first=True,
     refuse=refuse,
 )

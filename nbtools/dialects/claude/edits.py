@@ -1,4 +1,4 @@
-"""Edit and the former MultiEdit."""
+"""Claude Code's Edit and the former MultiEdit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import FileDiff, ToolResult
-from nbtools.dialects.arguments import given
 from nbtools.dialects.claude.files import CURRENT, updated
-from nbtools.dialects.claude.replies import ClaudeParams, failure, reply, told, unread
-from nbtools.dialects.claude.structured import Edited, EditedInTurn, structured_patch, user_modified
-from nbtools.tools.edit import Changed, Occurrences
+from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, not_read_reply, reply
+from nbtools.dialects.claude.tool_use_result import EditResult, MultiEditResult, structured_patch, user_modified
+from nbtools.dialects.dialect import with_defaults
+from nbtools.tools.edit import FileChanged, Occurrences
 
 _CANONICAL = {"path": None, "old": "", "new": "", "count": 1, "edits": (), "in_turn": False, "match": "close"}
 _SAME = "No changes to make: old_string and new_string are exactly the same."
@@ -29,11 +29,11 @@ class Step(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     old_string: str
-    """The text to replace, exactly as it stands in the file."""
+    """The exact text to replace."""
     new_string: str
-    """The text to put in its place."""
+    """The new text."""
     replace_all: bool = False
-    """Whether to replace it everywhere; else it must be there once."""
+    """Whether to replace all occurrences; otherwise there must be exactly one."""
 
     @property
     def count(self) -> int | str:
@@ -41,21 +41,23 @@ class Step(BaseModel):
 
 
 class Edit(ClaudeParams):
-    """Exact, line ends apart.  A file changed elsewhere since it was read may be edited where the old text still is, and the reply says so.
+    """Matches exactly, except for line endings.
 
-    What Claude Code leaves to guess is told: where the text is when it is there several times, and what is most like it when it is not.
+    A file changed since it was read can be edited where the old text still occurs; the result says so.
+
+    Unlike in Claude Code, errors name the lines of several occurrences, or the most similar text when there is none.
     """
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""
     old_string: str
-    """The text to replace, exactly as it stands in the file, without line numbers; empty to make a new file."""
+    """The exact text to replace, without line numbers; empty to create a new file."""
     new_string: str
-    """The text to put in its place; it must differ from old_string."""
+    """The new text; it must differ from old_string."""
     replace_all: bool = False
-    """Whether to replace old_string everywhere; else it must be there once."""
+    """Whether to replace all occurrences; otherwise there must be exactly one."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         _refuse_notebook(self.file_path)
         return {
             "path": self.file_path,
@@ -66,20 +68,20 @@ class Edit(ClaudeParams):
         }
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, _CANONICAL)
-        if said is None or said["edits"] or said["in_turn"] or said["match"] != "exact" or said["count"] not in (1, "all"):
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, _CANONICAL)
+        if values is None or values["edits"] or values["in_turn"] or values["match"] != "exact" or values["count"] not in (1, "all"):
             return None
-        if said["path"].endswith(".ipynb"):
+        if values["path"].endswith(".ipynb"):
             return None
-        everywhere = {"replace_all": True} if said["count"] == "all" else {}
-        return {"file_path": said["path"], "old_string": said["old"], "new_string": said["new"], **everywhere}
+        everywhere = {"replace_all": True} if values["count"] == "all" else {}
+        return {"file_path": values["path"], "old_string": values["old"], "new_string": values["new"], **everywhere}
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
-        if not isinstance(diff, FileDiff) or not isinstance(changed, Changed):
+        if not isinstance(diff, FileDiff) or not isinstance(changed, FileChanged):
             return result
-        data = Edited(
+        data = EditResult(
             file_path=self.absolute(self.file_path),
             old_string=self.old_string,
             new_string=self.new_string,
@@ -88,10 +90,10 @@ class Edit(ClaudeParams):
             user_modified=user_modified(diff),
             replace_all=self.replace_all,
         )
-        done = updated(self.absolute(self.file_path), diff)
+        sentence = updated(self.absolute(self.file_path), diff)
         if self.replace_all and not user_modified(diff):
-            done = f"The file {self.absolute(self.file_path)} has been updated. All occurrences were successfully replaced."
-        return reply(result, done + _state(diff, changed), data)
+            sentence = f"The file {self.absolute(self.file_path)} has been updated. All occurrences were successfully replaced."
+        return reply(result, sentence + _state(diff, changed), data)
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         step = Step(old_string=self.old_string, new_string=self.new_string, replace_all=self.replace_all)
@@ -99,42 +101,42 @@ class Edit(ClaudeParams):
 
 
 class MultiEdit(ClaudeParams):
-    """Replacements in turn, each in what the ones before made; all of them or none."""
+    """Applies replacements in order, each to the result of the previous one; all of them or none."""
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""
     edits: Annotated[tuple[Step, ...], Field(min_length=1)]
     """The replacements, in order."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         _refuse_notebook(self.file_path)
         empty = next((number for number, step in enumerate(self.edits, 1) if not step.old_string), None)
         if empty is not None:
-            why = f"old_string of edit {empty} is empty. Give the text to replace; Write makes a new file."
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, why)
+            message = f"old_string of edit {empty} is empty. Give the text to replace; Write makes a new file."
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         steps = tuple({"old": step.old_string, "new": step.new_string, "count": step.count} for step in self.edits)
         return {"path": self.file_path, "edits": steps, "in_turn": True, "match": "exact"}
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, _CANONICAL)
-        if said is None or said["match"] != "exact" or not said["in_turn"] or said["old"] or said["path"].endswith(".ipynb"):
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, _CANONICAL)
+        if values is None or values["match"] != "exact" or not values["in_turn"] or values["old"] or values["path"].endswith(".ipynb"):
             return None
-        steps = [{"new": "", "count": 1, **step} for step in said["edits"]]
+        steps = [{"new": "", "count": 1, **step} for step in values["edits"]]
         if not steps or any(step["count"] not in (1, "all") for step in steps):
             return None
         edits = [{"old_string": step["old"], "new_string": step["new"], "replace_all": step["count"] == "all"} for step in steps]
-        return {"file_path": said["path"], "edits": edits}
+        return {"file_path": values["path"], "edits": edits}
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
-        if not isinstance(diff, FileDiff) or not isinstance(changed, Changed):
+        if not isinstance(diff, FileDiff) or not isinstance(changed, FileChanged):
             return result
         lines = [
             f'{number}. Replaced "{_short(step.old_string)}" with "{_short(step.new_string)}"' for number, step in enumerate(self.edits, 1)
         ]
         count = f"{len(lines)} edit{'' if len(lines) == 1 else 's'}"
-        data = EditedInTurn(
+        data = MultiEditResult(
             file_path=self.absolute(self.file_path),
             edits=tuple(step.model_dump() for step in self.edits),
             original_file_contents=diff.original_content,
@@ -147,7 +149,7 @@ class MultiEdit(ClaudeParams):
         return _failed(result, error, None)
 
 
-def _state(diff: FileDiff, changed: Changed) -> str:
+def _state(diff: FileDiff, changed: FileChanged) -> str:
     if changed.others_changed:
         return " The file had been changed since you read it; those changes are still in it, Read it to see them."
     return "" if user_modified(diff) else CURRENT
@@ -159,20 +161,19 @@ def _refuse_notebook(path: str) -> None:
 
 
 def _failed(result: ToolResult, error: ToolError, step: Step | None) -> ToolResult:
-    """``step`` is None where several were given: the message names the one that failed."""
+    """Words a failed edit.  ``step`` is None for several replacements, where the message names the failed one."""
     sentence = _SENTENCES.get(error.code)
     if sentence is not None:
-        return told(error, sentence.replace("{message}", error.message))
+        return error_reply(error, sentence.replace("{message}", error.message))
     string = f"\nString: {step.old_string}" if step else ""
     if error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND:
-        return told(error, f"String to replace not found in file.{string}\n({error.message})")
+        return error_reply(error, f"String to replace not found in file.{string}\n({error.message})")
     if error.code is ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH and isinstance(result.data, Occurrences):
-        found = result.data
-        lines = f" (line{'s' if len(found.lines) > 1 else ''} {', '.join(map(str, found.lines))})"
-        return told(
-            error, f"Found {found.found} matches of the string to replace, but replace_all is false. {_WAYS_OUT}{string}\n{lines.strip()}"
-        )
-    return unread(error, result.data) or failure(error, result.data)
+        occurrences = result.data
+        lines = f" (line{'s' if len(occurrences.lines) > 1 else ''} {', '.join(map(str, occurrences.lines))})"
+        matches = f"Found {occurrences.found} matches of the string to replace, but replace_all is false."
+        return error_reply(error, f"{matches} {_WAYS_OUT}{string}\n{lines.strip()}")
+    return not_read_reply(error, result.data) or failure(error, result.data)
 
 
 _SENTENCES = {
@@ -183,5 +184,5 @@ _SENTENCES = {
 
 
 def _short(text: str) -> str:
-    """As MultiEdit's reply has it: the first 50 characters."""
+    """Truncates to 50 characters, as MultiEdit's result does."""
     return text if len(text) <= 50 else f"{text[:50]}..."

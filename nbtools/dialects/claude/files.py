@@ -1,4 +1,4 @@
-"""Read, Write and the former LS."""
+"""Claude Code's Read, Write and the former LS."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import FileDiff, FileText, Listing, Media, ToolResult
-from nbtools.dialects.arguments import given
 from nbtools.dialects.claude.notebooks import cells_as_text, structured_cells
-from nbtools.dialects.claude.replies import ClaudeParams, failure, reply, told, unread
-from nbtools.dialects.claude.structured import (
+from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, not_read_reply, reply
+from nbtools.dialects.claude.tool_use_result import (
     MediaFile,
     MediaRead,
     NotebookFile,
     NotebookRead,
     TextFile,
     TextRead,
-    Written,
+    WriteResult,
     structured_patch,
     user_modified,
 )
+from nbtools.dialects.dialect import with_defaults
 from nbtools.tools import read
-from nbtools.tools.write import Changed
+from nbtools.tools.write import FileChanged
 
 CURRENT = " (file state is current in your context — no need to Read it back)"
 _EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 
 
 class Read(ClaudeParams):
-    """Lines are ``N<tab>text``, as versions from 2.1.110 on have them.
+    """Numbers lines as ``N<tab>text``, as in versions from 2.1.110 on.
 
-    The last line's end makes no numbered empty line, as it does there.  A file that has not changed is shown again, where Claude Code
-    only says so: what was shown before may be gone from the context.  A long line is cut with a word on how much is missing.
+    Unlike in Claude Code, a final line ending does not add a numbered empty line; an unchanged file is returned again, because the earlier
+    result may have left the context; and a truncated long line says how much is missing.
     """
 
     file_path: str
     """The file to read, as an absolute path or relative to the workspace."""
     offset: Annotated[int | None, Field(ge=0)] = None
-    """The line to begin with, counted from 1. For files that are too long to read at once."""
+    """The first line to read, counted from 1. For files that are too long to read at once."""
     limit: Annotated[int | None, Field(gt=0)] = None
     """How many lines to read. For files that are too long to read at once."""
     pages: str | None = None
     """Pages of a PDF document, such as "3" or "1-5". Only for PDF files."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         start = None if self.offset is None else max(self.offset, 1)
         end = None if self.limit is None else (start or 1) + self.limit - 1
         named = {"start": start, "end": end, "pages": self.pages or None}
         return {"path": self.file_path, **{name: value for name, value in named.items() if value is not None}}
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, {"path": None, "start": None, "end": None, "pages": None})
-        if said is None:
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, {"path": None, "start": None, "end": None, "pages": None})
+        if values is None:
             return None
-        start, end = said["start"], said["end"]
+        start, end = values["start"], values["end"]
         if (start is not None and start < 1) or (end is not None and end < (start or 1)):
             return None
         limit = None if end is None else end - (start or 1) + 1
-        named = {"offset": start, "limit": limit, "pages": said["pages"]}
-        return {"file_path": said["path"], **{name: value for name, value in named.items() if value is not None}}
+        named = {"offset": start, "limit": limit, "pages": values["pages"]}
+        return {"file_path": values["path"], **{name: value for name, value in named.items() if value is not None}}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if isinstance(result.data, read.NotebookRead):
@@ -79,10 +79,10 @@ class Read(ClaudeParams):
     def _text(self, result: ToolResult, text: FileText) -> ToolResult:
         lines = [f"{number}\t{line}" for number, line in enumerate(text.lines, text.start)]
         last = text.start + len(text.lines) - 1
-        said = "\n".join(lines) if text.total else _EMPTY
-        wanted = text.total if self.limit is None else min(text.start + self.limit - 1, text.total)
-        if last < wanted:
-            said += f"\n\n<system-reminder>{_partial(text.start, last, text.total)}</system-reminder>"
+        content = "\n".join(lines) if text.total else _EMPTY
+        expected = text.total if self.limit is None else min(text.start + self.limit - 1, text.total)
+        if last < expected:
+            content += f"\n\n<system-reminder>{_partial(text.start, last, text.total)}</system-reminder>"
         file = TextFile(
             file_path=self.absolute(self.file_path),
             content="\n".join(text.lines),
@@ -90,10 +90,10 @@ class Read(ClaudeParams):
             start_line=text.start,
             total_lines=text.total,
         )
-        return reply(result, said, TextRead(type="text", file=file))
+        return reply(result, content, TextRead(type="text", file=file))
 
     def _media(self, result: ToolResult, media: Media) -> ToolResult:
-        """A picture is nothing but the picture; a document has a line that names it."""
+        """Returns an image alone; a document has a line that names it."""
         parts = result.llm_content if isinstance(result.llm_content, tuple) else ()
         inline = tuple(part for part in parts if "inline_data" in part)
         encoded = base64.b64encode(media.data).decode()
@@ -112,13 +112,13 @@ class Read(ClaudeParams):
         if isinstance(result.data, read.LinesRead):
             return self._past_the_end(result, result.data.total)
         if error.code is ErrorCode.FILE_NOT_FOUND:
-            return told(error, f"File does not exist. {error.message}")
+            return error_reply(error, f"File does not exist. {error.message}")
         if error.code is ErrorCode.TARGET_IS_DIRECTORY:
-            return told(error, f"EISDIR: illegal operation on a directory, read '{self.absolute(self.file_path)}'")
+            return error_reply(error, f"EISDIR: illegal operation on a directory, read '{self.absolute(self.file_path)}'")
         return failure(error, result.data)
 
     def _past_the_end(self, result: ToolResult, total: int) -> ToolResult:
-        """No error there: a warning with the number of lines."""
+        """Returns a warning with the number of lines; in Claude Code this is not an error."""
         lines = f"The file has {total} line{'' if total == 1 else 's'}."
         warning = f"Warning: the file exists but is shorter than the provided offset ({self.offset or 1}). {lines}"
         file = TextFile(file_path=self.absolute(self.file_path), content="", num_lines=0, start_line=self.offset or 1, total_lines=total)
@@ -133,21 +133,21 @@ class Write(ClaudeParams):
     file_path: str
     """The file to write, as an absolute path or relative to the workspace."""
     content: str
-    """All that the file shall hold."""
+    """The whole new content of the file."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         return {"path": self.file_path, "content": self.content}
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, {"path": None, "content": None, "new": False})
-        return None if said is None or said["new"] else {"file_path": said["path"], "content": said["content"]}
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, {"path": None, "content": None, "new": False})
+        return None if values is None or values["new"] else {"file_path": values["path"], "content": values["content"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
-        if not isinstance(diff, FileDiff) or not isinstance(changed, Changed):
+        if not isinstance(diff, FileDiff) or not isinstance(changed, FileChanged):
             return result
-        data = Written(
+        data = WriteResult(
             type="create" if changed.created else "update",
             file_path=self.absolute(self.file_path),
             content=diff.new_content,
@@ -155,33 +155,33 @@ class Write(ClaudeParams):
             original_file=diff.original_content,
             user_modified=user_modified(diff),
         )
-        done = (
+        sentence = (
             f"File created successfully at: {self.absolute(self.file_path)}"
             if changed.created
             else updated(self.absolute(self.file_path), diff)
         )
-        return reply(result, done + ("" if user_modified(diff) else CURRENT), data)
+        return reply(result, sentence + ("" if user_modified(diff) else CURRENT), data)
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
-        return unread(error, result.data) or failure(error, result.data)
+        return not_read_reply(error, result.data) or failure(error, result.data)
 
 
 def updated(path: str, diff: FileDiff) -> str:
-    """The sentence after a change; where the person made it another one, the model has to look."""
+    """Returns the result's sentence; after a person modified the change, it tells the model to read the file."""
     if user_modified(diff):
         return f"The file {path} has been updated. The user modified your proposed changes before accepting them; Read the file to see how."
     return f"The file {path} has been updated successfully."
 
 
 class LS(ClaudeParams):
-    """What is directly in the folder; early versions went down into it."""
+    """Lists only the folder's direct entries; early versions of Claude Code listed subfolders, too."""
 
     path: str
     """The folder to list, as an absolute path or relative to the workspace."""
     ignore: tuple[str, ...] = ()
-    """Glob patterns of names to leave out."""
+    """Glob patterns of names to exclude."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         return {"path": self.path, **({"ignore": self.ignore} if self.ignore else {})}
 
     def reply(self, result: ToolResult) -> ToolResult:

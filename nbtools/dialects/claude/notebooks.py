@@ -1,4 +1,4 @@
-"""NotebookEdit and the former NotebookRead."""
+"""Claude Code's NotebookEdit and the former NotebookRead."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.dialects.arguments import given
-from nbtools.dialects.claude.replies import ClaudeParams, reply, unread
-from nbtools.dialects.claude.structured import Cell, NotebookEdited, NotebookFile, NotebookRead
+from nbtools.dialects.claude.replies import ClaudeParams, not_read_reply, reply
+from nbtools.dialects.claude.tool_use_result import Cell, NotebookEditResult, NotebookFile, NotebookRead
+from nbtools.dialects.dialect import with_defaults
 from nbtools.tools.cells import CellsData
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 Mode = Literal["replace", "insert", "delete"]
 _CANONICAL = {"path": None, "action": "read", "id": None, "source": None, "type": None, "after": None}
-_NOT_THERE = "Notebook file does not exist. {message}"
+_NOT_FOUND = "Notebook file does not exist. {message}"
 
 
 def cells_as_text(cells: Sequence[CellText]) -> str:
-    """The cells as Claude's model reads them: tagged with their ids, kinds other than code named, outputs behind."""
+    """Formats cells for Claude: tagged with their ids, types other than code named, outputs after the source."""
     return "\n".join(map(_cell, cells)) or "The notebook has no cells."
 
 
@@ -38,16 +38,16 @@ def structured_cells(cells: Sequence[CellText]) -> tuple[Cell, ...]:
 
 
 class _Change(ClaudeParams):
-    sentences: ClassVar = {ErrorCode.FILE_NOT_FOUND: _NOT_THERE}
+    sentences: ClassVar = {ErrorCode.FILE_NOT_FOUND: _NOT_FOUND}
 
     notebook_path: str
     """The notebook file, as an absolute path or relative to the workspace."""
     new_source: str
     """The whole new source of the cell."""
     cell_type: Literal["code", "markdown"] | None = None
-    """What kind of cell it shall be; needed to insert, as it was when replaced."""
+    """The type of the cell; required for insert, unchanged by default for replace."""
     edit_mode: Mode = "replace"
-    """What to do: replace the source, insert a new cell, or delete the cell."""
+    """Replace the source, insert a new cell, or delete the cell."""
 
     def _insert(self, after: str | None) -> Mapping[str, Any]:
         if self.cell_type is None:
@@ -65,34 +65,34 @@ class _Change(ClaudeParams):
         if not isinstance(result.data, CellsData):
             return result
         done = result.data
-        said = {
+        text = {
             "replace": f"Updated cell {done.id} with {self.new_source}",
             "insert": f"Inserted cell {done.id} with {self.new_source}",
             "delete": f"Deleted cell {done.id}",
         }[self.edit_mode]
-        now = next((cell.type for cell in done.cells if cell.id == done.id), None)
-        data = NotebookEdited(
+        kind = next((cell.type for cell in done.cells if cell.id == done.id), None)
+        data = NotebookEditResult(
             new_source=self.new_source,
-            cell_type=now or self.cell_type or "code",
+            cell_type=kind or self.cell_type or "code",
             edit_mode=self.edit_mode,
             cell_id=done.id,
             notebook_path=self.absolute(self.notebook_path),
         )
-        return reply(result, said, data)
+        return reply(result, text, data)
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
-        return unread(error, result.data) or super().failure(result, error)
+        return not_read_reply(error, result.data) or super().failure(result, error)
 
 
 class NotebookEdit(_Change):
-    """An insert without ``cell_id`` goes to the end, where people expect it; Claude Code puts it at the top and so turns a series of
-    inserts upside down (reference 2.2: anthropics/claude-code #4613 #2925 #5197 #18538).  A cell without an id of its own is ``#number``.
+    """Inserts a cell without ``cell_id`` at the end; Claude Code inserts it at the top, which reverses a series of inserts (reference 2.2:
+    anthropics/claude-code #4613 #2925 #5197 #18538).  A cell without an id is addressed as ``#number``.
     """
 
     cell_id: str | None = None
-    """The cell to replace or delete, or the one that a new cell goes behind; without one a new cell goes to the end."""
+    """The cell to replace or delete, or the cell after which to insert; without it a new cell is added at the end."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         if self.edit_mode == "insert":
             return self._insert(self.cell_id)
         if self.cell_id is None:
@@ -100,47 +100,47 @@ class NotebookEdit(_Change):
         return self._change(self.cell_id)
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, _CANONICAL)
-        if said is None or said["path"] is None or said["action"] not in {"replace", "insert", "delete"} or said["type"] == "raw":
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, _CANONICAL)
+        if values is None or values["path"] is None or values["action"] not in {"replace", "insert", "delete"} or values["type"] == "raw":
             return None
-        new = {"notebook_path": said["path"], "new_source": said["source"] or "", "edit_mode": said["action"]}
-        if said["action"] != "insert":
-            return {**new, "cell_id": said["id"], **({} if said["type"] is None else {"cell_type": said["type"]})}
-        if said["type"] is None:
+        new = {"notebook_path": values["path"], "new_source": values["source"] or "", "edit_mode": values["action"]}
+        if values["action"] != "insert":
+            return {**new, "cell_id": values["id"], **({} if values["type"] is None else {"cell_type": values["type"]})}
+        if values["type"] is None:
             return None
-        return {**new, "cell_type": said["type"], **({} if said["after"] is None else {"cell_id": said["after"]})}
+        return {**new, "cell_type": values["type"], **({} if values["after"] is None else {"cell_id": values["after"]})}
 
 
 class NotebookEditByNumber(_Change):
-    """As it was before cells had ids: ``cell_number`` counts from 0, a new cell takes that place."""
+    """The parameters before cells had ids: ``cell_number`` counts from 0, and a new cell is inserted at that position."""
 
     cell_number: Annotated[int, Field(ge=0)]
     """The cell, counted from 0."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         if self.edit_mode == "insert":
             return self._insert(f"#{self.cell_number}" if self.cell_number else "")
         return self._change(f"#{self.cell_number + 1}")
 
 
-class NotebookReading(ClaudeParams):
-    sentences: ClassVar = {ErrorCode.FILE_NOT_FOUND: _NOT_THERE}
+class NotebookReadParams(ClaudeParams):
+    sentences: ClassVar = {ErrorCode.FILE_NOT_FOUND: _NOT_FOUND}
 
     notebook_path: str
     """The notebook file, as an absolute path or relative to the workspace."""
     cell_id: str | None = None
-    """The cell to read; without one all of them."""
+    """The cell to read; without it all cells."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         return {"path": self.notebook_path, "action": "read", **({} if self.cell_id is None else {"id": self.cell_id})}
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, _CANONICAL)
-        if said is None or said["path"] is None or said["action"] != "read":
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, _CANONICAL)
+        if values is None or values["path"] is None or values["action"] != "read":
             return None
-        return {"notebook_path": said["path"], **({} if said["id"] is None else {"cell_id": said["id"]})}
+        return {"notebook_path": values["path"], **({} if values["id"] is None else {"cell_id": values["id"]})}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, CellsData):

@@ -1,4 +1,4 @@
-"""What Claude Code says of any call: what is wrong with its arguments, that it was refused, that it failed."""
+"""Claude Code's wording of errors common to all tools: invalid arguments, denials, failures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult
-from nbtools.dialects.claude.unspoken import UNSPOKEN
-from nbtools.dialects.dialect import SpokenParams
-from nbtools.tools.failures import Unread
+from nbtools.dialects.claude.unsupported import UNSUPPORTED
+from nbtools.dialects.dialect import DialectParams
+from nbtools.tools.file_change import NotRead
 
 _REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT "
@@ -25,71 +25,73 @@ _MODIFIED = "File has been modified since read, either by the user or by a linte
 INTERRUPTED = "[Request interrupted by user for tool use]"
 
 
-class ClaudeParams(SpokenParams):
-    """Arguments as Claude's model gives them; a number may be text (``"10"``), as Claude Code takes it.
+class ClaudeParams(DialectParams):
+    """Base class of Claude Code's parameters; a number may be a string (``"10"``), as in Claude Code.
 
-    ``sentences`` words errors by code, with the message inside as ``{message}``; others are told in the words of the inside.
+    ``sentences`` maps error codes to Claude Code's wording, where ``{message}`` is the canonical message; other errors keep theirs.
     """
 
     sentences: ClassVar[Mapping[ErrorCode, str]] = {}
 
-    def say(self, result: ToolResult) -> ToolResult:
+    def convert_result(self, result: ToolResult) -> ToolResult:
         return self.reply(result) if result.error is None else self.failure(result, result.error)
 
     def reply(self, result: ToolResult) -> ToolResult:
-        """The answer to a call that did what it promised."""
+        """Converts a successful result."""
         return result
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         sentence = self.sentences.get(error.code)
-        return failure(error, result.data) if sentence is None else told(error, sentence.replace("{message}", error.message))
+        return failure(error, result.data) if sentence is None else error_reply(error, sentence.replace("{message}", error.message))
 
     @classmethod
-    def complain(cls, name: str, error: ValidationError) -> str:
+    def explain_errors(cls, name: str, error: ValidationError) -> str:
         problems = [_problem(dict(item)) for item in error.errors(include_url=False)]
         return "\n".join([f"InputValidationError: {name} failed due to the following issue{'s' if len(problems) > 1 else ''}:", *problems])
 
 
-def told(error: ToolError, sentence: str, *, tagged: bool = True) -> ToolResult:
-    """A failed call in one sentence; ``tagged`` as most are, except what the person decided and what a command printed."""
+def error_reply(error: ToolError, sentence: str, *, tagged: bool = True) -> ToolResult:
+    """Returns a failed result with one sentence; ``tagged`` wraps it in ``<tool_use_error>``, as most errors are."""
     text = f"<tool_use_error>{sentence}</tool_use_error>" if tagged else sentence
-    kept = sentence if sentence.startswith("Error: ") else f"Error: {sentence}"
-    return ToolResult(text, sentence, ToolError(error.code, sentence), sentence.split("\n", 1)[0], kept)
+    structured = sentence if sentence.startswith("Error: ") else f"Error: {sentence}"
+    return ToolResult(text, sentence, ToolError(error.code, sentence), sentence.split("\n", 1)[0], structured)
 
 
 def failure(error: ToolError, data: object = None) -> ToolResult:
-    """What is told alike of every tool's failures."""
+    """Words the failures that are common to all tools."""
     match error.code:
         case ErrorCode.CONFIRMATION_DENIED:
             reason = data.reason if isinstance(data, Answer) else ""
-            return told(error, _REJECTED + (_SAID + reason if reason else _STOP), tagged=False)
+            return error_reply(error, _REJECTED + (_SAID + reason if reason else _STOP), tagged=False)
         case ErrorCode.CONFIRMATION_REQUIRED:
-            return told(error, f"Claude requested permissions for this, but you haven't granted it yet. {error.message}", tagged=False)
+            return error_reply(
+                error, f"Claude requested permissions for this, but you haven't granted it yet. {error.message}", tagged=False
+            )
         case ErrorCode.POLICY_VIOLATION:
-            return told(error, f"Permission for this has been denied. {error.message}", tagged=False)
+            return error_reply(error, f"Permission for this has been denied. {error.message}", tagged=False)
         case ErrorCode.CANCELLED:
-            return told(error, INTERRUPTED, tagged=False)
+            return error_reply(error, INTERRUPTED, tagged=False)
         case _:
-            return told(error, error.message)
+            return error_reply(error, error.message)
 
 
-def unread(error: ToolError, data: object) -> ToolResult | None:
-    """Where the file was not read, or has changed since; None for other failures."""
-    if isinstance(data, Unread):
-        return told(error, f"{_UNREAD} (It was read only in part.)" if data.partly else _UNREAD)
-    return told(error, _MODIFIED) if error.code is ErrorCode.CONFLICT else None
+def not_read_reply(error: ToolError, data: object) -> ToolResult | None:
+    """Words the failure that a file was not read or has changed since; None for other failures."""
+    if isinstance(data, NotRead):
+        return error_reply(error, f"{_UNREAD} (It was read only in part.)" if data.partly else _UNREAD)
+    return error_reply(error, _MODIFIED) if error.code is ErrorCode.CONFLICT else None
 
 
 def refuse(name: str, error: ToolError) -> ToolResult:
-    """What never became a call; a tool of Claude Code that is not here is told with the reason."""
+    """Words the failure of a request that is no call; for an unsupported tool of Claude Code it gives the reason."""
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return failure(error)
-    why = next((one.reason for one in UNSPOKEN if one.name == name), error.message)
-    return told(error, f"Error: No such tool available: {name}. {why}")
+    reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
+    return error_reply(error, f"Error: No such tool available: {name}. {reason}")
 
 
 def reply(result: ToolResult, text: str | tuple[Part, ...], data: object) -> ToolResult:
-    """``result`` in these words; what a person sees stays."""
+    """Returns ``result`` with this text and data; its display stays."""
     return ToolResult(text, result.return_display, summary=result.summary, data=data)
 
 

@@ -1,4 +1,4 @@
-"""Glob and Grep."""
+"""Claude Code's Glob and Grep."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pydantic import Field
 
 from nbtools.core.errors import ErrorCode
 from nbtools.core.result import Listing, Match, ToolResult
-from nbtools.dialects.arguments import given
 from nbtools.dialects.claude.replies import ClaudeParams, reply
-from nbtools.dialects.claude.structured import Found, Searched
+from nbtools.dialects.claude.tool_use_result import GlobResult, GrepResult
+from nbtools.dialects.dialect import with_defaults
 from nbtools.tools.glob import GlobData
 from nbtools.tools.grep import GrepData
 
@@ -57,8 +57,10 @@ _MATCHES = "No matches found"
 
 
 class Glob(ClaudeParams):
-    """Ignored and hidden files are found; the one changed last comes first.  Claude Code does not say which way its order goes, and cuts
-    at 100 without a total (reference 2.2, #23916): here the total is told.
+    """Finds ignored and hidden files, too, most recently changed first.
+
+    Claude Code does not document its order and truncates to 100 without a total (reference 2.2, #23916); here the result contains the
+    total.
     """
 
     sentences: ClassVar = {
@@ -67,31 +69,31 @@ class Glob(ClaudeParams):
     }
 
     pattern: str
-    """Which files, such as "**/*.py" or "src/**/*.ts"."""
+    """The glob pattern, such as "**/*.py" or "src/**/*.ts"."""
     path: str | None = None
-    """The folder to look in; without one the workspace."""
+    """The folder to search; the workspace by default."""
 
-    def canonical(self) -> Mapping[str, Any]:
-        folder, pattern = _taken_apart(self.pattern)
+    def to_canonical(self) -> Mapping[str, Any]:
+        folder, pattern = _split_pattern(self.pattern)
         start = self.path if folder is None else folder if folder.startswith(("/", "~")) or not self.path else f"{self.path}/{folder}"
-        where = {} if start is None else {"path": start}
-        return {"pattern": pattern, **where, "hidden": True, "ignored": True, "limit": 100}
+        options = {} if start is None else {"path": start}
+        return {"pattern": pattern, **options, "hidden": True, "ignored": True, "limit": 100}
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, _GLOB)
-        wanted = {"hidden": True, "ignored": True, "limit": 100, "offset": 0, "order": "changed", "ignore_case": False}
-        if said is None or any(said[name] != value for name, value in wanted.items()):
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, _GLOB)
+        required = {"hidden": True, "ignored": True, "limit": 100, "offset": 0, "order": "changed", "ignore_case": False}
+        if values is None or any(values[name] != value for name, value in required.items()):
             return None
-        if _taken_apart(said["pattern"]) != (None, said["pattern"]):
+        if _split_pattern(values["pattern"]) != (None, values["pattern"]):
             return None
-        return {"pattern": said["pattern"], **({} if said["path"] == "." else {"path": said["path"]})}
+        return {"pattern": values["pattern"], **({} if values["path"] == "." else {"path": values["path"]})}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GlobData):
             return result
         paths, total = tuple(map(self.absolute, result.data.paths)), result.data.total
-        data = Found(filenames=paths, num_files=len(paths), truncated=len(paths) < total, total_matches=total)
+        data = GlobResult(filenames=paths, num_files=len(paths), truncated=len(paths) < total, total_matches=total)
         if not paths:
             return reply(result, _FILES, data)
         counted = f"{len(paths):,} of {total:,} files are shown."
@@ -99,8 +101,8 @@ class Glob(ClaudeParams):
         return reply(result, "\n".join([*paths, *cut]), data)
 
 
-def _taken_apart(pattern: str) -> tuple[str | None, str]:
-    """The folder that a pattern with a whole path names, or one that leads upwards, and the rest; None where it is no such path."""
+def _split_pattern(pattern: str) -> tuple[str | None, str]:
+    """Splits a pattern with an absolute path or ``..`` into a folder and the rest; the folder is None for other patterns."""
     if not pattern.startswith(("/", "~/")) and ".." not in pattern.split("/"):
         return None, pattern
     steps = pattern.split("/")
@@ -122,13 +124,13 @@ class Grep(ClaudeParams):
     pattern: str
     """The regular expression to look for."""
     path: str | None = None
-    """The file or folder to search; without one the workspace."""
+    """The file or folder to search; the workspace by default."""
     glob: str | None = None
-    """Only files that fit, such as "*.js" or "*.{ts,tsx}"."""
+    """Only files that match this glob, such as "*.js" or "*.{ts,tsx}"."""
     type: str | None = None
-    """Only files of this kind, such as js, py or rust."""
+    """Only files of this type, such as js, py or rust."""
     output_mode: Literal["content", "files_with_matches", "count"] = "files_with_matches"
-    """What to give: matching lines, the files that have one, or how many each file has."""
+    """What to return: matching lines, files with matches, or the number of matches per file."""
     before: Annotated[int | None, Field(alias="-B", ge=0)] = None
     """How many lines to show before each match, with output_mode "content"."""
     after: Annotated[int | None, Field(alias="-A", ge=0)] = None
@@ -140,17 +142,17 @@ class Grep(ClaudeParams):
     numbered: Annotated[bool, Field(alias="-n")] = True
     """Whether to show line numbers, with output_mode "content"."""
     ignore_case: Annotated[bool, Field(alias="-i")] = False
-    """Whether small and capital letters are the same."""
+    """Whether to ignore case."""
     only_matching: Annotated[bool, Field(alias="-o")] = False
-    """Whether to show only what matches of each line, with output_mode "content"."""
+    """Whether to show only the matching part of each line, with output_mode "content"."""
     multiline: bool = False
-    """Whether a match may go over several lines, and a dot stands for their ends too."""
+    """Whether a match may span lines, and a dot matches line ends, too."""
     head_limit: Annotated[int, Field(ge=0)] = 250
     """How many lines (or files) to show at most; 0 for all."""
     offset: Annotated[int, Field(ge=0)] = 0
     """How many lines (or files) to skip first."""
 
-    def canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Mapping[str, Any]:
         listing = self.output_mode == "files_with_matches"
         named = {
             "path": self.path,
@@ -178,32 +180,32 @@ class Grep(ClaudeParams):
         return {"before": self.before or None, "after": self.after or None}
 
     @classmethod
-    def spoken(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        said = given(arguments, _GREP)
-        if said is None or not (said["hidden"] and said["outputs"]):
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, _GREP)
+        if values is None or not (values["hidden"] and values["outputs"]):
             return None
-        if any(said[name] for name in ("fixed", "word", "exclude", "ignored", "per_file")):
+        if any(values[name] for name in ("fixed", "word", "exclude", "ignored", "per_file")):
             return None
-        if said["order"] != ("changed" if said["mode"] == "files" else "path"):
+        if values["order"] != ("changed" if values["mode"] == "files" else "path"):
             return None
-        around = {name: said[name] for name in ("context", "before", "after")}
-        if any(around.values()) and (said["mode"] != "lines" or (around["context"] and (around["before"] or around["after"]))):
+        around = {name: values[name] for name in ("context", "before", "after")}
+        if any(around.values()) and (values["mode"] != "lines" or (around["context"] and (around["before"] or around["after"]))):
             return None
         named = {
-            "path": None if said["path"] == "." else said["path"],
-            "glob": said["glob"],
-            "type": said["type"],
-            "-i": said["ignore_case"] or None,
-            "-B": said["before"] or None,
-            "-A": said["after"] or None,
-            "context": said["context"] or None,
-            "multiline": said["multiline"] or None,
-            "offset": said["offset"] or None,
-            "head_limit": said["limit"],
+            "path": None if values["path"] == "." else values["path"],
+            "glob": values["glob"],
+            "type": values["type"],
+            "-i": values["ignore_case"] or None,
+            "-B": values["before"] or None,
+            "-A": values["after"] or None,
+            "context": values["context"] or None,
+            "multiline": values["multiline"] or None,
+            "offset": values["offset"] or None,
+            "head_limit": values["limit"],
         }
-        mode = {"lines": "content", "files": "files_with_matches", "count": "count"}[said["mode"]]
-        spoken = {name: value for name, value in named.items() if value is not None}
-        return {"pattern": said["pattern"], "output_mode": mode, **spoken}
+        mode = {"lines": "content", "files": "files_with_matches", "count": "count"}[values["mode"]]
+        optional = {name: value for name, value in named.items() if value is not None}
+        return {"pattern": values["pattern"], "output_mode": mode, **optional}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):
@@ -218,12 +220,17 @@ class Grep(ClaudeParams):
 
     def _content(self, result: ToolResult, data: GrepData) -> ToolResult:
         lines = list(self._lines(data.matches))
-        shown = sum(not match.context for match in data.matches)
-        searched = Searched(
-            mode="content", num_files=0, filenames=(), content="\n".join(lines), num_lines=len(lines), **self._applied(shown, data.total)
+        displayed = sum(not match.context for match in data.matches)
+        searched = GrepResult(
+            mode="content",
+            num_files=0,
+            filenames=(),
+            content="\n".join(lines),
+            num_lines=len(lines),
+            **self._applied(displayed, data.total),
         )
-        said = "\n".join(lines) or (self._beyond(data.total) or _MATCHES)
-        return reply(result, said + self._footer(shown, data.total), searched)
+        text = "\n".join(lines) or (self._beyond(data.total) or _MATCHES)
+        return reply(result, text + self._footer(displayed, data.total), searched)
 
     def _lines(self, matches: Sequence[Match]) -> Iterator[str]:
         named = not self._is_one_file(matches)
@@ -244,14 +251,14 @@ class Grep(ClaudeParams):
         return any(self._lines_around().values())
 
     def _is_one_file(self, matches: Sequence[Match]) -> bool:
-        """Whether ``path`` is the file itself: ripgrep does not name it then."""
+        """Whether ``path`` is the file itself, which ripgrep then does not name."""
         path = self.path or ""
         return bool(matches) and bool(path) and all(self.absolute(match.path) == self.absolute(path) for match in matches)
 
     def _count(self, result: ToolResult, data: GrepData) -> ToolResult:
         page = list(data.counts.items())[self.offset :][: self.head_limit or None]
         rows = "\n".join(f"{path}:{count}" for path, count in page)
-        searched = Searched(
+        searched = GrepResult(
             mode="count",
             num_files=len(data.counts),
             filenames=(),
@@ -261,29 +268,29 @@ class Grep(ClaudeParams):
         )
         times = f"{data.total} total occurrence{'' if data.total == 1 else 's'}"
         total = f"Found {times} across {_counted(len(data.counts))}."
-        said = rows or (self._beyond(len(data.counts)) or _MATCHES)
-        return reply(result, f"{said}\n\n{total}{self._footer(len(page), len(data.counts))}", searched)
+        text = rows or (self._beyond(len(data.counts)) or _MATCHES)
+        return reply(result, f"{text}\n\n{total}{self._footer(len(page), len(data.counts))}", searched)
 
     def _files(self, result: ToolResult, data: GrepData) -> ToolResult:
         listing = result.return_display
         paths = tuple(entry.path for entry in listing.entries) if isinstance(listing, Listing) else ()
         total = len(data.counts)
-        searched = Searched(mode="files_with_matches", num_files=total, filenames=paths, **self._applied(len(paths), total))
+        searched = GrepResult(mode="files_with_matches", num_files=total, filenames=paths, **self._applied(len(paths), total))
         if not paths:
             return reply(result, (self._beyond(total) or _FILES) + self._footer(0, total), searched)
         return reply(result, "\n".join([f"Found {_counted(total)}", *paths]) + self._footer(len(paths), total), searched)
 
-    def _applied(self, shown: int, total: int) -> dict[str, Any]:
-        return {"applied_limit": self.head_limit if self._cut(shown, total) else None, "applied_offset": self.offset or None}
+    def _applied(self, displayed: int, total: int) -> dict[str, Any]:
+        return {"applied_limit": self.head_limit if self._cut(displayed, total) else None, "applied_offset": self.offset or None}
 
-    def _cut(self, shown: int, total: int) -> bool:
-        return self.head_limit > 0 and self.offset + shown < total
+    def _cut(self, displayed: int, total: int) -> bool:
+        return self.head_limit > 0 and self.offset + displayed < total
 
     def _beyond(self, total: int) -> str:
         return "No entries at this offset" if self.offset and total else ""
 
-    def _footer(self, shown: int, total: int) -> str:
-        parts = [f"limit: {self.head_limit}"] if self._cut(shown, total) else []
+    def _footer(self, displayed: int, total: int) -> str:
+        parts = [f"limit: {self.head_limit}"] if self._cut(displayed, total) else []
         parts += [f"offset: {self.offset}"] if self.offset else []
         return f"\n\n[Showing results with pagination = {', '.join(parts)}]" if parts else ""
 

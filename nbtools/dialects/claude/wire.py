@@ -1,4 +1,4 @@
-"""Claude Code's calls and results as they travel: ``tool_use`` and ``tool_result`` blocks of the Anthropic API, and transcript lines."""
+"""Reads and writes Claude Code's calls and results: blocks of the Anthropic API and transcript lines."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import LlmContent, Part, ToolResult
-from nbtools.core.schema import Json, unheard
-from nbtools.dialects.claude.structured import Structured
+from nbtools.core.schema import Json, describe_media
+from nbtools.dialects.claude.tool_use_result import Structured
 from nbtools.dialects.wire import WireCall, WireResult
 
 
 def read_call(block: Mapping[str, Any] | str) -> WireCall:
-    """A ``tool_use`` block, as JSON or its text.  Raises ``ToolFailure`` for what is none."""
-    found = _object(block, "a tool_use block")
-    name, arguments = found.get("name"), found.get("input", {})
-    if found.get("type", "tool_use") != "tool_use" or not isinstance(name, str) or not isinstance(arguments, Mapping):
+    """Reads a ``tool_use`` block, decoded or as text.  Raises ``ToolFailure`` for anything else."""
+    call = _object(block, "a tool_use block")
+    name, arguments = call.get("name"), call.get("input", {})
+    if call.get("type", "tool_use") != "tool_use" or not isinstance(name, str) or not isinstance(arguments, Mapping):
         raise _wrong("a tool_use block", 'such as {"type": "tool_use", "id": "…", "name": "Read", "input": {"file_path": "a.py"}}')
-    return WireCall(str(found.get("id") or ""), name, arguments)
+    return WireCall(str(call.get("id") or ""), name, arguments)
 
 
 def read_calls(message: Mapping[str, Any] | str) -> tuple[WireCall, ...]:
-    """All calls of an assistant's message or of a transcript line, in order; none where it only speaks."""
+    """Reads all calls of an assistant's message or a transcript line, in order."""
     return tuple(read_call(block) for block in _content(message) if block.get("type") == "tool_use")
 
 
@@ -32,22 +32,22 @@ def write_call(call: WireCall) -> Json:
 
 
 def write_result(call: WireCall, result: ToolResult) -> Json:
-    """The ``tool_result`` block for a reply that this dialect has worded; ``is_error`` is there where it is true, as in transcripts."""
+    """Returns the ``tool_result`` block for a result in this dialect; ``is_error`` is present only when true, as in transcripts."""
     content = result.llm_content if isinstance(result.llm_content, str) else [_block(part) for part in result.llm_content]
     block: Json = {"type": "tool_result", "tool_use_id": call.id, "content": content}
     return block if result.ok else {**block, "is_error": True}
 
 
 def write_line(call: WireCall, result: ToolResult) -> Json:
-    """The same as a transcript has it: a user's message, with ``toolUseResult`` beside it.  Who keeps a transcript adds ids and times."""
+    """Returns a transcript line: a user message with ``toolUseResult``.  The writer of a transcript adds ids and times."""
     line: Json = {"type": "user", "message": {"role": "user", "content": [write_result(call, result)]}}
     data = result.data.as_json() if isinstance(result.data, Structured) else result.data
     return {**line, "toolUseResult": data} if isinstance(data, str | dict | list) else line
 
 
-def read_result(found: Mapping[str, Any] | str) -> WireResult:
-    """A ``tool_result`` block, or a transcript line with one.  Raises ``ToolFailure`` for what is none."""
-    outer = _object(found, "a tool_result block")
+def read_result(message: Mapping[str, Any] | str) -> WireResult:
+    """Reads a ``tool_result`` block or a transcript line with one.  Raises ``ToolFailure`` for anything else."""
+    outer = _object(message, "a tool_result block")
     block = outer if outer.get("type") == "tool_result" else next((b for b in _content(outer) if b.get("type") == "tool_result"), None)
     if block is None:
         raise _wrong("a tool_result block", 'such as {"type": "tool_result", "tool_use_id": "…", "content": "done"}')
@@ -60,7 +60,7 @@ def _block(part: Part) -> Json:
         return {"type": "text", "text": part["text"]}
     media = part["inline_data"]
     if media["mime_type"].startswith("audio/"):
-        return {"type": "text", "text": unheard(media)}
+        return {"type": "text", "text": describe_media(media)}
     kind = "image" if media["mime_type"].startswith("image/") else "document"
     return {"type": kind, "source": {"type": "base64", "media_type": media["mime_type"], "data": media["data"]}}
 
@@ -72,7 +72,7 @@ def _read_content(content: object) -> LlmContent:
 
 
 def _part(block: Json) -> Part:
-    """Pictures and documents keep their data; what has no counterpart (a reference to a tool, to a file) is kept as JSON text."""
+    """Converts a block; images and documents keep their data, unknown blocks become JSON text."""
     source = block.get("source", {})
     if block.get("type") in {"image", "document"} and source.get("type") == "base64":
         return {"inline_data": {"mime_type": source["media_type"], "data": source["data"]}}
@@ -86,17 +86,17 @@ def _content(message: Mapping[str, Any] | str) -> list[Json]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _object(found: Mapping[str, Any] | str, what: str) -> Mapping[str, Any]:
-    if isinstance(found, Mapping):
-        return found
+def _object(value: Mapping[str, Any] | str, expected: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
     try:
-        read = json.loads(found)
+        read = json.loads(value)
     except ValueError as error:
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"This is not JSON: {error}. Give {what} of the Anthropic API.") from None
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"This is not JSON: {error}. Give {expected} of the Anthropic API.") from None
     if not isinstance(read, dict):
-        raise _wrong(what, "a JSON object")
+        raise _wrong(expected, "a JSON object")
     return read
 
 
-def _wrong(what: str, example: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"This is not {what} of the Anthropic API. Give one {example}.")
+def _wrong(expected: str, example: str) -> ToolFailure:
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"This is not {expected} of the Anthropic API. Give one {example}.")

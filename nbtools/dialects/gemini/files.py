@@ -1,28 +1,56 @@
-"""Reading, writing and editing a file as Gemini CLI speaks of it."""
+"""Gemini CLI's read_file, write_file and replace."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import Binary, ErrorCode, ToolError
 from nbtools.core.result import FileDiff, FileText, ToolResult
-from nbtools.dialects.arguments import given, said
-from nbtools.dialects.dialect import Arguments, Spelling
+from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, failure, reply
-from nbtools.dialects.gemini.snippets import modified_by_person, snippet
 from nbtools.tools.read import LinesRead, MediaRead
 
-_LONG = re.compile(r"… \[[\d,]+ more characters\]$")
+if TYPE_CHECKING:
+    from nbtools.diff.line_diff import PatchHunk
+
+_EXTRA_CONTEXT = 2
+"""Lines added to the three that hunks have."""
+_MAX_SNIPPET = 8_000
+
+
+def snippet(diff: FileDiff, hunks: tuple[PatchHunk, ...]) -> str:
+    """Returns the changed parts of the new text with five lines of context, separated by ``...``; at most 8,000 characters."""
+    lines = diff.new_content.split("\n")
+    pieces: list[str] = []
+    end = 0
+    for hunk in hunks:
+        start = max(end, hunk.new_start - 1 - _EXTRA_CONTEXT)
+        pieces += ["..."] * (start > end)
+        end = min(len(lines), hunk.new_start - 1 + hunk.new_lines + _EXTRA_CONTEXT)
+        pieces += lines[start:end]
+    text = "\n".join([*pieces, *(["..."] * (end < len(lines)))])
+    return text if len(text) <= _MAX_SNIPPET else text[:_MAX_SNIPPET] + "\n..."
+
+
+def modified_by_person(parameter: str, diff: FileDiff) -> tuple[str, ...]:
+    """Returns the sentence that reports a person's modification of the proposal; empty without one."""
+    stat = diff.diff_stat
+    changed = stat.user_added_chars or stat.user_removed_chars or stat.user_added_lines or stat.user_removed_lines
+    return (f"User modified the `{parameter}` content to be: {diff.new_content}.",) if changed else ()
+
+
+_TRUNCATED_LINE = re.compile(r"… \[[\d,]+ more characters\]$")
 
 
 class ReadFile(GeminiParams):
-    """Lines are 1-based, both ends included.  A start past the end is an error here; the original answers with an empty text and a range
-    that runs backwards.
+    """Reads lines, 1-based, both ends included.
+
+    A start past the end is an error; Gemini CLI returns an empty text with a reversed range.
     """
 
     file_path: str
@@ -38,26 +66,26 @@ class ReadFile(GeminiParams):
         ErrorCode.FILE_TOO_LARGE: (ErrorCode.FILE_TOO_LARGE, "File size exceeds the 20MB limit: {path}. {message}"),
     }
 
-    def canonical(self) -> Arguments:
-        return said(path=self.file_path, start=self.start_line, end=self.end_line)
+    def to_canonical(self) -> Arguments:
+        return without_none(path=self.file_path, start=self.start_line, end=self.end_line)
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"path": "", "start": None, "end": None})
-        if known is None or (known["start"] or 1) < 1:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": "", "start": None, "end": None})
+        if values is None or (values["start"] or 1) < 1:
             return None
-        return said(file_path=known["path"], start_line=known["start"], end_line=known["end"])
+        return without_none(file_path=values["path"], start_line=values["start"], end_line=values["end"])
 
-    def place(self) -> str:
+    def path_parameter(self) -> str:
         return self.file_path
 
     def reply(self, result: ToolResult) -> ToolResult:
-        data, shown = result.data, result.return_display
+        data, display = result.data, result.return_display
         if isinstance(data, MediaRead) and not isinstance(result.llm_content, str):
             return reply(result, tuple(part for part in result.llm_content if "inline_data" in part))
-        if not isinstance(data, LinesRead) or not isinstance(shown, FileText):
+        if not isinstance(data, LinesRead) or not isinstance(display, FileText):
             return result
-        text = "\n".join(_LONG.sub("... [truncated]", line) if data.shortened else line for line in shown.lines)
+        text = "\n".join(_TRUNCATED_LINE.sub("... [truncated]", line) if data.shortened else line for line in display.lines)
         if data.whole and not data.shortened:
             ends = isinstance(result.llm_content, str) and result.llm_content.endswith("\n")
             return reply(result, text + ("\n" if ends else ""))
@@ -70,7 +98,7 @@ class ReadFile(GeminiParams):
         return "\n".join(part for part in ("IMPORTANT: Not all of the file is shown.", status, short, more) if part) + "\n"
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
-        """Binary content is no error to Gemini CLI, but a sentence."""
+        """Words a failure; for binary content Gemini CLI returns a sentence, not an error."""
         if isinstance(result.data, Binary):
             text = f"Cannot display content of binary file: {self.file_path}"
             return ToolResult(text, text, summary=text)
@@ -78,7 +106,7 @@ class ReadFile(GeminiParams):
 
 
 class FormerReadFile(GeminiParams):
-    """The parameters until version 0.11: an absolute path, lines counted from 0."""
+    """The parameters until version 0.11: an absolute path and 0-based lines."""
 
     absolute_path: str
     """The absolute path to the file to read."""
@@ -87,22 +115,22 @@ class FormerReadFile(GeminiParams):
     limit: Annotated[int, Field(ge=1)] | None = None
     """How many lines to read."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         first = (self.offset or 0) + 1
         start = None if self.offset is None and self.limit is None else first
-        return said(path=self.absolute_path, start=start, end=None if self.limit is None else first + self.limit - 1)
+        return without_none(path=self.absolute_path, start=start, end=None if self.limit is None else first + self.limit - 1)
 
-    def place(self) -> str:
+    def path_parameter(self) -> str:
         return self.absolute_path
 
-    def say(self, result: ToolResult) -> ToolResult:
-        now = ReadFile(file_path=self.absolute_path)
-        now.model_post_init(self.absolute("."))
-        return now.say(result)
+    def convert_result(self, result: ToolResult) -> ToolResult:
+        current = ReadFile(file_path=self.absolute_path)
+        current.model_post_init(self.absolute("."))
+        return current.convert_result(result)
 
 
 class WriteFile(GeminiParams):
-    """``modified_by_user`` and ``ai_proposed_content`` are put in by Gemini CLI itself when a person has changed the text."""
+    """Writes a file.  Gemini CLI adds ``modified_by_user`` and ``ai_proposed_content`` itself when a person has changed the text."""
 
     file_path: str
     """The path to the file to write to."""
@@ -117,17 +145,17 @@ class WriteFile(GeminiParams):
         ErrorCode.TARGET_IS_DIRECTORY: (ErrorCode.INVALID_TOOL_PARAMS, "Path is a directory, not a file: {path}"),
     }
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"path": self.file_path, "content": self.content}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"path": "", "content": "", "new": False})
-        if known is None or known["new"] or str(known["path"]).endswith("/"):
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": "", "content": "", "new": False})
+        if values is None or values["new"] or str(values["path"]).endswith("/"):
             return None
-        return {"file_path": known["path"], "content": known["content"]}
+        return {"file_path": values["path"], "content": values["content"]}
 
-    def place(self) -> str:
+    def path_parameter(self) -> str:
         return self.file_path
 
     def reply(self, result: ToolResult) -> ToolResult:
@@ -136,25 +164,26 @@ class WriteFile(GeminiParams):
             return result
         created = diff.original_content is None
         first = "Successfully created and wrote to new file" if created else "Successfully overwrote file"
-        told = f"{first}: {self.absolute(self.file_path)}."
+        sentence = f"{first}: {self.absolute(self.file_path)}."
         changes = "" if created else snippet(diff, result.data.hunks)
-        parts = [told, *([f"Here is the updated code:\n{changes}"] if changes else []), *modified_by_person("content", diff)]
+        parts = [sentence, *([f"Here is the updated code:\n{changes}"] if changes else []), *modified_by_person("content", diff)]
         return reply(result, " ".join(parts[:1]) + "".join(f"\n{part}" for part in parts[1:]))
 
 
 class Replace(GeminiParams):
-    """Exact first, then blanks and indentation, then the nearest text: as in the original, but a step that is not exact must have one place
-    only, and the answer always says that it was taken.  An empty ``old_string`` fills an empty file, too.
+    """Matches exactly first, then with other whitespace or indentation, then approximately, like Gemini CLI.
+
+    Unlike there, an inexact match must be unique and is always reported.  An empty ``old_string`` also fills an empty file.
     """
 
     file_path: str
     """The path to the file to modify."""
     instruction: str
-    """What the change is for and where it belongs, clear enough for somebody who has not read the file."""
+    """The purpose and place of the change, clear to someone who has not read the file."""
     old_string: str
-    """The exact text to replace, with lines around it that make it the only one. Empty to create a file."""
+    """The exact text to replace, with enough surrounding lines to be unique. Empty to create a file."""
     new_string: Annotated[str, Field(json_schema_extra={"body": True})]
-    """The exact text to put in its place."""
+    """The exact new text."""
     allow_multiple: bool = False
     """Whether to replace all occurrences; otherwise there must be exactly one."""
     modified_by_user: SkipJsonSchema[bool | None] = None
@@ -183,19 +212,19 @@ class Replace(GeminiParams):
         ),
     }
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         count = "all" if self.allow_multiple else 1
         return {"path": self.file_path, "old": self.old_string, "new": self.new_string, "count": count}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, _ONE_EDIT)
-        if known is None or known["count"] not in (1, "all") or known["edits"] or known["match"] != "close" or known["in_turn"]:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, _ONE_EDIT)
+        if values is None or values["count"] not in (1, "all") or values["edits"] or values["match"] != "close" or values["in_turn"]:
             return None
-        texts = {"file_path": known["path"], "instruction": "", "old_string": known["old"], "new_string": known["new"]}
-        return {**texts, **({"allow_multiple": True} if known["count"] == "all" else {})}
+        texts = {"file_path": values["path"], "instruction": "", "old_string": values["old"], "new_string": values["new"]}
+        return {**texts, **({"allow_multiple": True} if values["count"] == "all" else {})}
 
-    def place(self) -> str:
+    def path_parameter(self) -> str:
         return self.file_path
 
     def reply(self, result: ToolResult) -> ToolResult:
@@ -204,67 +233,67 @@ class Replace(GeminiParams):
             return result
         path = self.absolute(self.file_path)
         if diff.original_content is None:
-            told = f"Created new file: {path} with provided content."
+            sentence = f"Created new file: {path} with provided content."
         else:
-            told = f"Successfully modified file: {path} ({data.places} replacements)."
-        loose = [f"Applied fuzzy match at line{'s' * (len(data.loose) > 1)} {', '.join(str(one.line) for one in data.loose)}."] * bool(
+            sentence = f"Successfully modified file: {path} ({data.places} replacements)."
+        loose = [f"Applied fuzzy match at line{'s' * (len(data.loose) > 1)} {', '.join(str(match.line) for match in data.loose)}."] * bool(
             data.loose
         )
         changes = "" if diff.original_content is None else snippet(diff, data.hunks)
         parts = [*loose, *([f"Here is the updated code:\n{changes}"] if changes else []), *modified_by_person("new_string", diff)]
-        return reply(result, told + "".join(f"\n{part}" for part in parts))
+        return reply(result, sentence + "".join(f"\n{part}" for part in parts))
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         if error.code is ErrorCode.FILE_NOT_FOUND and not self.old_string:
             return failure(error, result.data)
-        return super().failure(result, ToolError(error.code, _COUNT.sub("set allow_multiple to true to change \\1", error.message)))
+        return super().failure(result, ToolError(error.code, _COUNT_ADVICE.sub("set allow_multiple to true to change \\1", error.message)))
 
 
-_COUNT = re.compile(r"change (all \d+|it) with count=\d+ or count=\"all\"")
+_COUNT_ADVICE = re.compile(r"change (all \d+|it) with count=\d+ or count=\"all\"")
 _ONE_EDIT: Mapping[str, Any] = {"path": "", "old": "", "new": "", "count": 1, "edits": (), "in_turn": False, "match": "close"}
 
 
 class FormerReplace(Replace):
-    """The parameters of older versions: how many occurrences there must be, and no instruction.
+    """The parameters of older versions: the expected number of occurrences, and no instruction.
 
-    The present original takes ``expected_replacements`` in silence and does something else; here it means what it says.
+    Current versions of Gemini CLI accept ``expected_replacements`` but ignore it; here it is checked.
     """
 
     instruction: str = ""
-    """What the change is for."""
+    """The purpose of the change."""
     expected_replacements: Annotated[int, Field(ge=1)] = 1
-    """How many occurrences there must be; all of them are replaced."""
+    """The required number of occurrences; all of them are replaced."""
 
-    def canonical(self) -> Arguments:
-        return {**super().canonical(), "count": "all" if self.allow_multiple else self.expected_replacements}
+    def to_canonical(self) -> Arguments:
+        return {**super().to_canonical(), "count": "all" if self.allow_multiple else self.expected_replacements}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         return None
 
 
 FILES = (
-    Spelling(
+    ToolMapping(
         "read_file",
         "read",
         ReadFile,
-        "Reads a file of the workspace: text, or pictures, PDF and notebooks. A long file is shown in part; the answer says how to read on "
-        "with start_line and end_line.",
+        "Reads a file of the workspace: text, images, PDF and notebooks. A long file is truncated; the result says how to continue with "
+        "start_line and end_line.",
     ),
-    Spelling("read_file", "read", FormerReadFile, former=True),
-    Spelling(
+    ToolMapping("read_file", "read", FormerReadFile, former=True),
+    ToolMapping(
         "write_file",
         "write",
         WriteFile,
-        "Writes all of a file, and makes it where there is none. The person may change the text before it is written; the answer says so.",
+        "Writes the whole content of a file and creates the file if needed. If the person changes the content first, the result says so.",
     ),
-    Spelling(
+    ToolMapping(
         "replace",
         "edit",
         Replace,
-        "Replaces text in a file: one occurrence, or all with allow_multiple. old_string must be the exact text as it stands there, with "
-        "enough lines around it to be the only one. Read the file before.",
+        "Replaces text in a file: one occurrence, or all with allow_multiple. old_string must be the exact text of the file, with enough "
+        "surrounding lines to be unique. Read the file first.",
     ),
-    Spelling("replace", "edit", FormerReplace, former=True),
-    Spelling("edit", "edit", FormerReplace, former=True),
+    ToolMapping("replace", "edit", FormerReplace, former=True),
+    ToolMapping("edit", "edit", FormerReplace, former=True),
 )

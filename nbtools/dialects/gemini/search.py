@@ -1,4 +1,4 @@
-"""Listing folders, finding files and searching in them, as Gemini CLI speaks of it."""
+"""Gemini CLI's list_directory, glob and grep_search."""
 
 from __future__ import annotations
 
@@ -11,77 +11,78 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Listing, Match, ToolResult
-from nbtools.dialects.arguments import given, said
-from nbtools.dialects.dialect import Arguments, Spelling
+from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, reply
 from nbtools.tools.glob import GlobData
 from nbtools.tools.grep import GrepData
-from nbtools.tools.ls import FolderListed
+from nbtools.tools.list import LsData
 
 _EVERYTHING = 10_000
-"""The most files or lines that one page of ours holds; Gemini CLI lists all files that fit."""
-_WIDEST = 2_000
+"""The maximum of files or lines in one page of nbtools' tools; Gemini CLI lists all matching files."""
+_MAX_LINE = 2_000
 
 
 class Filtering(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     respect_git_ignore: bool = True
-    """Whether to leave out what .gitignore names."""
+    """Whether to exclude files listed in .gitignore."""
     respect_gemini_ignore: bool = True
-    """Whether to leave out what .geminiignore names; nbtools reads no such file."""
+    """Whether to exclude files listed in .geminiignore; nbtools does not read that file."""
 
 
 class ListDirectory(GeminiParams):
-    """Missing folders are ``ls_execution_error``, as in the original."""
+    """Lists a folder.  A missing folder is ``ls_execution_error``, as in Gemini CLI."""
 
     dir_path: str
     """The path to the folder to list."""
     ignore: tuple[str, ...] = ()
-    """Glob patterns of names to leave out."""
+    """Glob patterns of names to exclude."""
     file_filtering_options: Filtering = Filtering()
-    """Whether to leave out what ignore files name."""
+    """Whether to respect ignore files."""
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.LS_EXECUTION_ERROR, "Error listing directory: {path} does not exist. {message}"),
         ErrorCode.PATH_IS_NOT_A_DIRECTORY: (ErrorCode.PATH_IS_NOT_A_DIRECTORY, "Path is not a directory: {path}"),
     }
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"path": self.dir_path, "ignore": self.ignore, "ignored": not self.file_filtering_options.respect_git_ignore}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"path": ".", "ignore": (), "ignored": True})
-        if known is None:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": ".", "ignore": (), "ignored": True})
+        if values is None:
             return None
-        options = {"file_filtering_options": {"respect_git_ignore": False}} if known["ignored"] else {}
-        return said(dir_path=known["path"], ignore=known["ignore"] or None, **options)
+        options = {"file_filtering_options": {"respect_git_ignore": False}} if values["ignored"] else {}
+        return without_none(dir_path=values["path"], ignore=values["ignore"] or None, **options)
 
-    def place(self) -> str:
+    def path_parameter(self) -> str:
         return self.dir_path
 
     def reply(self, result: ToolResult) -> ToolResult:
-        shown, data = result.return_display, result.data
+        listing, data = result.return_display, result.data
         path = self.absolute(self.dir_path)
-        if not isinstance(data, FolderListed) or not isinstance(shown, Listing):
+        if not isinstance(data, LsData) or not isinstance(listing, Listing):
             return result
         ignored = f"\n\n({data.left_out} ignored)" if data.left_out else ""
-        if not shown.entries:
+        if not listing.entries:
             return reply(result, f"Directory {path} is empty.{ignored}")
-        lines = [f"[DIR] {_name(one.path)}" if one.folder else f"{_name(one.path)} ({one.size or 0} bytes)" for one in shown.entries]
-        more = f"\n\n({shown.more})" if shown.more else ""
+        lines = [
+            f"[DIR] {_name(entry.path)}" if entry.folder else f"{_name(entry.path)} ({entry.size or 0} bytes)" for entry in listing.entries
+        ]
+        more = f"\n\n({listing.more})" if listing.more else ""
         return reply(result, "\n".join([f"Directory listing for {path}:", *lines]) + ignored + more)
 
 
 class FormerListDirectory(ListDirectory):
-    """The parameter until version 0.11."""
+    """The parameter's name until version 0.11."""
 
     dir_path: str = Field(alias="path")
     """The absolute path to the folder to list."""
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         return None
 
 
@@ -90,8 +91,10 @@ def _name(path: str) -> str:
 
 
 class Glob(GeminiParams):
-    """Dot files are found, the usual folders of dependencies are not; the order is by time of change, of the last day newest first and
-    before by name.  No more than 10,000 files are listed, and the answer says so where there are more.
+    """Finds hidden files but not the usual dependency folders.
+
+    Files changed during the last day come first, newest first; the others follow by name.  Lists at most 10,000 files and says how many
+    more there are.
     """
 
     pattern: str
@@ -99,11 +102,11 @@ class Glob(GeminiParams):
     dir_path: str = "."
     """The folder to search in."""
     case_sensitive: bool = False
-    """Whether small and capital letters differ."""
+    """Whether the search is case-sensitive."""
     respect_git_ignore: bool = True
-    """Whether to leave out what .gitignore names."""
+    """Whether to exclude files listed in .gitignore."""
     respect_gemini_ignore: bool = True
-    """Whether to leave out what .geminiignore names; nbtools reads no such file."""
+    """Whether to exclude files listed in .geminiignore; nbtools does not read that file."""
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Search path does not exist {path}"),
@@ -112,27 +115,27 @@ class Glob(GeminiParams):
         ErrorCode.PATH_IS_NOT_A_DIRECTORY: (ErrorCode.INVALID_TOOL_PARAMS, "Search path is not a directory: {path}"),
     }
 
-    def canonical(self) -> Arguments:
-        places = {"pattern": self.pattern, "path": self.dir_path}
-        how = {"ignore_case": not self.case_sensitive, "hidden": True, "ignored": not self.respect_git_ignore}
-        return {**places, **how, "limit": _EVERYTHING, "order": "recent"}
+    def to_canonical(self) -> Arguments:
+        target = {"pattern": self.pattern, "path": self.dir_path}
+        options = {"ignore_case": not self.case_sensitive, "hidden": True, "ignored": not self.respect_git_ignore}
+        return {**target, **options, "limit": _EVERYTHING, "order": "recent"}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(
             arguments,
             {"pattern": "", "path": ".", "ignore_case": False, "hidden": False, "ignored": False, "limit": 100, "order": "changed"},
         )
-        if known is None or not known["hidden"] or known["limit"] != _EVERYTHING or known["order"] != "recent":
+        if values is None or not values["hidden"] or values["limit"] != _EVERYTHING or values["order"] != "recent":
             return None
-        return said(
-            pattern=known["pattern"],
-            dir_path=None if known["path"] == "." else known["path"],
-            case_sensitive=None if known["ignore_case"] else True,
-            respect_git_ignore=False if known["ignored"] else None,
+        return without_none(
+            pattern=values["pattern"],
+            dir_path=None if values["path"] == "." else values["path"],
+            case_sensitive=None if values["ignore_case"] else True,
+            respect_git_ignore=False if values["ignored"] else None,
         )
 
-    def place(self) -> str:
+    def path_parameter(self) -> str:
         return self.dir_path
 
     def reply(self, result: ToolResult) -> ToolResult:
@@ -149,9 +152,10 @@ class Glob(GeminiParams):
 
 
 class GrepSearch(GeminiParams):
-    """Small and capital letters are the same unless said otherwise.  With one match, 50 lines around it are shown, with two or three, 15,
-    unless ``context``, ``before`` or ``after`` say how many.  Build folders and logs are searched, too: the original leaves them out, which
-    reads like an answer that there is nothing.
+    """Ignores case by default.
+
+    Shows 50 lines of context for one match and 15 for two or three, unless ``context``, ``before`` or ``after`` is set.  Searches build
+    folders and logs, too; Gemini CLI silently excludes them.
     """
 
     pattern: str
@@ -161,44 +165,44 @@ class GrepSearch(GeminiParams):
     include_pattern: str | None = None
     """A glob of the files to search, such as '*.ts' or 'src/**'."""
     exclude_pattern: str | None = None
-    """A regular expression: lines that match it are left out."""
+    """A regular expression; lines that match it are excluded."""
     names_only: bool = False
-    """Whether to give only the paths of the files."""
+    """Whether to return only the paths of the files."""
     max_matches_per_file: Annotated[int, Field(ge=1)] | None = None
-    """How many matches of one file to give at most."""
+    """The maximum number of matches per file."""
     total_max_matches: Annotated[int, Field(ge=1)] = 100
-    """How many matches to give at most."""
+    """The maximum number of matches."""
     case_sensitive: bool = False
-    """Whether small and capital letters differ."""
+    """Whether the search is case-sensitive."""
     fixed_strings: bool = False
-    """Whether the pattern is plain text."""
+    """Whether the pattern is literal text."""
     context: Annotated[int, Field(ge=0)] | None = None
-    """How many lines to give around each match."""
+    """How many lines to show before and after each match."""
     before: Annotated[int, Field(ge=0)] | None = None
-    """How many lines to give before each match."""
+    """How many lines to show before each match."""
     after: Annotated[int, Field(ge=0)] | None = None
-    """How many lines to give after each match."""
+    """How many lines to show after each match."""
     no_ignore: bool = False
-    """Whether to search files that ignore files name, too."""
+    """Whether to search ignored files, too."""
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: (ErrorCode.FILE_NOT_FOUND, "Path does not exist: {path}. {message}"),
         ErrorCode.GREP_EXECUTION_ERROR: (ErrorCode.GREP_EXECUTION_ERROR, "Error during grep search operation: {message}"),
     }
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         self._exclusion()
         limit = _EVERYTHING if self.exclude_pattern else min(self.total_max_matches, _EVERYTHING)
-        asked = {"pattern": self.pattern, "path": self.dir_path, "mode": "files" if self.names_only else "lines", "limit": limit}
-        how = {
+        query = {"pattern": self.pattern, "path": self.dir_path, "mode": "files" if self.names_only else "lines", "limit": limit}
+        options = {
             "ignore_case": not self.case_sensitive,
             "fixed": self.fixed_strings,
             "hidden": True,
             "ignored": self.no_ignore,
             "outputs": True,
         }
-        around = said(context=self._context(), before=self.before, after=self.after)
-        return {**asked, **how, **around, **said(glob=self.include_pattern, per_file=self.max_matches_per_file)}
+        around = without_none(context=self._context(), before=self.before, after=self.after)
+        return {**query, **options, **around, **without_none(glob=self.include_pattern, per_file=self.max_matches_per_file)}
 
     def _context(self) -> int | str | None:
         if self.before is None and self.after is None and self.context is None and not self.names_only and not self.exclude_pattern:
@@ -212,29 +216,35 @@ class GrepSearch(GeminiParams):
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"Invalid exclude regular expression pattern provided: {error}") from None
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, _ONE_SEARCH)
-        if known is None or not (known["hidden"] and known["outputs"]) or known["mode"] == "count" or known["word"] or known["offset"]:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, _DEFAULTS)
+        if (
+            values is None
+            or not (values["hidden"] and values["outputs"])
+            or values["mode"] == "count"
+            or values["word"]
+            or values["offset"]
+        ):
             return None
-        automatic = known["context"] == "auto"
-        if not automatic and known["mode"] == "lines" and not (known["context"] or known["before"] or known["after"]):
-            known["context"] = 0
-        return said(
-            pattern=known["pattern"],
-            dir_path=None if known["path"] == "." else known["path"],
-            include_pattern=known["glob"],
-            names_only=True if known["mode"] == "files" else None,
-            max_matches_per_file=known["per_file"],
-            total_max_matches=None if known["limit"] == 100 else known["limit"],
-            case_sensitive=None if known["ignore_case"] else True,
-            fixed_strings=True if known["fixed"] else None,
-            context=None if automatic or (known["mode"] == "files" and not known["context"]) else known["context"],
-            before=known["before"],
-            after=known["after"],
-            no_ignore=True if known["ignored"] else None,
+        automatic = values["context"] == "auto"
+        if not automatic and values["mode"] == "lines" and not (values["context"] or values["before"] or values["after"]):
+            values["context"] = 0
+        return without_none(
+            pattern=values["pattern"],
+            dir_path=None if values["path"] == "." else values["path"],
+            include_pattern=values["glob"],
+            names_only=True if values["mode"] == "files" else None,
+            max_matches_per_file=values["per_file"],
+            total_max_matches=None if values["limit"] == 100 else values["limit"],
+            case_sensitive=None if values["ignore_case"] else True,
+            fixed_strings=True if values["fixed"] else None,
+            context=None if automatic or (values["mode"] == "files" and not values["context"]) else values["context"],
+            before=values["before"],
+            after=values["after"],
+            no_ignore=True if values["ignored"] else None,
         )
 
-    def place(self) -> str:
+    def path_parameter(self) -> str:
         return self.dir_path
 
     def reply(self, result: ToolResult) -> ToolResult:
@@ -243,48 +253,48 @@ class GrepSearch(GeminiParams):
             return result
         if self.names_only:
             return reply(result, self._names(list(data.counts)))
-        matches, total = self._kept(data)
+        matches, total = self._not_excluded(data)
         if not total:
-            return reply(result, f"No matches found for {self._asked()}.")
+            return reply(result, f"No matches found for {self._description()}.")
         return reply(result, "\n".join([self._head(total), "---", *self._groups(matches)]))
 
-    def _kept(self, data: GrepData) -> tuple[tuple[Match, ...], int]:
-        """The lines that are not excluded, as many as asked for, and how many matches there are of them."""
+    def _not_excluded(self, data: GrepData) -> tuple[tuple[Match, ...], int]:
+        """Returns the lines that ``exclude_pattern`` does not match, up to ``total_max_matches``, and the number of all such matches."""
         excluded = self._exclusion()
         if excluded is None:
             return data.matches, data.total
-        kept = [match for match in data.matches if match.context or not excluded.search(match.text)]
-        total = sum(not match.context for match in kept)
-        places = [place for place, match in enumerate(kept) if not match.context]
-        end = places[self.total_max_matches] if total > self.total_max_matches else len(kept)
-        return tuple(kept[:end]), total
+        matches = [match for match in data.matches if match.context or not excluded.search(match.text)]
+        total = sum(not match.context for match in matches)
+        indices = [index for index, match in enumerate(matches) if not match.context]
+        end = indices[self.total_max_matches] if total > self.total_max_matches else len(matches)
+        return tuple(matches[:end]), total
 
     def _head(self, total: int) -> str:
         limited = total > self.total_max_matches
         count = self.total_max_matches if limited else total
         cut = f" (results limited to {self.total_max_matches} matches for performance; {total} in all)" if limited else ""
-        return f"Found {count} match{'' if count == 1 else 'es'} for {self._asked()}{cut}:"
+        return f"Found {count} match{'' if count == 1 else 'es'} for {self._description()}{cut}:"
 
-    def _asked(self) -> str:
+    def _description(self) -> str:
         only = f' (filter: "{self.include_pattern}")' if self.include_pattern else ""
         return f'pattern "{self.pattern}" in path "{self.dir_path}"{only}'
 
     def _groups(self, matches: Iterable[Match]) -> Iterable[str]:
         for path, lines in groupby(matches, key=lambda match: match.path):
             yield f"File: {path}"
-            yield from (f"L{line.line}{'-' if line.context else ':'} {line.text[:_WIDEST]}" for line in lines)
+            yield from (f"L{line.line}{'-' if line.context else ':'} {line.text[:_MAX_LINE]}" for line in lines)
             yield "---"
 
     def _names(self, paths: list[str]) -> str:
         if not paths:
-            return f"No matches found for {self._asked()}."
-        shown = paths[: self.total_max_matches]
-        head = f"Found {len(shown)} file{'' if len(shown) == 1 else 's'} with matches for {self._asked()}"
-        cut = f" (limited to {self.total_max_matches} of {len(paths)})" if len(shown) < len(paths) else ""
-        return "\n".join([f"{head}{cut}:", *shown])
+            return f"No matches found for {self._description()}."
+        page = paths[: self.total_max_matches]
+        head = f"Found {len(page)} file{'' if len(page) == 1 else 's'} with matches for {self._description()}"
+        cut = f" (limited to {self.total_max_matches} of {len(paths)})" if len(page) < len(paths) else ""
+        return "\n".join([f"{head}{cut}:", *page])
 
 
-_ONE_SEARCH = {
+_DEFAULTS = {
     "pattern": "",
     "outputs": False,
     "path": ".",
@@ -305,7 +315,7 @@ _ONE_SEARCH = {
 
 
 class SearchFileContent(GrepSearch):
-    """The parameters under the former names, ``search_file_content`` and ``grep``."""
+    """The parameters of the former names ``search_file_content`` and ``grep``."""
 
     dir_path: str = Field(default=".", alias="path")
     """The folder to search."""
@@ -313,32 +323,32 @@ class SearchFileContent(GrepSearch):
     """A glob of the files to search."""
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         return None
 
 
 SEARCH = (
-    Spelling(
+    ToolMapping(
         "list_directory",
         "ls",
         ListDirectory,
-        "Lists the names of files and folders directly in a folder; entries can be left out by glob patterns.",
+        "Lists the files and folders directly in a folder; glob patterns can exclude entries.",
     ),
-    Spelling("list_directory", "ls", FormerListDirectory, former=True),
-    Spelling(
+    ToolMapping("list_directory", "ls", FormerListDirectory, former=True),
+    ToolMapping(
         "glob",
         "glob",
         Glob,
-        "Finds files by a glob pattern and gives their absolute paths, the one changed last first.",
+        "Finds files by a glob pattern; returns absolute paths, most recently changed first.",
     ),
-    Spelling(
+    ToolMapping(
         "grep_search",
         "grep",
         GrepSearch,
-        "Searches the content of files for a regular expression and gives the matching lines with their numbers, or only the files.",
+        "Searches file contents for a regular expression; returns matching lines with their numbers, or only the files.",
     ),
-    Spelling("grep_search", "grep", SearchFileContent, former=True),
-    Spelling("search_file_content", "grep", GrepSearch, former=True),
-    Spelling("search_file_content", "grep", SearchFileContent, former=True),
-    Spelling("grep", "grep", SearchFileContent, former=True),
+    ToolMapping("grep_search", "grep", SearchFileContent, former=True),
+    ToolMapping("search_file_content", "grep", GrepSearch, former=True),
+    ToolMapping("search_file_content", "grep", SearchFileContent, former=True),
+    ToolMapping("grep", "grep", SearchFileContent, former=True),
 )

@@ -1,4 +1,4 @@
-"""Function calls and function responses, as they travel between a Gemini model and its agent."""
+"""Reads and writes function calls and function responses of the Gemini API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtools.dialects.wire import WireCall, WireResult
 
 
 def read_call(part: Mapping[str, Any]) -> WireCall:
-    """A ``functionCall`` part, or the call in it.  Raises ``TypeError`` for what is none."""
+    """Reads a ``functionCall`` part, or the call in it.  Raises ``TypeError`` for anything else."""
     call = part.get("functionCall", part)
     if not isinstance(call, Mapping) or not isinstance(call.get("name"), str):
         raise TypeError("a function call has a name, and its arguments in args")
@@ -24,19 +24,19 @@ def write_call(call: WireCall) -> Json:
 
 
 def write_result(call: WireCall, result: ToolResult) -> Json:
-    """A ``functionResponse`` part: text as ``output``, an error as ``error``, pictures and documents as parts beside it."""
+    """Returns a ``functionResponse`` part: text as ``output``, an error as ``error``, images and documents as separate parts."""
     return convert_to_function_response(call.id, call.name, result, "gemini")
 
 
 def read_result(part: Mapping[str, Any]) -> WireResult:
-    """What ``write_result`` writes.  Raises ``TypeError`` for what is no function response."""
+    """Reads what ``write_result`` writes.  Raises ``TypeError`` for anything else."""
     response = part.get("functionResponse")
     if not isinstance(response, Mapping):
         raise TypeError("a result is a part with a functionResponse")
     body = response.get("response") or {}
     failed = "error" in body
     text = str(body["error"] if failed else body.get("output", ""))
-    binary = tuple(_part(one["inlineData"]) for one in response.get("parts") or () if "inlineData" in one)
+    binary = tuple(_part(item["inlineData"]) for item in response.get("parts") or () if "inlineData" in item)
     content = ({"text": text}, *binary) if binary and text else binary or text
     return WireResult(str(response.get("id") or ""), content, failed)
 

@@ -1,4 +1,4 @@
-"""How Void speaks.  Facts: voideditor/void, src/vs/workbench/contrib/void, and the names that descriptions of it give."""
+"""The dialect of Void.  Source: voideditor/void, src/vs/workbench/contrib/void, and names used in descriptions of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from nbtools.dialects.void.commands import COMMANDS
 from nbtools.dialects.void.files import FILES
 from nbtools.dialects.void.replies import refuse
 from nbtools.dialects.void.search import SEARCH
-from nbtools.dialects.void.unspoken import UNSPOKEN
+from nbtools.dialects.void.unsupported import UNSUPPORTED
 
-VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), UNSPOKEN, refuse=refuse)
+VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), UNSUPPORTED, refuse=refuse)

@@ -1,4 +1,4 @@
-"""Commands and terminals as Void speaks of them."""
+"""Void's tools for commands and terminals."""
 
 from __future__ import annotations
 
@@ -9,72 +9,71 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
-from nbtools.dialects.arguments import given, said
-from nbtools.dialects.dialect import Arguments, Spelling
-from nbtools.dialects.void.raw import OptionalPath, OptionalText, Text, sayable_folder
+from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, failure, reply
+from nbtools.dialects.void.text_parameters import OptionalPath, OptionalText, Text, is_plain_folder
 from nbtools.tools.shell import ShellData
-from nbtools.tools.terminal_open import TerminalState
-from nbtools.tools.terminal_run import TerminalRan
+from nbtools.tools.terminal import TerminalRunData, TerminalState
 
-_SILENCE = 8
-_LONGEST = 600
+_MAX_SILENCE = 8
+_MAX_SECONDS = 600
 _WAIT = 5
-_MOST = 100_000
+_MAX_OUTPUT = 100_000
 
 
 class RunCommand(VoidParams):
-    """Each command has a new shell.  It ends after 8 seconds without output, as in the original, and after 600 in all."""
+    """Runs a command in a new shell; ends it after 8 seconds without output, as in Void, and after 600 in all."""
 
     command: Annotated[Text, Field(json_schema_extra={"body": True})]
     """The command to run."""
     cwd: OptionalPath = None
-    """The folder to run it in; the workspace unless said."""
+    """The folder to run it in; the workspace by default."""
 
-    def canonical(self) -> Arguments:
-        return {"command": self.command, "path": self.cwd or ".", "timeout": _LONGEST, "silence": _SILENCE}
+    def to_canonical(self) -> Arguments:
+        return {"command": self.command, "path": self.cwd or ".", "timeout": _MAX_SECONDS, "silence": _MAX_SILENCE}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"command": "", "path": ".", "timeout": None, "silence": None})
-        if known is None or not sayable_folder(known["path"]) or (known["timeout"], known["silence"]) != (_LONGEST, _SILENCE):
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"command": "", "path": ".", "timeout": None, "silence": None})
+        if values is None or not is_plain_folder(values["path"]) or (values["timeout"], values["silence"]) != (_MAX_SECONDS, _MAX_SILENCE):
             return None
-        return said(command=known["command"], cwd=None if known["path"] == "." else known["path"])
+        return without_none(command=values["command"], cwd=None if values["path"] == "." else values["path"])
 
-    def say(self, result: ToolResult) -> ToolResult:
+    def convert_result(self, result: ToolResult) -> ToolResult:
         data, error = result.data, result.error
         if not isinstance(data, ShellData):
-            return super().say(result)
-        shown = f"$ {self.command}\n{_halved(data.text)}"
+            return super().convert_result(result)
+        output = f"$ {self.command}\n{_halved(data.text)}"
         if error is None:
-            return reply(result, f"{shown}\n(exit code {data.signal or data.exit_code})")
+            return reply(result, f"{output}\n(exit code {data.signal or data.exit_code})")
         if error.code is ErrorCode.TIMEOUT:
-            return self._stopped(result, shown, data)
+            return self._stopped(result, output, data)
         return failure(error, data)
 
-    def _stopped(self, result: ToolResult, shown: str, data: ShellData) -> ToolResult:
-        why = f"{_SILENCE}s without output" if data.stopped == "silence" else f"{_LONGEST}s"
-        text = f"{shown}\nTerminal command ran, but was automatically killed after {why}. To keep one running, use a persistent terminal."
-        return ToolResult(text, result.return_display, ToolError(ErrorCode.TIMEOUT, text.rsplit("\n", 1)[1]), result.summary, data)
+    def _stopped(self, result: ToolResult, output: str, data: ShellData) -> ToolResult:
+        limit = f"{_MAX_SILENCE}s without output" if data.stopped == "silence" else f"{_MAX_SECONDS}s"
+        sentence = f"Terminal command ran, but was automatically killed after {limit}. To keep one running, use a persistent terminal."
+        error = ToolError(ErrorCode.TIMEOUT, sentence)
+        return ToolResult(f"{output}\n{sentence}", result.return_display, error, result.summary, data)
 
 
 class FormerRunCommand(RunCommand):
-    """With a parameter that descriptions of Void give and the program has not: each command has a shell of its own."""
+    """Accepts a parameter that descriptions of Void mention but Void itself lacks; every command has its own shell."""
 
     terminal_id: OptionalText = None
-    """Of no effect."""
+    """Has no effect."""
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         return None
 
 
 def _halved(text: str) -> str:
     body = text.rstrip("\n")
-    if len(body) <= _MOST:
+    if len(body) <= _MAX_OUTPUT:
         return body
-    left_out = len(body) - _MOST
-    return f"{body[: _MOST // 2]}\n... [{left_out} characters are left out here]\n{body[-_MOST // 2 :]}"
+    omitted = len(body) - _MAX_OUTPUT
+    return f"{body[: _MAX_OUTPUT // 2]}\n... [{omitted} characters are left out here]\n{body[-_MAX_OUTPUT // 2 :]}"
 
 
 class _InTerminal(VoidParams):
@@ -91,24 +90,24 @@ def _command(text: str) -> str:
 
 
 class RunPersistentCommand(_InTerminal):
-    """The answer comes after 5 seconds at the latest."""
+    """Runs a command in an open terminal and returns after at most 5 seconds."""
 
     command: Annotated[Text, AfterValidator(_command), Field(json_schema_extra={"body": True})]
     """The command to run."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"id": self.persistent_terminal_id, "command": self.command, "wait": _WAIT}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"id": "", "command": "", "wait": _WAIT})
-        if known is None or known["wait"] != _WAIT or not known["command"].strip():
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"id": "", "command": "", "wait": _WAIT})
+        if values is None or values["wait"] != _WAIT or not values["command"].strip():
             return None
-        return {"command": known["command"], "persistent_terminal_id": str(known["id"])}
+        return {"command": values["command"], "persistent_terminal_id": str(values["id"])}
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
-        if not isinstance(data, TerminalRan):
+        if not isinstance(data, TerminalRunData):
             return result
         output = _halved(data.new)
         if data.finished:
@@ -120,18 +119,18 @@ class RunPersistentCommand(_InTerminal):
 
 
 class LookAtTerminal(_InTerminal):
-    """An empty command gives what is new in a terminal, which the original has no tool for."""
+    """Returns new output of a terminal for an empty command; Void has no tool for that."""
 
     command: Annotated[Literal[""], BeforeValidator(str.strip), WithJsonSchema({"type": "string"})]
-    """Nothing: only what the terminal has printed since is given."""
+    """Empty: only new output of the terminal is returned."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"id": self.persistent_terminal_id}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"id": "", "wait": 0})
-        return None if known is None or known["wait"] else {"command": "", "persistent_terminal_id": str(known["id"])}
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"id": "", "wait": 0})
+        return None if values is None or values["wait"] else {"command": "", "persistent_terminal_id": str(values["id"])}
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -143,15 +142,19 @@ class LookAtTerminal(_InTerminal):
 
 class OpenPersistentTerminal(VoidParams):
     cwd: OptionalPath = None
-    """The folder to begin in; the workspace unless said."""
+    """The folder to start in; the workspace by default."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"path": self.cwd or "."}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"path": "."})
-        return None if known is None or not sayable_folder(known["path"]) else said(cwd=None if known["path"] == "." else known["path"])
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": "."})
+        return (
+            None
+            if values is None or not is_plain_folder(values["path"])
+            else without_none(cwd=None if values["path"] == "." else values["path"])
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -161,40 +164,43 @@ class OpenPersistentTerminal(VoidParams):
 
 
 class KillPersistentTerminal(_InTerminal):
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"id": self.persistent_terminal_id}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"id": ""})
-        return None if known is None else {"persistent_terminal_id": str(known["id"])}
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"id": ""})
+        return None if values is None else {"persistent_terminal_id": str(values["id"])}
 
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, f"Successfully closed terminal {self.persistent_terminal_id}.")
 
 
 COMMANDS = (
-    Spelling(
-        "run_command", "shell", RunCommand, "Runs a command in the terminal and waits for its end. Not for what runs on, such as a server."
+    ToolMapping(
+        "run_command",
+        "shell",
+        RunCommand,
+        "Runs a command in the terminal and waits for its end. Not for long-running processes such as a server.",
     ),
-    Spelling("run_command", "shell", FormerRunCommand, former=True),
-    Spelling(
+    ToolMapping("run_command", "shell", FormerRunCommand, former=True),
+    ToolMapping(
         "run_persistent_command",
         "terminal_run",
         RunPersistentCommand,
-        "Runs a command in a terminal that was opened before and goes on; the answer comes after 5 seconds at the latest.",
+        "Runs a command in an open persistent terminal; returns after at most 5 seconds.",
     ),
-    Spelling(
+    ToolMapping(
         "run_persistent_command",
         "terminal_output",
         LookAtTerminal,
-        "Gives what a terminal has printed since the last call, without a command.",
+        "Returns a terminal's output since the last call, without running a command.",
     ),
-    Spelling(
+    ToolMapping(
         "open_persistent_terminal",
         "terminal_open",
         OpenPersistentTerminal,
-        "Opens a terminal that goes on, for servers and other long work.",
+        "Opens a persistent terminal, for servers and other long-running commands.",
     ),
-    Spelling("kill_persistent_terminal", "terminal_kill", KillPersistentTerminal, "Ends a terminal that was opened before."),
+    ToolMapping("kill_persistent_terminal", "terminal_kill", KillPersistentTerminal, "Closes a persistent terminal."),
 )

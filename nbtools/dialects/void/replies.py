@@ -1,4 +1,4 @@
-"""What Void says of any call: what is wrong with its parameters, that it was rejected or interrupted, that it failed."""
+"""Void's wording of errors common to all tools: invalid parameters, rejections, interruptions, failures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
-from nbtools.dialects.dialect import SpokenParams
-from nbtools.dialects.void.unspoken import UNSPOKEN
+from nbtools.dialects.dialect import DialectParams
+from nbtools.dialects.void.unsupported import UNSUPPORTED
 
 T = TypeVar("T")
 
@@ -19,29 +19,29 @@ REJECTED = "Tool call was rejected by the user."
 INTERRUPTED = "Tool call was interrupted by the user."
 
 
-class VoidParams(SpokenParams):
-    """Parameters as Void's model gives them: text, all of them.
+class VoidParams(DialectParams):
+    """Base class of Void's parameters, which are all text.
 
-    ``phrases`` are what messages of the inside call things that have other names here.
+    ``phrases`` maps phrases of canonical messages to ones with Void's names of tools and parameters.
     """
 
     phrases: ClassVar[Mapping[str, str]] = {}
 
-    def say(self, result: ToolResult) -> ToolResult:
-        return self.reply(result) if result.error is None else failure(self._worded(result.error), result.data)
+    def convert_result(self, result: ToolResult) -> ToolResult:
+        return self.reply(result) if result.error is None else failure(self._with_void_names(result.error), result.data)
 
-    def _worded(self, error: ToolError) -> ToolError:
+    def _with_void_names(self, error: ToolError) -> ToolError:
         message = error.message
-        for inside, here in self.phrases.items():
-            message = message.replace(inside, here)
+        for canonical, translated in self.phrases.items():
+            message = message.replace(canonical, translated)
         return ToolError(error.code, message)
 
     def reply(self, result: ToolResult) -> ToolResult:
-        """The answer to a call that did what it promised."""
+        """Converts a successful result."""
         return result
 
     @classmethod
-    def complain(cls, name: str, error: ValidationError) -> str:
+    def explain_errors(cls, name: str, error: ValidationError) -> str:
         return "; ".join(_problem(dict(item)) for item in error.errors(include_url=False))
 
 
@@ -57,38 +57,38 @@ def _problem(item: Mapping[str, Any]) -> str:
 def failure(error: ToolError, data: object = None) -> ToolResult:
     match error.code:
         case ErrorCode.CONFIRMATION_DENIED:
-            return _told(error, _rejected(data), data)
+            return _error_reply(error, _rejected(data), data)
         case ErrorCode.CANCELLED:
-            return _told(error, INTERRUPTED, data)
+            return _error_reply(error, INTERRUPTED, data)
         case _:
-            return _told(error, error.message, data)
+            return _error_reply(error, error.message, data)
 
 
 def _rejected(answer: object) -> str:
-    """The original has no place for a reason; where the person gave one, it is told."""
+    """Words a denial; unlike in Void, it contains the person's reason."""
     reason = answer.reason if isinstance(answer, Answer) else ""
     return f"{REJECTED} The reason given: {reason}" if reason else REJECTED
 
 
-def _told(error: ToolError, text: str, data: object) -> ToolResult:
+def _error_reply(error: ToolError, text: str, data: object) -> ToolResult:
     return ToolResult(text, error.message, error, error.message.split("\n", 1)[0], data)
 
 
 def refuse(name: str, error: ToolError) -> ToolResult:
-    """What never became a call; a tool of Void that is not here is told with the reason."""
+    """Words the failure of a request that is no call; for an unsupported tool of Void it gives the reason."""
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return failure(error)
-    why = next((one.reason for one in UNSPOKEN if one.name == name), error.message)
-    return failure(ToolError(error.code, f"Tool {name} is not available. {why}"))
+    reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
+    return failure(ToolError(error.code, f"Tool {name} is not available. {reason}"))
 
 
 def reply(result: ToolResult, text: str) -> ToolResult:
-    """``result`` in these words; what a person sees and its data stay."""
+    """Returns ``result`` with this text; its display and data stay."""
     return ToolResult(text, result.return_display, summary=result.summary, data=result.data)
 
 
 def no_such_page(result: ToolResult, page: int, pages: int) -> ToolResult:
-    """The original answers with an empty page, which reads like an answer that there is nothing."""
+    """Returns a failure for a page past the last one; Void returns an empty page."""
     message = f"There is no page {page}: the last one is {pages}."
     return ToolResult(message, message, ToolError(ErrorCode.INVALID_TOOL_PARAMS, message), message, result.data)
 

@@ -1,4 +1,4 @@
-"""Folders and searches as Void speaks of them."""
+"""Void's tools for listing folders and searching."""
 
 from __future__ import annotations
 
@@ -9,52 +9,51 @@ from itertools import accumulate
 from typing import ClassVar
 
 from nbtools.core.result import Entry, Listing, ToolResult
-from nbtools.dialects.arguments import given, said
-from nbtools.dialects.dialect import Arguments, Spelling
-from nbtools.dialects.void.raw import Flag, OptionalPath, OptionalText, Page, Path, Text, sayable, sayable_folder
+from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, no_such_page, page_of, pages_in, reply
+from nbtools.dialects.void.text_parameters import Flag, OptionalPath, OptionalText, Page, Path, Text, is_plain_folder, is_plain_path
 from nbtools.tools.glob import GlobData
 from nbtools.tools.grep import GrepData
-from nbtools.tools.ls import FolderListed
+from nbtools.tools.list import LsData
 
 PAGE = 500
-"""Entries, paths and hits that one page has."""
+"""Entries, paths or matches per page."""
 _EVERYTHING = 10_000
-_MOST_OF_A_TREE = 20_000
+_MAX_TREE = 20_000
 """Characters."""
 _NEXT = "(more on next page...)"
 
 
 class LsDir(VoidParams):
-    """An empty path is the workspace; in the original it became the root of the file system."""
+    """Lists a folder.  An empty path is the workspace; in Void it is the root of the file system."""
 
     uri: OptionalPath = None
     """The full path to the folder; empty for the workspace."""
     page_number: Page = 1
-    """The page of the result; 1 unless said."""
+    """The page of the result; 1 by default."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"path": self.uri or ".", "limit": PAGE, "offset": (self.page_number - 1) * PAGE}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"path": ".", "limit": None, "offset": 0})
-        if known is None or not sayable_folder(known["path"]) or known["limit"] != PAGE or known["offset"] % PAGE:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": ".", "limit": None, "offset": 0})
+        if values is None or not is_plain_folder(values["path"]) or values["limit"] != PAGE or values["offset"] % PAGE:
             return None
-        page = known["offset"] // PAGE + 1
-        return said(uri=None if known["path"] == "." else known["path"], page_number=None if page == 1 else str(page))
+        page = values["offset"] // PAGE + 1
+        return without_none(uri=None if values["path"] == "." else values["path"], page_number=None if page == 1 else str(page))
 
     def reply(self, result: ToolResult) -> ToolResult:
-        shown, data = result.return_display, result.data
-        if not isinstance(shown, Listing) or not isinstance(data, FolderListed):
+        listing, data = result.return_display, result.data
+        if not isinstance(listing, Listing) or not isinstance(data, LsData):
             return result
-        total = shown.total
+        total = listing.total
         if self.page_number > pages_in(total, PAGE):
             return no_such_page(result, self.page_number, pages_in(total, PAGE))
-        left = total - self.page_number * PAGE
-        names = list(map(_named, shown.entries))
-        lines = [f"{'└' if place == len(names) - 1 and left <= 0 else '├'}── {name}" for place, name in enumerate(names)]
-        lines += [f"└── ({left} results remaining...)"] if left > 0 else []
+        remaining = total - self.page_number * PAGE
+        names = list(map(_named, listing.entries))
+        lines = [f"{'└' if index == len(names) - 1 and remaining <= 0 else '├'}── {name}" for index, name in enumerate(names)]
+        lines += [f"└── ({remaining} results remaining...)"] if remaining > 0 else []
         head = [self.absolute(self.uri or ".")] if self.page_number == 1 else []
         return reply(result, "\n".join([*head, *lines]))
 
@@ -65,72 +64,79 @@ def _named(entry: Entry) -> str:
 
 
 class GetDirTree(VoidParams):
-    """Folders of dependencies and builds stay closed, and the tree says so."""
+    """Returns a tree of a folder; dependency and build folders are not expanded, and the tree says so."""
 
     uri: OptionalPath = None
     """The full path to the folder; empty for the workspace."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"path": self.uri or "."}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"path": "."})
-        return None if known is None or not sayable_folder(known["path"]) else said(uri=None if known["path"] == "." else known["path"])
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": "."})
+        return (
+            None
+            if values is None or not is_plain_folder(values["path"])
+            else without_none(uri=None if values["path"] == "." else values["path"])
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         lines = f"Directory of {self.absolute(self.uri or '.')}:\n{result.llm_content}".split("\n")
         ends = list(accumulate(len(line) + 1 for line in lines))
-        fit = bisect_right(ends, _MOST_OF_A_TREE + 1)
+        fit = bisect_right(ends, _MAX_TREE + 1)
         if fit == len(lines):
             return reply(result, "\n".join(lines))
-        left = f"...Result was truncated: {len(lines) - fit} lines are left out. Ask for a folder in it..."
-        return reply(result, "\n".join([*lines[:fit], left]))
+        notice = f"...Result was truncated: {len(lines) - fit} lines are left out. Ask for a folder in it..."
+        return reply(result, "\n".join([*lines[:fit], notice]))
 
 
 class SearchPathnamesOnly(VoidParams):
-    """``include_pattern`` works; the original reads another parameter instead.  The best hits come first: the query in one piece, in the
-    name, and short names.
+    """Finds files by name.
+
+    Names that contain the whole query come first, then shorter names.  ``include_pattern`` has an effect, unlike in Void.
     """
 
     query: Text
-    """What the file's name contains, letter by letter in this order."""
+    """Letters that the file's name contains in this order."""
     include_pattern: OptionalText = None
-    """A glob that the path must fit, to narrow the search."""
+    """A glob that the path must match, to narrow the search."""
     page_number: Page = 1
-    """The page of the result; 1 unless said."""
+    """The page of the result; 1 by default."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         pattern = f"{{**/{self.include_pattern},**/{self.include_pattern}/**}}" if self.include_pattern else _with_letters(self.query)
         return {"pattern": pattern, "ignore_case": not self.include_pattern, "hidden": True, "limit": _EVERYTHING, "order": "path"}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {"pattern": "", "path": ".", "ignore_case": False, "hidden": False, "limit": 100, "order": "changed"})
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(
+            arguments, {"pattern": "", "path": ".", "ignore_case": False, "hidden": False, "limit": 100, "order": "changed"}
+        )
         if (
-            known is None
-            or not sayable(known["path"])
-            or known["path"] != "."
-            or not known["hidden"]
-            or (known["limit"], known["order"]) != (_EVERYTHING, "path")
+            values is None
+            or not is_plain_path(values["path"])
+            or values["path"] != "."
+            or not values["hidden"]
+            or (values["limit"], values["order"]) != (_EVERYTHING, "path")
         ):
             return None
-        included = _INCLUDED.fullmatch(known["pattern"])
-        query = "" if included else known["pattern"][4:-1].replace("*", "")
-        asked = said(query=query, include_pattern=included[1] if included else None)
-        same = cls.model_validate(asked).canonical()
-        return asked if (same["pattern"], same["ignore_case"]) == (known["pattern"], known["ignore_case"]) else None
+        included = _INCLUDED.fullmatch(values["pattern"])
+        query = "" if included else values["pattern"][4:-1].replace("*", "")
+        parameters = without_none(query=query, include_pattern=included[1] if included else None)
+        same = cls.model_validate(parameters).to_canonical()
+        return parameters if (same["pattern"], same["ignore_case"]) == (values["pattern"], values["ignore_case"]) else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GlobData):
             return result
-        looked_at, total = result.data.paths, result.data.total
-        found = tuple(sorted(filter(self._fits, looked_at), key=self._rank))
-        missing = f"(only {len(looked_at)} of {total} files were looked at; narrow the search)" if len(looked_at) < total else ""
-        return _paths(self, result, found, self.page_number, missing)
+        searched, total = result.data.paths, result.data.total
+        paths = tuple(sorted(filter(self._matches, searched), key=self._rank))
+        missing = f"(only {len(searched)} of {total} files were looked at; narrow the search)" if len(searched) < total else ""
+        return _paths(self, result, paths, self.page_number, missing)
 
-    def _fits(self, path: str) -> bool:
-        """Whether the letters of the query are in it in this order: in the name, in the path where the query has a slash."""
+    def _matches(self, path: str) -> bool:
+        """Whether the name (the path if the query has a slash) contains the letters of the query in order."""
         letters = iter((path if "/" in self.query else path.rpartition("/")[2]).casefold())
         return all(letter in letters for letter in self.query.casefold() if not letter.isspace())
 
@@ -143,52 +149,52 @@ _INCLUDED = re.compile(r"\{\*\*/(.+),\*\*/\1/\*\*\}", re.DOTALL)
 
 
 def _with_letters(query: str) -> str:
-    """A glob of the names that have these letters in this order, any letter where a glob would mean something by it."""
+    """Returns a glob of the names with these letters in order; ``?`` replaces glob characters."""
     letters = "*".join(re.sub(r"[][*?{}\\]", "?", letter) for letter in query if not letter.isspace())
     return f"**/*{letters}*" if letters else "**/*"
 
 
-def _paths(params: VoidParams, result: ToolResult, found: tuple[str, ...], page: int, missing: str = "") -> ToolResult:
-    """A page of paths, one a line; ``missing`` says what the search left out."""
-    pages = pages_in(len(found), PAGE)
+def _paths(params: VoidParams, result: ToolResult, paths: tuple[str, ...], page: int, missing: str = "") -> ToolResult:
+    """Returns a page of paths, one per line; ``missing`` says what the search left out."""
+    pages = pages_in(len(paths), PAGE)
     if page > pages:
         return no_such_page(result, page, pages)
-    lines = [*map(params.absolute, page_of(found, page, PAGE))] or ["No files found."]
+    lines = [*map(params.absolute, page_of(paths, page, PAGE))] or ["No files found."]
     return reply(result, "\n".join(filter(None, [*lines, _NEXT if page < pages else "", missing])))
 
 
 class _Searching(VoidParams):
-    phrases: ClassVar[Mapping[str, str]] = {"For a literal text rather than a pattern use fixed.": "Leave out is_regex for a literal text."}
+    phrases: ClassVar[Mapping[str, str]] = {"To search for literal text, set fixed.": "To search for literal text, leave out is_regex."}
 
 
 class SearchForFiles(_Searching):
     query: Text
-    """What to look for in the files."""
+    """The text to search for."""
     search_in_folder: OptionalPath = None
-    """The folder to search in; the workspace unless said."""
+    """The folder to search; the workspace by default."""
     is_regex: Flag = False
     """Whether the query is a regular expression: true or false."""
     page_number: Page = 1
-    """The page of the result; 1 unless said."""
+    """The page of the result; 1 by default."""
 
-    def canonical(self) -> Arguments:
-        asked = {"pattern": self.query, "path": self.search_in_folder or ".", "mode": "files", "fixed": not self.is_regex, "outputs": True}
-        return {**asked, "ignore_case": True, "hidden": True, "limit": PAGE, "offset": (self.page_number - 1) * PAGE}
+    def to_canonical(self) -> Arguments:
+        values = {"pattern": self.query, "path": self.search_in_folder or ".", "mode": "files", "fixed": not self.is_regex, "outputs": True}
+        return {**values, "ignore_case": True, "hidden": True, "limit": PAGE, "offset": (self.page_number - 1) * PAGE}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {**_SEARCH, "mode": "lines"})
-        if known is None or not sayable_folder(known["path"]) or known["mode"] != "files":
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {**_SEARCH, "mode": "lines"})
+        if values is None or not is_plain_folder(values["path"]) or values["mode"] != "files":
             return None
-        if not (known["ignore_case"] and known["hidden"] and known["outputs"]):
+        if not (values["ignore_case"] and values["hidden"] and values["outputs"]):
             return None
-        if known["limit"] != PAGE or known["offset"] % PAGE:
+        if values["limit"] != PAGE or values["offset"] % PAGE:
             return None
-        page = known["offset"] // PAGE + 1
-        return said(
-            query=known["pattern"],
-            search_in_folder=None if known["path"] == "." else known["path"],
-            is_regex=None if known["fixed"] else "true",
+        page = values["offset"] // PAGE + 1
+        return without_none(
+            query=values["pattern"],
+            search_in_folder=None if values["path"] == "." else values["path"],
+            is_regex=None if values["fixed"] else "true",
             page_number=None if page == 1 else str(page),
         )
 
@@ -199,54 +205,55 @@ class SearchForFiles(_Searching):
 
 
 class SearchInFile(_Searching):
-    """Small and capital letters differ, as in the original.  No hit is said; the original answers with nothing.  All files of a folder are
-    searched, and lines are told with theirs.
+    """Searches a file, case-sensitively as in Void.
+
+    Unlike Void, it reports when nothing matches, and for a folder it searches all files and names the file of each line.
     """
 
     uri: Path
     """The full path to the file."""
     query: Text
-    """What to look for."""
+    """The text to search for."""
     is_regex: Flag = False
     """Whether the query is a regular expression: true or false."""
 
-    def canonical(self) -> Arguments:
+    def to_canonical(self) -> Arguments:
         return {"pattern": self.query, "path": self.uri, "fixed": not self.is_regex, "hidden": True, "outputs": True, "limit": _EVERYTHING}
 
     @classmethod
-    def spoken(cls, arguments: Arguments) -> Arguments | None:
-        known = given(arguments, {**_SEARCH, "mode": "lines"})
-        if known is None or not sayable(known["path"]) or known["mode"] != "lines" or known["ignore_case"]:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {**_SEARCH, "mode": "lines"})
+        if values is None or not is_plain_path(values["path"]) or values["mode"] != "lines" or values["ignore_case"]:
             return None
-        if not (known["hidden"] and known["outputs"]):
+        if not (values["hidden"] and values["outputs"]):
             return None
-        if known["limit"] != _EVERYTHING or known["offset"]:
+        if values["limit"] != _EVERYTHING or values["offset"]:
             return None
-        return said(uri=known["path"], query=known["pattern"], is_regex=None if known["fixed"] else "true")
+        return without_none(uri=values["path"], query=values["pattern"], is_regex=None if values["fixed"] else "true")
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):
             return result
-        hits = [f"Line {one.line}{self._of(one.path)}:\n```\n{one.text}\n```" for one in result.data.matches]
-        left = result.data.total - len(result.data.matches)
-        hits += [f"({left} more lines match; narrow the search)"] if left else []
+        hits = [f"Line {match.line}{self._location(match.path)}:\n```\n{match.text}\n```" for match in result.data.matches]
+        remaining = result.data.total - len(result.data.matches)
+        hits += [f"({remaining} more lines match; narrow the search)"] if remaining else []
         return reply(result, "\n".join(hits) or f"No lines of {self.absolute(self.uri)} match.")
 
-    def _of(self, path: str) -> str:
-        """The file of a line, where it is not the one asked for: that was a folder, or a link."""
-        whole = self.absolute(path)
-        return "" if whole == self.absolute(self.uri) else f" of {whole}"
+    def _location(self, path: str) -> str:
+        """Names the file of a match where it differs from ``uri``, which is then a folder or a link."""
+        absolute = self.absolute(path)
+        return "" if absolute == self.absolute(self.uri) else f" of {absolute}"
 
 
 _SEARCH = {"pattern": "", "path": ".", "outputs": False, "fixed": False, "ignore_case": False, "hidden": False, "limit": 100, "offset": 0}
 
 SEARCH = (
-    Spelling("ls_dir", "ls", LsDir, "Lists all files and folders in a folder."),
-    Spelling("list_directory", "ls", LsDir, former=True),
-    Spelling(
-        "get_dir_tree", "tree", GetDirTree, "Gives a tree of all files and folders below a folder; a good way to learn what there is."
+    ToolMapping("ls_dir", "ls", LsDir, "Lists all files and folders in a folder."),
+    ToolMapping("list_directory", "ls", LsDir, former=True),
+    ToolMapping(
+        "get_dir_tree", "tree", GetDirTree, "Returns a tree of all files and folders below a folder; a good way to get an overview."
     ),
-    Spelling("search_pathnames_only", "glob", SearchPathnamesOnly, "Finds files by their names only."),
-    Spelling("search_for_files", "grep", SearchForFiles, "Finds the files whose content matches a query."),
-    Spelling("search_in_file", "grep", SearchInFile, "Gives the lines of one file that match a query, with their numbers."),
+    ToolMapping("search_pathnames_only", "glob", SearchPathnamesOnly, "Finds files by name only."),
+    ToolMapping("search_for_files", "grep", SearchForFiles, "Finds the files whose content matches a query."),
+    ToolMapping("search_in_file", "grep", SearchInFile, "Returns the lines of one file that match a query, with their numbers."),
 )

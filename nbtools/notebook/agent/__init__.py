@@ -1,1 +1,1 @@
-"""A model at work in a cell: ``agent``, ``%agent`` and ``%%agent``."""
+"""Agents in the notebook: the ``agent`` object and the ``%agent`` and ``%%agent`` magics."""

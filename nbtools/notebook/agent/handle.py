@@ -1,4 +1,4 @@
-"""``agent``: a model that works with this notebook's tools, one conversation from cell to cell."""
+"""The ``agent`` object of a notebook: a model that works with the notebook's tools, in one conversation across cells."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import AgentError
-from nbtools.core.model import HOW_TO_SET
+from nbtools.core.language_model import HOW_TO_SET
 
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent
-    from nbtools.agents.happenings import Answer
-    from nbtools.core.model import LanguageModel
-    from nbtools.notebook.agent.playing import Playing
-    from nbtools.notebook.trace.opening import Explorer
-    from nbtools.notebook.workbench import Workbench
+    from nbtools.agents.events import Answer
+    from nbtools.core.language_model import LanguageModel
+    from nbtools.notebook.agent.run_controller import RunController
+    from nbtools.notebook.explorer.explorer import Explorer
+    from nbtools.notebook.runtime import Workbench
 
 NO_MODEL = (
-    f"No model is set. {HOW_TO_SET} Any of pydantic-ai's names will do, with the provider's key in the environment; "
-    '"openai-chat:NAME" with OPENAI_BASE_URL asks a server of your own; "test" needs neither key nor network.'
+    f"No model is set. {HOW_TO_SET} Every model name of pydantic-ai works, with the provider's API key in the environment; "
+    '"openai-chat:NAME" with OPENAI_BASE_URL uses your own server; "test" needs neither key nor network.'
 )
 
 
 class RunError(AgentError):
-    """A run that its cell shows as failed, with the reason."""
+    """A run that failed; its cell already displays the reason."""
 
 
 class NotebookAgent:
-    """``agent.run("…")`` works on a task with this notebook's tools, shows it in the cell, and asks with its cards.
+    """``agent.run("…")`` works on a task with this notebook's tools, shows the run in the cell and asks for approvals with cards.
 
-    ``agent.model = "openai:gpt-5"`` sets whose; ``agent.instructions`` are what it is told beside the tools, ``agent.limits`` where a run
-    stops by itself.  What was said stays until ``agent.new()``; ``agent.messages`` has it, ``agent.usage`` what it took, ``agent.trace()``
-    shows it.  ``await agent.start("…")`` leaves room for other work; ``agent.stop()`` ends it, from another cell, too.
+    ``agent.model = "openai:gpt-5"`` sets the model; ``agent.instructions`` are added to the system prompt, ``agent.limits`` end a run
+    automatically.  The conversation lasts until ``agent.new()``; ``agent.messages`` has it, ``agent.usage`` its token usage,
+    ``agent.trace()`` opens it in the explorer.  ``await agent.start("…")`` lets other code run at the same time; ``agent.stop()`` ends the
+    run, also from another cell.
     """
 
     def __init__(self, bench: Workbench, remember: Callable[[object], None]) -> None:
@@ -42,74 +43,77 @@ class NotebookAgent:
         self._bench = bench
         self._remember = remember
         self._model: Any = None
-        self._named: LanguageModel | None = None
+        self._language_model: LanguageModel | None = None
         self._agent: Agent | None = None
-        self._playing: Playing | None = None
+        self._controller: RunController | None = None
 
     @property
     def model(self) -> Any:
-        """A name of pydantic-ai's, or a model of its making; None: none is set."""
+        """A name of pydantic-ai's, or a model object of it; None if none is set."""
         return self._model
 
     @model.setter
     def model(self, model: Any) -> None:
-        from nbtools.agents.model import model_named  # noqa: PLC0415 - of no use to a notebook without an agent
+        from nbtools.agents.model import model_named  # noqa: PLC0415 - loaded when an agent is used
 
-        self._model, self._named = model, None if model is None else model_named(model)
-        self._bench.session.model = self._named
+        self._model, self._language_model = model, None if model is None else model_named(model)
+        self._bench.session.model = self._language_model
 
     @property
     def model_name(self) -> str:
-        """Empty where none is set."""
-        return self._named.name if self._named else ""
+        """The name of the model; empty if none is set."""
+        return self._language_model.name if self._language_model else ""
 
     @property
     def usage(self) -> Usage:
-        """Of all runs."""
+        """The usage of all runs."""
         return self._agent.usage if self._agent else Usage()
 
     @property
     def messages(self) -> Sequence[Any]:
-        """The conversation so far, as pydantic-ai has it."""
+        """The conversation so far, as pydantic-ai's messages."""
         return self._agent.messages if self._agent else ()
 
     @property
     def is_running(self) -> bool:
-        return self._playing is not None
+        return self._controller is not None
 
     def run(self, prompt: str) -> Answer:
-        """Waits for the end.  Raises ``AgentError`` where there is no model or it cannot be used; an interrupt stops it and is raised."""
-        playing = self._begun(prompt)
+        """Runs a task and waits for its end.
+
+        Raises ``AgentError`` if no model is set or it cannot be used.  An interrupt stops the run and is raised.
+        """
+        controller = self._begin(prompt)
         try:
-            answer = self._bench.bridge.attend(playing.at(self.model_name, self.limits), playing.stop)
+            answer = self._bench.bridge.attend(controller.runner(self.model_name, self.limits), controller.stop)
         finally:
-            self._ended(playing)
+            self._end(controller)
         self._remember(answer)
         return answer
 
     async def start(self, prompt: str) -> Answer:
-        """The same to be awaited, alone or beside others."""
-        playing = self._begun(prompt)
+        """Runs a task; to be awaited, alone or beside other work."""
+        controller = self._begin(prompt)
         try:
-            answer = await self._bench.bridge.attending(playing.at(self.model_name, self.limits), playing.stop)
+            answer = await self._bench.bridge.attending(controller.runner(self.model_name, self.limits), controller.stop)
         finally:
-            self._ended(playing)
+            self._end(controller)
         self._remember(answer)
         return answer
 
     def stop(self) -> None:
-        """Ends the run under way; what is done stays."""
-        if self._playing is not None:
-            self._playing.stop()
+        """Ends the current run; what it has done stays."""
+        if self._controller is not None:
+            self._controller.stop()
 
     def new(self) -> None:
-        """Begins a new conversation; ``usage`` goes on."""
+        """Begins a new conversation; ``usage`` keeps counting."""
         if self._agent is not None:
             self._agent.new()
 
     def trace(self) -> Explorer:
-        """What it did and said, to look through.  Raises ``AgentError`` before there is anything."""
-        from nbtools.notebook.trace.opening import open_trace  # noqa: PLC0415 - readers of logs are not loaded before there is one
+        """Opens the recorded conversation in the explorer.  Raises ``AgentError`` if nothing is recorded yet."""
+        from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
 
         log = self._agent.log if self._agent else None
         if log is None or not log.exists():
@@ -117,34 +121,34 @@ class NotebookAgent:
             raise AgentError(f"Nothing is recorded yet.{off}")
         return open_trace(str(log))
 
-    def _begun(self, prompt: str) -> Playing:
-        from nbtools.notebook.agent.playing import Playing, must_be_installed  # noqa: PLC0415 - as above
+    def _begin(self, prompt: str) -> RunController:
+        from nbtools.notebook.agent.run_controller import RunController, require_pydantic_ai  # noqa: PLC0415 - as above
 
-        must_be_installed()
-        if self._named is None:
+        require_pydantic_ai()
+        if self._language_model is None:
             raise AgentError(NO_MODEL)
         if not prompt.strip():
-            raise AgentError("There is nothing to do: say what you want.")
-        if self._playing is not None:
-            raise AgentError("It is at work already: wait for it, or agent.stop().")
-        self._playing = Playing(self._bench.bridge, self._agent_here, prompt)
-        self._bench.guests.append(self._playing)
-        return self._playing
+            raise AgentError("The task is empty. Describe what the agent should do.")
+        if self._controller is not None:
+            raise AgentError("The agent is already running. Wait until it has finished, or call agent.stop().")
+        self._controller = RunController(self._bench.bridge, self._current_agent, prompt)
+        self._bench.call_sources.append(self._controller)
+        return self._controller
 
-    def _ended(self, playing: Playing) -> None:
-        self._playing = None
-        if playing in self._bench.guests:
-            self._bench.guests.remove(playing)
+    def _end(self, controller: RunController) -> None:
+        self._controller = None
+        if controller in self._bench.call_sources:
+            self._bench.call_sources.remove(controller)
 
-    async def _agent_here(self) -> Agent:
-        """As it is set now, on the workspace that there is now; a conversation goes on through changes of both."""
-        session, before = self._bench.session, self._agent
-        agent = before
+    async def _current_agent(self) -> Agent:
+        """Returns an agent with the current settings and workspace; the conversation continues when they change."""
+        session, previous = self._bench.session, self._agent
+        agent = previous
         if agent is None or agent.session is not session:
-            make = await asyncio.to_thread(_agent_class)
-            agent = self._agent = make(session, self._model)
-            if before is not None:
-                agent.messages, agent.usage = before.messages, before.usage
+            agent_class = await asyncio.to_thread(_agent_class)
+            agent = self._agent = agent_class(session, self._model)
+            if previous is not None:
+                agent.messages, agent.usage = previous.messages, previous.usage
         agent.model, agent.instructions, agent.limits = self._model, self.instructions, self.limits
         agent.logs = session.settings.record
         return agent
@@ -152,7 +156,7 @@ class NotebookAgent:
     def __repr__(self) -> str:
         if not self.model_name:
             return "<agent without a model>"
-        return f"<agent {self.model_name}: {'at work' if self.is_running else f'{len(self.messages)} messages'}>"
+        return f"<agent {self.model_name}: {'running' if self.is_running else f'{len(self.messages)} messages'}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         from nbtools.notebook.agent.overview import overview  # noqa: PLC0415 - as above
@@ -161,7 +165,7 @@ class NotebookAgent:
 
 
 def _agent_class() -> type[Agent]:
-    """Takes seconds the first time."""
-    from nbtools.agents.agent import Agent  # noqa: PLC0415 - pydantic-ai is loaded when there is something to run
+    """Imports the class, which takes seconds the first time."""
+    from nbtools.agents.agent import Agent  # noqa: PLC0415 - pydantic-ai is loaded for the first run
 
     return Agent

@@ -1,26 +1,92 @@
-"""``%agent`` and ``%%agent``."""
+"""The ``%agent`` and ``%%agent`` magics, and the arguments on their line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import publish_display_data
 
-from nbtools.core.errors import NbtoolsError
-from nbtools.notebook.agent.asked import Asked, asked
+from nbtools.core.errors import ErrorCode, NbtoolsError, ToolFailure
 from nbtools.notebook.agent.handle import RunError
-from nbtools.notebook.sheets import Sheet
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.magics.command_line import parse
+from nbtools.notebook.magics.flags import grammar_from
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbtools.notebook.agent.handle import NotebookAgent
 
+FLAGS = {
+    "model": "the model: openai:gpt-5, anthropic:claude-sonnet-4-5, openai-chat:NAME with OPENAI_BASE_URL, test",
+    "steps": "stop a run after this many model requests",
+    "instructions": "instructions for the model, in addition to its tools",
+}
+VERBS = {"new": "begins a new conversation", "trace": "opens the conversation in the explorer", "stop": "ends the current run"}
+_MODELS = ("openai:", "openai-chat:", "anthropic:", "google:", "ollama:", "test")
+_GRAMMAR = grammar_from(
+    "%agent",
+    {
+        "properties": {
+            "words": {"type": "array", "items": {"type": "string"}},
+            "model": {"type": "string"},
+            "steps": {"type": "integer"},
+            "instructions": {"type": "string"},
+        }
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCommand:
+    """A parsed line; ``verb`` is empty if it only changes or shows settings."""
+
+    settings: dict[str, Any]
+    verb: str = ""
+
+    def apply_to(self, agent: NotebookAgent) -> None:
+        """Applies the settings, which stay in effect."""
+        if "instructions" in self.settings:
+            agent.instructions = self.settings["instructions"]
+        if "steps" in self.settings:
+            agent.limits = replace(agent.limits, steps=self.settings["steps"])
+        if "model" in self.settings:
+            agent.model = self.settings["model"]
+
+
+def parse_line(line: str, *, in_cell: bool) -> AgentCommand:
+    """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it."""
+    settings = parse(_GRAMMAR, line)
+    words = settings.pop("words", [])
+    if in_cell and words:
+        raise _error(f"write the task below the %%agent line, not on it ({' '.join(words)}).")
+    if not in_cell and (len(words) > 1 or (words and words[0] not in VERBS)):
+        raise _error(f"unknown command. Available: {', '.join(VERBS)}. A task goes into a cell that begins with %%agent.")
+    if settings.get("steps", 1) < 1:
+        raise _error("--steps must be at least 1.")
+    return AgentCommand(settings, words[0] if words else "")
+
+
+def _error(message: str) -> ToolFailure:
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"%agent: {message}")
+
+
+def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
+    """Yields completions of ``fragment`` after the words ``words``, each with its kind."""
+    if words and words[-1] == "--model":
+        yield from ((model, "enum") for model in _MODELS)
+    elif fragment.startswith("-"):
+        yield from ((f"--{name}", "param") for name in FLAGS if f"--{name}" not in words)
+    elif not words:
+        yield from ((verb, "keyword") for verb in VERBS)
+
 
 @magics_class
 class AgentMagics(Magics):
-    """Whatever goes wrong is one calm line."""
+    """Runs the notebook's agent.  Every error is shown as one line."""
 
     def __init__(self, shell: InteractiveShell, agent: NotebookAgent) -> None:
         super().__init__(shell)
@@ -29,37 +95,37 @@ class AgentMagics(Magics):
     @no_var_expand
     @line_cell_magic
     def agent(self, line: str, cell: str | None = None) -> Any:
-        """Have a model work on a task with this notebook's tools; it asks with their cards.
+        """Lets a model work on a task with this notebook's tools; approvals are asked with cards.
 
         ::
 
             %%agent --model openai:gpt-5
-            Find out why the tests of the cart fail, and mend it.
+            Find out why the tests of the cart fail, and fix it.
 
-        ``--steps N`` and ``--instructions "…"`` set more, and what is set stays set.  The next ``%%agent`` goes on with the same
-        conversation.  ``%agent`` shows how it stands, ``%agent new`` forgets, ``%agent trace`` shows what it did.
+        ``--steps N`` and ``--instructions "…"`` are further settings; all settings stay in effect.  The next ``%%agent`` continues the same
+        conversation.  ``%agent`` shows its state, ``%agent new`` begins a new one, ``%agent trace`` opens it in the explorer.
         """
         try:
-            found = asked(line, in_cell=cell is not None)
-            found.set_on(self._agent)
-            return self._did(found) if cell is None else self._agent.run(cell.strip())
+            command = parse_line(line, in_cell=cell is not None)
+            command.apply_to(self._agent)
+            return self._run(command) if cell is None else self._agent.run(cell.strip())
         except RunError:
             return None
         except NbtoolsError as error:
             _show(Sheet(lines=(f"✕ {error}",)))
             return None
 
-    def _did(self, found: Asked) -> Any:
-        match found.verb:
+    def _run(self, command: AgentCommand) -> Any:
+        match command.verb:
             case "trace":
                 return self._agent.trace()
             case "stop":
                 self._agent.stop()
             case "new":
                 self._agent.new()
-                _show(Sheet(lines=("A new conversation begins.",)))
+                _show(Sheet(lines=("Started a new conversation.",)))
             case _:
-                from nbtools.notebook.agent.overview import overview  # noqa: PLC0415 - loaded when it is looked at
+                from nbtools.notebook.agent.overview import overview  # noqa: PLC0415 - loaded on first use
 
                 _show(overview(self._agent))
         return None

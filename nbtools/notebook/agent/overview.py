@@ -1,37 +1,67 @@
-"""What ``%agent`` shows: the model, what it is told, what it has used, the conversation in short."""
+"""Overview of the agent for ``%agent``, and the figures in the head and foot of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbtools.notebook.agent.figures import price
-from nbtools.notebook.phrases import counted
-from nbtools.notebook.sheets import Sheet
-from nbtools.notebook.visible import one_line
+from nbtools.agents.usage import Limits, Usage
+from nbtools.notebook.cards.phrases import counted, elapsed
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.hidden_characters import one_line
 
 if TYPE_CHECKING:
     from nbtools.notebook.agent.handle import NotebookAgent
 
-_LAST = 6
-_WHO = {"user-prompt": "You", "text": "Agent"}
+
+def running_figures(step: int, limits: Limits, usage: Usage, seconds: float) -> tuple[str, ...]:
+    """Returns the figures of a run in progress, the most important first."""
+    return (f"step {max(step, 1)} of {limits.steps}", whole_seconds(seconds), *_used_text(usage))
+
+
+def final_figures(usage: Usage, seconds: float) -> tuple[str, ...]:
+    """Returns the figures of a finished run."""
+    calls = (counted(usage.calls, "call"),) if usage.calls else ()
+    return (counted(usage.requests, "step"), *calls, elapsed(seconds), *_used_text(usage))
+
+
+def whole_seconds(seconds: float) -> str:
+    """Returns the time in whole seconds, because it is updated once a second."""
+    return elapsed(seconds) if seconds >= 59.5 else f"{int(seconds)} s"
+
+
+def _used_text(usage: Usage) -> tuple[str, ...]:
+    tokens = (counted(usage.tokens, "token"),) if usage.tokens else ()
+    return (*tokens, price(usage.cost)) if usage.cost is not None else tokens
+
+
+def price(dollars: float) -> str:
+    """Formats a price: ``$0.0042``, ``$0.31``, ``$12.40``."""
+    if not dollars:
+        return "$0"
+    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.2g}" if dollars >= 0.0001 else "under $0.0001"
+
+
+_MAX_MESSAGES = 6
+_SPEAKERS = {"user-prompt": "You", "text": "Agent"}
 
 
 def overview(agent: NotebookAgent) -> Sheet:
-    said = list(_said(agent.messages))
-    earlier = [("", f"⋯ {counted(len(said) - _LAST, 'earlier message')}")] if len(said) > _LAST else []
+    """Returns the model, the settings, the usage and the latest messages."""
+    messages = list(_messages(agent.messages))
+    earlier = [("", f"⋯ {counted(len(messages) - _MAX_MESSAGES, 'earlier message')}")] if len(messages) > _MAX_MESSAGES else []
     return Sheet(
         title="agent\nA model that works with this notebook's tools.",
         rows=(
-            ("model", agent.model_name or 'none yet: agent.model = "openai:gpt-5"'),
+            ("model", agent.model_name or 'not set: agent.model = "openai:gpt-5"'),
             *((("instructions", one_line(agent.instructions, 200)),) if agent.instructions else ()),
             ("stops after", _limits(agent)),
             *((("used", _used(agent)),) if agent.usage.requests else ()),
             *earlier,
-            *said[-_LAST:],
+            *messages[-_MAX_MESSAGES:],
         ),
         code=frozenset(),
-        lines=("%%agent with a task below it runs · %agent new forgets · %agent trace shows it · %agent --model M --steps N sets",),
+        lines=("%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M --steps N changes settings",),
     )
 
 
@@ -49,11 +79,11 @@ def _used(agent: NotebookAgent) -> str:
     return " · ".join([*parts, *([price(usage.cost)] if usage.cost is not None else [])])
 
 
-def _said(messages: Any) -> Iterator[tuple[str, str]]:
+def _messages(messages: Any) -> Iterator[tuple[str, str]]:
     for message in messages:
         for part in message.parts:
-            who = _WHO.get(part.part_kind)
-            if who is not None:
+            speaker = _SPEAKERS.get(part.part_kind)
+            if speaker is not None:
                 text = part.content if isinstance(part.content, str) else "…"
                 if text.strip():
-                    yield who, one_line(text.strip(), 160)
+                    yield speaker, one_line(text.strip(), 160)

@@ -1,1 +1,1 @@
-"""MCP servers in a notebook: ``%tools mcp`` and ``%tools prompt``."""
+"""MCP in the notebook: `%tools mcp`, `%tools prompt` and `%tools serve`."""

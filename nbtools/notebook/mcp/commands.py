@@ -1,4 +1,4 @@
-"""``%tools mcp``: servers to look at, to add, to trust, to connect and to leave."""
+"""``%tools mcp``: lists, adds, trusts, connects and removes MCP servers."""
 
 from __future__ import annotations
 
@@ -9,48 +9,46 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import ToolFailure
 from nbtools.core.parameters import did_you_mean
-from nbtools.notebook.attending import SheetInPlace, attended
-from nbtools.notebook.mcp.adding import FLAGS, read_addition
+from nbtools.mcp.config.catalog import TrustState, start_summary
+from nbtools.mcp.config.entries import parse_server
+from nbtools.mcp.config.files import add_server, own_file, remove_server
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
+from nbtools.notebook.mcp.add import FLAGS, parse_addition
 from nbtools.notebook.mcp.login import log_in
-from nbtools.notebook.mcp.offers import resources_sheet, tools_sheet
-from nbtools.notebook.mcp.reading import show_resource
-from nbtools.notebook.mcp.states import file_of, named_of, sheet_of, starts_unasked
-from nbtools.notebook.sheets import Sheet
-from nbtools.notebook.sub_commands import SubCommand, inside, refused, said, without_flags
-from nbtools.sources.mcp.catalogue import Standing, would
-from nbtools.sources.mcp.settings.entries import settings_of
-from nbtools.sources.mcp.settings.reading import own_file
-from nbtools.sources.mcp.settings.writing import add_server, remove_server
+from nbtools.notebook.mcp.server_details import resources_table, show_resource, tools_table
+from nbtools.notebook.mcp.status import config_file_of, entry_of, may_connect_automatically, servers_table
+from nbtools.notebook.wait_with_progress import SheetInPlace, attended
 
 if TYPE_CHECKING:
-    from nbtools.notebook.places import Place
-    from nbtools.notebook.workbench import Workbench
+    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.runtime import Workbench
     from nbtools.session import Session
 
 _ADD = "NAME -- COMMAND …, or NAME https://… with --header, --env, --sse, --timeout, --trust, --include, --exclude, --project"
 
 
 class McpCommands:
-    """The words behind ``%tools mcp``.  Raises ``NbtoolsError`` in one clear line."""
+    """The sub-commands of ``%tools mcp``.  They raise ``NbtoolsError`` with a one-line message."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self.commands = {"mcp": SubCommand("[…]", "MCP servers and their tools; %tools mcp help lists what can be done", self._run)}
+        self.commands = {"mcp": SubCommand("[…]", "MCP servers and their tools; %tools mcp help lists the commands", self._run)}
         self.words: dict[str, SubCommand] = {
-            "": SubCommand("", "the servers, connecting those that may start", self._list),
-            "add": SubCommand(_ADD, "add one to your own file or, with --project, to the project's .mcp.json", self._add),
-            "remove": SubCommand("NAME", "leave one and take it out of its file", self._remove),
-            "connect": SubCommand("[NAME …]", "connect these, or all that are on", self._connect),
-            "restart": SubCommand("NAME", "leave one and connect it anew, as its file says it now", self._restart),
-            "trust": SubCommand("NAME [yes|no]", "what a project's server would run; let it, or not", self._trust),
-            "enable": SubCommand("NAME", "switch one on in this workspace", lambda rest: self._switch("enable", rest, on=True)),
-            "disable": SubCommand("NAME", "switch one off in this workspace", lambda rest: self._switch("disable", rest, on=False)),
-            "tools": SubCommand("NAME", "its tools, and what it says that they do", self._tools),
-            "resources": SubCommand("NAME", "what there is to read", self._resources),
-            "read": SubCommand("[NAME] URI", "read one of them", self._read),
-            "login": SubCommand("NAME", "log in, in the browser", self._login),
-            "logout": SubCommand("NAME", "forget the login", self._logout),
-            "help": SubCommand("", "this list", self._help),
+            "": SubCommand("", "list the servers and connect those that may start", self._list),
+            "add": SubCommand(_ADD, "add a server to your own file or, with --project, to the project's .mcp.json", self._add),
+            "remove": SubCommand("NAME", "disconnect a server and remove it from its file", self._remove),
+            "connect": SubCommand("[NAME …]", "connect these servers, or all that are enabled", self._connect),
+            "restart": SubCommand("NAME", "reconnect a server with the current entry of its file", self._restart),
+            "trust": SubCommand("NAME [yes|no]", "show what a project's server would run; trust it or not", self._trust),
+            "enable": SubCommand("NAME", "enable a server in this workspace", lambda rest: self._switch("enable", rest, on=True)),
+            "disable": SubCommand("NAME", "disable a server in this workspace", lambda rest: self._switch("disable", rest, on=False)),
+            "tools": SubCommand("NAME", "list a server's tools", self._tools),
+            "resources": SubCommand("NAME", "list a server's resources", self._resources),
+            "read": SubCommand("[NAME] URI", "read a resource", self._read),
+            "login": SubCommand("NAME", "log in with the browser", self._login),
+            "logout": SubCommand("NAME", "delete the stored login", self._logout),
+            "help": SubCommand("", "show this list", self._help),
         }
 
     @property
@@ -62,7 +60,7 @@ class McpCommands:
         command = self.words.get(word.rstrip("?") or ("help" if word else ""))
         if command is None:
             known = [known for known in self.words if known]
-            raise refused(f"%tools mcp has no {word!r}.{did_you_mean(word, known)} See %tools mcp help.")
+            raise refused(f"%tools mcp has no command {word!r}.{did_you_mean(word, known)} See %tools mcp help.")
         inside(self._bench, lambda session: session.mcp.load())
         return command.run(more)
 
@@ -74,51 +72,53 @@ class McpCommands:
 
     def _list(self, _: list[str]) -> Sheet | None:
         mcp = self._session.mcp
-        waiting = [name for name, one in mcp.connections.items() if starts_unasked(self._session, one)]
+        waiting = [name for name, one in mcp.connections.items() if may_connect_automatically(self._session, one)]
         if not waiting:
-            return sheet_of(self._session)
-        self._in_place(mcp.connect(*waiting))
+            return servers_table(self._session)
+        self._with_live_table(mcp.connect(*waiting))
         return None
 
     def _connect(self, names: list[str]) -> Sheet | None:
         mcp = self._session.mcp
         for name in names:
-            mcp.named(name)
-        wanted = names or [name for name, one in mcp.connections.items() if not one.server.disabled]
-        if not wanted:
-            return sheet_of(self._session)
-        self._in_place(mcp.connect(*wanted), names=names)
+            mcp.get(name)
+        chosen = names or [name for name, one in mcp.connections.items() if not one.server.disabled]
+        if not chosen:
+            return servers_table(self._session)
+        self._with_live_table(mcp.connect(*chosen), names=names)
         return None
 
     def _restart(self, rest: list[str]) -> None:
-        name = self._one(rest, "restart")
-        self._in_place(self._session.mcp.restart(name), names=[name])
+        name = self._server_name(rest, "restart")
+        self._with_live_table(self._session.mcp.restart(name), names=[name])
 
-    def _in_place(self, work: Coroutine[Any, Any, None], title: str = "", names: list[str] | None = None) -> None:
-        """A sheet that follows the servers' states while that is done; what goes wrong with a server is its state."""
+    def _with_live_table(self, work: Coroutine[Any, Any, None], title: str = "", names: list[str] | None = None) -> None:
+        """Shows a table that follows the servers' states during ``work``.  A server's failure appears as its state."""
 
-        async def there(place: Place) -> None:
-            sheet = SheetInPlace(place, lambda: sheet_of(self._session, title, names or ()))
+        async def work_and_show(place: Place) -> None:
+            sheet = SheetInPlace(place, lambda: servers_table(self._session, title, names or ()))
             sheet.turn()
-            end = self._session.mcp.watch(lambda _: sheet.turn())
+            unsubscribe = self._session.mcp.watch(lambda _: sheet.turn())
             try:
                 with suppress(ToolFailure):
                     await work
             finally:
-                end()
+                unsubscribe()
                 sheet.finish()
 
-        attended(self._bench, there)
+        attended(self._bench, work_and_show)
 
-    # --- what is known
+    # --- configuration
 
     def _add(self, rest: list[str]) -> None:
-        addition = read_addition(rest)
+        addition = parse_addition(rest)
         name, session = addition.name, self._session
-        settings_of(name, addition.entry, os.environ)
+        parse_server(name, addition.entry, os.environ)
         if name in session.mcp.connections:
-            where = file_of(session, named_of(session, session.mcp.connections[name]))
-            raise refused(f"There is an MCP server {name!r} already ({where}): %tools mcp remove {name} first, or take another name.")
+            where = config_file_of(session, entry_of(session, session.mcp.connections[name]))
+            raise refused(
+                f"An MCP server named {name!r} exists already ({where}). Run %tools mcp remove {name} first, or choose another name."
+            )
         path = session.workspace.root / ".mcp.json" if addition.project else own_file()
 
         def change(session: Session) -> None:
@@ -128,96 +128,107 @@ class McpCommands:
                 session.mcp.catalogue.trust(session.mcp.catalogue.get(name))
 
         inside(self._bench, change)
-        self._in_place(session.mcp.connect(name), f"Added to {path}.", [name])
+        self._with_live_table(session.mcp.connect(name), f"Added to {path}.", [name])
 
     def _remove(self, rest: list[str]) -> Sheet:
-        name = self._one(rest, "remove")
-        named = named_of(self._session, self._session.mcp.named(name))
+        name = self._server_name(rest, "remove")
+        named = entry_of(self._session, self._session.mcp.get(name))
         if named is not None and not named.origin.project and named.origin.path != own_file():
-            raise refused(_CLAUDES.format(name=name, path=named.origin.path))
+            raise refused(_OWNED_BY_CLAUDE.format(name=name, path=named.origin.path))
         if named is not None:
             remove_server(named.origin.path, name)
         self._bench.blocking.run(self._removed(name))
-        return said(f"{name} is gone{f' from {named.origin.path}' if named else ''}.")
+        return sheet_of_lines(f"Removed {name}{f' from {named.origin.path}' if named else ''}.")
 
     async def _removed(self, name: str) -> None:
         await self._session.mcp.remove(name)
         self._session.mcp.load()
 
     def _switch(self, word: str, rest: list[str], *, on: bool) -> Sheet:
-        name = self._one(rest, word)
+        name = self._server_name(rest, word)
         self._bench.blocking.run(self._session.mcp.switch(name, on=on))
-        return sheet_of(self._session, f"{name} is {'on' if on else 'off'} in this workspace.", (name,))
+        return servers_table(self._session, f"{name} is {'enabled' if on else 'disabled'} in this workspace.", (name,))
 
     def _trust(self, rest: list[str]) -> Sheet | None:
         if not rest or len(rest) > 2 or rest[1:] not in ([], ["yes"], ["no"]):
-            raise refused("%tools mcp trust takes a name and then yes or no; with the name alone it shows what would run.")
+            raise refused("%tools mcp trust needs a name, then yes or no; with the name alone it shows what the server would run.")
         name, catalogue = rest[0], self._session.mcp.catalogue
         named = catalogue.get(name)
-        standing = catalogue.standing(named)
-        if standing is Standing.OWN:
-            return said(f"{name} is named in {named.origin.path}, which is yours: it needs no trust.")
+        standing = catalogue.trust_state(named)
+        if standing is TrustState.OWN:
+            return sheet_of_lines(f"{name} needs no trust: it is configured in your own file {named.origin.path}.")
         if rest[1:] == ["yes"]:
             inside(self._bench, lambda _: catalogue.trust(named))
-            self._in_place(self._session.mcp.connect(name), "Trusted, as long as its entry stays as it is.", [name])
+            self._with_live_table(self._session.mcp.connect(name), "Trusted until its entry in the file changes.", [name])
             return None
         if rest[1:] == ["no"]:
             inside(self._bench, lambda _: catalogue.distrust(name))
-            self._bench.blocking.run(self._session.mcp.named(name).close())
-            return said(f"{name} is not trusted any more, and does not start.")
-        how = f"%tools mcp trust {name} {'no takes that back' if standing is Standing.TRUSTED else 'yes lets it, as long as it says this'}."
+            self._bench.blocking.run(self._session.mcp.get(name).close())
+            return sheet_of_lines(f"{name} is no longer trusted and will not start.")
+        hint = (
+            f"%tools mcp trust {name} {'no revokes the trust' if standing is TrustState.TRUSTED else 'yes trusts it until this changes'}."
+        )
         return Sheet(
-            f"{name} of this project's {file_of(self._session, named)}: {standing.value}", would(named), (how,), (), frozenset({1})
+            f"{name} of this project's {config_file_of(self._session, named)}: {standing.value}",
+            start_summary(named),
+            (hint,),
+            (),
+            frozenset({1}),
         )
 
-    # --- what it has
+    # --- tools and resources
 
     def _tools(self, rest: list[str]) -> Sheet:
-        name = self._one(rest, "tools")
-        return attended(self._bench, lambda _: tools_sheet(self._session, name))
+        name = self._server_name(rest, "tools")
+        return attended(self._bench, lambda _: tools_table(self._session, name))
 
     def _resources(self, rest: list[str]) -> Sheet:
-        name = self._one(rest, "resources")
-        return attended(self._bench, lambda _: resources_sheet(self._session, name))
+        name = self._server_name(rest, "resources")
+        return attended(self._bench, lambda _: resources_table(self._session, name))
 
     def _read(self, rest: list[str]) -> None:
         if len(rest) not in (1, 2):
-            raise refused("%tools mcp read takes an address, and the server's name before it where several have such: read docs docs://a")
+            raise refused(
+                "%tools mcp read needs a URI, with the server's name before it if several servers have resources: read docs docs://a"
+            )
         *server, uri = rest
         attended(self._bench, lambda place: show_resource(self._session, server[0] if server else "", uri, place))
 
     # --- logins
 
     def _login(self, rest: list[str]) -> None:
-        log_in(self._bench, self._one(rest, "login"))
+        log_in(self._bench, self._server_name(rest, "login"))
 
     def _logout(self, rest: list[str]) -> Sheet:
-        name = self._one(rest, "logout")
+        name = self._server_name(rest, "logout")
         self._bench.blocking.run(self._session.mcp.logout(name))
-        return said(f"The login of {name} is forgotten.")
+        return sheet_of_lines(f"Deleted the stored login of {name}.")
 
-    def _one(self, rest: list[str], word: str) -> str:
-        """The name of a server that there is."""
+    def _server_name(self, rest: list[str], word: str) -> str:
+        """Returns the name of an existing server."""
         names, _ = without_flags(rest, f"mcp {word}")
-        known = ", ".join(self._session.mcp.connections) or "none is known yet"
+        known = ", ".join(self._session.mcp.connections) or "none yet"
         if len(names) != 1:
-            raise refused(f"%tools mcp {word} takes a server's name; there is: {known}.")
-        self._session.mcp.named(names[0])
+            raise refused(f"%tools mcp {word} needs the name of a server. Known servers: {known}.")
+        self._session.mcp.get(names[0])
         return names[0]
 
 
-_CLAUDES = "{name} is kept by Claude Code ({path}): claude mcp remove {name}, or %tools mcp disable {name} to do without it here."
+_OWNED_BY_CLAUDE = (
+    "{name} is configured in Claude Code ({path}). Remove it there with claude mcp remove {name}, "
+    "or disable it here with %tools mcp disable {name}."
+)
 
 
-def offered(bench: Workbench, given: list[str], fragment: str) -> list[str]:
-    """What may come next on a line of ``%tools mcp``; nothing is connected for it."""
+def complete_line(bench: Workbench, line: list[str], fragment: str) -> list[str]:
+    """Returns completions of a line of ``%tools mcp``, without connecting anything."""
     words, session = McpCommands(bench).words, bench.session
-    if not given:
+    if not line:
         return [word for word in words if word]
-    word, *before = given
+    word, *before = line
     if word == "add":
         return [flag for flag in FLAGS if fragment.startswith("-")]
     if word == "trust":
-        return [name for name, one in session.mcp.catalogue.named.items() if one.origin.project] if not before else ["yes", "no"]
+        return [name for name, one in session.mcp.catalogue.servers.items() if one.origin.project] if not before else ["yes", "no"]
     takes_one = word in words and "NAME" in words[word].takes and (not before or word == "connect")
     return [name for name in session.mcp.connections if name not in before] if takes_one else []

@@ -1,4 +1,4 @@
-"""``%tools mcp login``: a link in the cell to the page where the person logs in, and a field for where it ended."""
+"""``%tools mcp login``: shows the login page's link in the cell, and a field for the address of the final page."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import ToolFailure
-from nbtools.notebook.attending import SheetInPlace, attended
+from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.frontend import Terminal
-from nbtools.notebook.sheets import Sheet
+from nbtools.notebook.wait_with_progress import SheetInPlace, attended
 
 if TYPE_CHECKING:
-    from nbtools.notebook.places import Place
-    from nbtools.notebook.workbench import Workbench
+    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.runtime import Workbench
     from nbtools.session import Session
 
 
 @dataclass(frozen=True, slots=True)
 class LoginPage(Sheet):
-    """The way to where the person logs in.  The browser that clicks is the person's, wherever the kernel runs."""
+    """The link to the login page.  It is opened in the person's browser, which may be on another machine than the kernel."""
 
     server: str = ""
     page: str = ""
@@ -35,44 +35,44 @@ class LoginPage(Sheet):
 
 
 def log_in(bench: Workbench, name: str) -> None:
-    """Waits for the person.  Raises ``ToolFailure``."""
+    """Waits until the person has logged in.  Raises ``ToolFailure``."""
     in_terminal = isinstance(bench.frontend, Terminal)
 
-    async def there(place: Place) -> None:
-        await _logged_in(bench.session, name, place, in_terminal=in_terminal)
+    async def work(place: Place) -> None:
+        await _log_in(bench.session, name, place, in_terminal=in_terminal)
 
-    attended(bench, there)
+    attended(bench, work)
 
 
-async def _logged_in(session: Session, name: str, place: Place, *, in_terminal: bool) -> None:
-    shown: list[Sheet] = [Sheet(lines=(f"Asking {name} where to log in…",))]
-    sheet = SheetInPlace(place, lambda: shown[0])
+async def _log_in(session: Session, name: str, place: Place, *, in_terminal: bool) -> None:
+    content: list[Sheet] = [Sheet(lines=(f"Asking {name} for its login page…",))]
+    sheet = SheetInPlace(place, lambda: content[0])
     sheet.turn()
     loop, pasting = asyncio.get_running_loop(), list[asyncio.Task[None]]()
 
     def opened(page: str) -> None:
-        shown[0] = LoginPage(server=name, page=page)
+        content[0] = LoginPage(server=name, page=page)
         sheet.finish()
         if in_terminal:
             loop.run_in_executor(None, webbrowser.open, page)
-        pasting.append(loop.create_task(_pasted(session, name)))
+        pasting.append(loop.create_task(_ask_for_address(session, name)))
 
     try:
-        where = await session.mcp.login(name, opened)
+        storage = await session.mcp.login(name, opened)
     finally:
         for task in pasting:
             task.cancel()
-    shown[0] = Sheet(lines=(f"Logged in to {name}; the login is kept in {where}.",))
+    content[0] = Sheet(lines=(f"Logged in to {name}. The login is stored in {storage}.",))
     sheet.finish()
 
 
-async def _pasted(session: Session, name: str) -> None:
-    """Asks where the browser ended, for one that cannot reach this machine."""
-    text = f"Log in to {name} with the link above. Only if your browser then ends at a page that it cannot reach: paste its address here."
+async def _ask_for_address(session: Session, name: str) -> None:
+    """Asks for the address at which the browser ended, in case that browser cannot reach this machine."""
+    text = f"Log in to {name} with the link above. If your browser ends on an unreachable page, paste its address here."
     question = {"text": text, "header": "Log in", "kind": "text", "placeholder": "http://127.0.0.1:…"}
-    while (answered := await session.call("ask", {"questions": [question]})).ok:
+    while (result := await session.call("ask", {"questions": [question]})).ok:
         try:
-            session.mcp.landed(name, answered.data.answers[0])
+            session.mcp.complete_login(name, result.data.answers[0])
         except ToolFailure as failure:
             question = {**question, "text": f"{failure.message}\n{text}"}
         else:

@@ -1,4 +1,4 @@
-"""``%tools prompt``: the prompts that MCP servers offer, listed and filled in."""
+"""``%tools prompt``: lists the prompts that MCP servers offer, and fills one in."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from weakref import WeakKeyDictionary
 
 from nbtools.core.errors import ToolFailure
 from nbtools.core.parameters import did_you_mean
-from nbtools.notebook.attending import attended
-from nbtools.notebook.mcp.states import starts_unasked
-from nbtools.notebook.sheets import Sheet, Text
-from nbtools.notebook.sub_commands import SubCommand, inside, refused
-from nbtools.sources.mcp.offers.prompts import ServerPrompt, filled, named, prompts_of
+from nbtools.mcp.client.prompts import ServerPrompt, fill_prompt, find_prompt, prompts_of
+from nbtools.notebook.cards.tables import Sheet, Text
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused
+from nbtools.notebook.mcp.status import may_connect_automatically
+from nbtools.notebook.wait_with_progress import attended
 
 if TYPE_CHECKING:
-    from nbtools.notebook.workbench import Workbench
+    from nbtools.mcp.client.connection import Connection
+    from nbtools.notebook.runtime import Workbench
     from nbtools.session import Session
-    from nbtools.sources.mcp.wire.connection import Connection
 
-_seen: WeakKeyDictionary[Connection, tuple[ServerPrompt, ...]] = WeakKeyDictionary()
-"""For completion, which asks no server."""
+_listed_prompts: WeakKeyDictionary[Connection, tuple[ServerPrompt, ...]] = WeakKeyDictionary()
+"""Prompts listed so far, for completion, which sends no requests."""
 
 
 class PromptCommands:
-    """The sub-command.  Raises ``NbtoolsError`` in one clear line."""
+    """The sub-command ``%tools prompt``.  It raises ``NbtoolsError`` with a one-line message."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self.commands = {"prompt": SubCommand("[SERVER:NAME [key=value …]]", "the prompts of MCP servers; the text of one", self._prompt)}
+        self.commands = {"prompt": SubCommand("[SERVER:NAME [key=value …]]", "list prompts of MCP servers, or show one", self._prompt)}
 
     def _prompt(self, rest: list[str]) -> Sheet:
         inside(self._bench, lambda session: session.mcp.load())
         session = self._bench.session
         if not rest:
-            return attended(self._bench, lambda _: _all(session))
+            return attended(self._bench, lambda _: _prompts_table(session))
         server, colon, name = rest[0].partition(":")
         if not colon or not name:
-            raise refused("%tools prompt takes a server and a prompt's name, as in %tools prompt docs:review topic=tests.")
-        return attended(self._bench, lambda _: _filled(session.mcp.named(server), name, rest[1:]))
+            raise refused("%tools prompt needs a server and a prompt's name, as in %tools prompt docs:review topic=tests.")
+        return attended(self._bench, lambda _: _fill(session.mcp.get(server), name, rest[1:]))
 
 
-async def _all(session: Session) -> Sheet:
-    """Of all servers that may start; what fails is told below."""
-    connections = [one for one in session.mcp.connections.values() if one.state == "connected" or starts_unasked(session, one)]
-    found = await asyncio.gather(*(_listed(one) for one in connections), return_exceptions=True)
+async def _prompts_table(session: Session) -> Sheet:
+    """Lists the prompts of all servers that may start; failures are listed below them."""
+    connections = [one for one in session.mcp.connections.values() if one.state == "connected" or may_connect_automatically(session, one)]
+    found = await asyncio.gather(*(_list_prompts(one) for one in connections), return_exceptions=True)
     rows: list[tuple[str, str, str]] = []
     lines: list[str] = []
     for prompts in found:
@@ -58,54 +58,57 @@ async def _all(session: Session) -> Sheet:
     if not rows:
         return Sheet(lines=("No MCP server offers a prompt.", *lines))
     lines.append("%tools prompt SERVER:NAME key=value … shows its text, and returns it.")
-    return Sheet("", tuple(rows), tuple(lines), ("prompt", "takes", "what it is for"), frozenset({0, 1}))
+    return Sheet("", tuple(rows), tuple(lines), ("prompt", "arguments", "description"), frozenset({0, 1}))
 
 
-async def _listed(connection: Connection) -> tuple[ServerPrompt, ...]:
-    """Raises ``ToolFailure``."""
-    _seen[connection] = await prompts_of(connection)
-    return _seen[connection]
+async def _list_prompts(connection: Connection) -> tuple[ServerPrompt, ...]:
+    """Lists a server's prompts.  Raises ``ToolFailure``."""
+    _listed_prompts[connection] = await prompts_of(connection)
+    return _listed_prompts[connection]
 
 
-async def _filled(connection: Connection, name: str, words: list[str]) -> Sheet:
-    prompt = named(name, connection.server.name, await _listed(connection))
-    answer = await filled(connection, prompt, _arguments(prompt, words))
+async def _fill(connection: Connection, name: str, words: list[str]) -> Sheet:
+    prompt = find_prompt(name, connection.server.name, await _list_prompts(connection))
+    answer = await fill_prompt(connection, prompt, _arguments(prompt, words))
     return Text(answer.description, lines=(answer.text,), value=answer.text)
 
 
 def _arguments(prompt: ServerPrompt, words: list[str]) -> Mapping[str, str]:
-    """By name, or by their order where a word has no name.  Raises ``ToolFailure`` that lists what it takes."""
-    spoken, names = _spoken(prompt), [argument.name for argument in prompt.arguments]
-    given: dict[str, str] = {}
+    """Assigns ``name=value`` by name, other words in order.  Raises ``ToolFailure`` that lists the prompt's arguments."""
+    prompt_name, names = _qualified_name(prompt), [argument.name for argument in prompt.arguments]
+    arguments: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name in names:
-            given[name] = value
+            arguments[name] = value
             continue
-        free = next((one for one in names if one not in given), None)
+        free = next((one for one in names if one not in arguments), None)
         if free is None or (equals and name.isidentifier()):
-            raise refused(f"{spoken} takes {', '.join(names) or 'nothing'}, not {word!r}.{did_you_mean(name, names)}")
-        given[free] = word
-    missing = [argument.name for argument in prompt.arguments if argument.required and argument.name not in given]
+            known = ", ".join(names) or "none"
+            raise refused(f"{prompt_name} has no argument {word!r}. Its arguments: {known}.{did_you_mean(name, names)}")
+        arguments[free] = word
+    missing = [argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments]
     if missing:
-        raise refused(f"{spoken} needs {' and '.join(missing)}: %tools prompt {spoken} {' '.join(f'{name}=…' for name in missing)}")
-    return given
+        raise refused(
+            f"{prompt_name} needs {' and '.join(missing)}: %tools prompt {prompt_name} {' '.join(f'{name}=…' for name in missing)}"
+        )
+    return arguments
 
 
 def _row(prompt: ServerPrompt) -> tuple[str, str, str]:
     takes = " ".join(f"{one.name}=…" if one.required else f"[{one.name}=…]" for one in prompt.arguments)
-    return (_spoken(prompt), takes, (prompt.description or prompt.title).strip().split("\n", 1)[0])
+    return (_qualified_name(prompt), takes, (prompt.description or prompt.title).strip().split("\n", 1)[0])
 
 
-def _spoken(prompt: ServerPrompt) -> str:
+def _qualified_name(prompt: ServerPrompt) -> str:
     return f"{prompt.server}:{prompt.name}"
 
 
-def offered(session: Session, given: list[str]) -> list[str]:
-    """Prompts that have been listed before, then the names of their arguments."""
-    known = {_spoken(prompt): prompt for one in session.mcp.connections.values() for prompt in _seen.get(one, ())}
-    if not given:
-        return [*known, *(f"{name}:" for name, one in session.mcp.connections.items() if one not in _seen)]
-    prompt = known.get(given[0])
-    used = {word.partition("=")[0] for word in given[1:]}
+def complete_line(session: Session, words: list[str]) -> list[str]:
+    """Returns completions: prompts listed before, then the names of their arguments."""
+    known = {_qualified_name(prompt): prompt for one in session.mcp.connections.values() for prompt in _listed_prompts.get(one, ())}
+    if not words:
+        return [*known, *(f"{name}:" for name, one in session.mcp.connections.items() if one not in _listed_prompts)]
+    prompt = known.get(words[0])
+    used = {word.partition("=")[0] for word in words[1:]}
     return [f"{one.name}=" for one in (prompt.arguments if prompt else ()) if one.name not in used]

@@ -1,9 +1,12 @@
-"""Many logs, kept as tables that are asked by SQL and searched; what is in it is read again only where it has changed."""
+"""A corpus: many logs in tables that can be queried with SQL and searched.
+
+Only logs that have changed are read again.
+"""
 
 from __future__ import annotations
 
 from nbtools.traces.corpus.corpus import Corpus, Ingested
-from nbtools.traces.corpus.finding import Found
 from nbtools.traces.corpus.progress import Progress
+from nbtools.traces.corpus.search_index import Found
 
 __all__ = ["Corpus", "Found", "Ingested", "Progress"]

@@ -1,4 +1,4 @@
-"""How far an ingest is, told to whoever waits for it: a bar in a notebook, a line in a terminal."""
+"""Displays the progress of an ingest: a bar in a notebook, a line in a terminal."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-_PAUSE = 0.2
-"""Seconds between two pictures."""
-_FEW = 80
+_INTERVAL = 0.2
+"""Minimum seconds between two updates."""
+_LINE_WIDTH = 80
 """Characters of a line in a terminal, which must not wrap."""
 
 
 @dataclass(frozen=True, repr=False)
 class Progress:
-    """How far an ingest is: logs and bytes, done and in all; ``path`` is the log that was done last, ``seconds`` since it began."""
+    """Progress of an ingest: logs and bytes, done and in total; ``path`` is the last finished log, ``seconds`` the time since the start."""
 
     done: int
     total: int
@@ -29,19 +29,19 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Bytes a second."""
+        """Bytes per second."""
         return self.bytes_done / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def remaining(self) -> float | None:
-        """Seconds, as fast as it has been; None where that cannot be said."""
+        """Estimated seconds until the end at the current rate; None where there is no rate yet."""
         return (self.bytes_total - self.bytes_done) / self.rate if self.rate > 0 else None
 
     def __str__(self) -> str:
         counted = f"{self.done:,} of {self.total:,} logs, {self.bytes_done / 1e6:,.0f} of {self.bytes_total / 1e6:,.0f} MB"
         if self.done == self.total or self.remaining is None:
-            return f"{counted} in {_span(self.seconds)}"
-        return f"{counted}, {self.rate / 1e6:,.1f} MB/s, {_span(self.remaining)} to go"
+            return f"{counted} in {_duration(self.seconds)}"
+        return f"{counted}, {self.rate / 1e6:,.1f} MB/s, {_duration(self.remaining)} to go"
 
     def __repr__(self) -> str:
         return str(self)
@@ -51,56 +51,59 @@ class Progress:
         return f'<div title="{html.escape(self.path, quote=True)}">{bar} {html.escape(str(self))}</div>'
 
 
-Told: TypeAlias = Callable[[Progress], object]
+ProgressCallback: TypeAlias = Callable[[Progress], object]
 
 
 @contextmanager
-def watched(progress: Told | bool | None) -> Iterator[Told]:
-    """What is to be told.  None: it is shown in a notebook and in a terminal, and nowhere else; True: everywhere; False: not at all."""
+def progress_display(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
+    """Yields the function to call with each ``Progress``.
+
+    ``progress`` may be that function; None displays progress in notebooks and terminals only, True everywhere, False nowhere.
+    """
     if callable(progress):
         yield progress
         return
-    shown = None if progress is False else _shown(always=progress is True)
-    if shown is None:
+    display = None if progress is False else _display(always=progress is True)
+    if display is None:
         yield lambda _: None
         return
-    paced = _Paced(shown)
+    throttled = _Throttled(display)
     try:
-        yield paced
+        yield throttled
     finally:
-        paced.end()
+        throttled.end()
 
 
-def _shown(*, always: bool) -> Callable[[Progress, bool], None] | None:
-    """IPython is asked where it runs already; it is not loaded for this."""
+def _display(*, always: bool) -> Callable[[Progress, bool], None] | None:
+    """Returns the display for this environment. IPython is used where it is running, and not imported for this."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None and hasattr(shell, "kernel"):
-        return _Displayed(ipython)
-    return _line if always or sys.stderr.isatty() else None
+        return _CellOutput(ipython)
+    return _write_line if always or sys.stderr.isatty() else None
 
 
-class _Paced:
-    """The first, the last, and of those between one now and then."""
+class _Throttled:
+    """Displays the first and the last update, and those between at most every ``_INTERVAL`` seconds."""
 
-    def __init__(self, shown: Callable[[Progress, bool], None]) -> None:
-        self._shown = shown
+    def __init__(self, display: Callable[[Progress, bool], None]) -> None:
+        self._display = display
         self._last: Progress | None = None
         self._next = 0.0
 
     def __call__(self, progress: Progress) -> None:
         self._last = progress
         if time.monotonic() >= self._next:
-            self._shown(progress, False)
-            self._next = time.monotonic() + _PAUSE
+            self._display(progress, False)
+            self._next = time.monotonic() + _INTERVAL
 
     def end(self) -> None:
         if self._last is not None:
-            self._shown(self._last, True)
+            self._display(self._last, True)
 
 
-class _Displayed:
-    """One output of a cell, which changes."""
+class _CellOutput:
+    """Displays progress in one output of the cell, which is updated in place."""
 
     def __init__(self, ipython: Any) -> None:
         self._ipython = ipython
@@ -113,12 +116,12 @@ class _Displayed:
             self._handle.update(progress)
 
 
-def _line(progress: Progress, last: bool) -> None:
-    sys.stderr.write(f"\r{str(progress)[:_FEW]:{_FEW}}" + ("\n" if last else ""))
+def _write_line(progress: Progress, last: bool) -> None:
+    sys.stderr.write(f"\r{str(progress)[:_LINE_WIDTH]:{_LINE_WIDTH}}" + ("\n" if last else ""))
     sys.stderr.flush()
 
 
-def _span(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

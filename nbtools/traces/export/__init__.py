@@ -1,4 +1,4 @@
-"""Logs in the formats of others."""
+"""Exports sessions in the log formats of other tools."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A session as ATIF 1.8, the Agent Trajectory Interchange Format of Harbor.
+"""Exports a session as ATIF 1.8, the Agent Trajectory Interchange Format of Harbor.
 
-A message is a step.  A call stands in the step of the message before it, beside others that were asked for at the same time; else it is a
-step of its own.  Status, times, exit code and diff, which ATIF has no fields for, are under ``extra.nbtools`` (``traces.atif_extra``);
-Harbor's own ``extra.metadata.is_error`` is set, too.  Sub-agents are embedded trajectories.
+A message is a step. A call is part of the step of the message before it, together with calls requested at the same time; otherwise it is a
+step of its own. Status, times, exit code and diff, for which ATIF has no fields, are stored under ``extra.nbtools``
+(``traces.atif_extra``); Harbor's own ``extra.metadata.is_error`` is set, too. Sub-agents are embedded trajectories.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from nbtools.traces.atif_extra import KEY, CallExtra, ChangeExtra, ResultExtra, SessionExtra
-from nbtools.traces.displays import as_json
-from nbtools.traces.export.lineage import Item, Said, changes_by_call, family, items
+from nbtools.traces.display_json import display_to_json
+from nbtools.traces.export.lineage import EventText, ExportRow, changes_by_call, rows_of_session, session_with_subagents
 from nbtools.traces.model import Call, FileChange, Session, Tokens
 from nbtools.traces.trace import Trace
 
@@ -26,7 +26,7 @@ VERSION = "ATIF-v1.8"
 _SOURCES = {"user": "user", "assistant_text": "agent", "thinking": "agent"}
 
 
-# Fields at their default are left out: Harbor takes no null for a list.
+# Fields with their default are omitted: Harbor does not accept null for a list.
 class _ToolCall(Struct, kw_only=True, omit_defaults=True):
     tool_call_id: str
     function_name: str
@@ -69,21 +69,22 @@ class _Trajectory(Struct, kw_only=True, omit_defaults=True):
 
 
 def write_atif(trace: Trace, path: str | os.PathLike[str], session: str = "") -> Path:
-    """Writes the session of that id, or the only one that no other started, with its sub-agents.  The file's path.
+    """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
 
-    Raises ``TraceError`` where it is not clear which session, or a log has changed since; ``OSError`` where it cannot be written.
+    Raises ``TraceError`` where the session is ambiguous, or a log has changed since it was read; ``OSError`` where the file cannot be
+    written.
     """
-    first, *others = family(trace, session)
+    first, *others = session_with_subagents(trace, session)
     changes = changes_by_call(trace)
-    whole = _trajectory(trace, first, changes)
-    whole.subagent_trajectories = [_trajectory(trace, one, changes) for one in others] or None
+    document = _trajectory(trace, first, changes)
+    document.subagent_trajectories = [_trajectory(trace, one, changes) for one in others] or None
     target = Path(path).expanduser()
-    target.write_bytes(msgspec.json.encode(whole) + b"\n")
+    target.write_bytes(msgspec.json.encode(document) + b"\n")
     return target
 
 
 def _trajectory(trace: Trace, session: Session, changes: dict[tuple[str, str], list[FileChange]]) -> _Trajectory:
-    steps = [*_steps(items(trace, session.id), changes)] or [_Step(step_id=1, source="system", message="")]
+    steps = [*_steps(rows_of_session(trace, session.id), changes)] or [_Step(step_id=1, source="system", message="")]
     agent = {"name": session.agent or "unknown", "version": session.agent_version or "unknown"}
     return _Trajectory(
         schema_version=VERSION,
@@ -96,71 +97,71 @@ def _trajectory(trace: Trace, session: Session, changes: dict[tuple[str, str], l
     )
 
 
-def _steps(rows: Iterator[Item], changes: dict[tuple[str, str], list[FileChange]]) -> Iterator[_Step]:
-    """Steps as they are finished; the one under way takes the calls that belong to it."""
+def _steps(rows: Iterator[ExportRow], changes: dict[tuple[str, str], list[FileChange]]) -> Iterator[_Step]:
+    """Yields finished steps; the current step collects the calls that belong to it."""
     step: _Step | None = None
     last: Call | None = None
     count = 0
     for row in rows:
         if isinstance(row, Call):
-            if step is None or not _belongs(row, step, last):
+            if step is None or not _belongs_to_step(row, step, last):
                 yield from (step,) if step else ()
                 count += 1
                 step = _Step(step_id=count, timestamp=_iso(row.at), source="agent", message="")
             last = row
-            _add(step, row, changes.get((row.session, row.id), ()))
-        elif row.event.kind == "assistant_text" and step is not None and _only_thought(step):
+            _add_call(step, row, changes.get((row.session, row.id), ()))
+        elif row.event.kind == "assistant_text" and step is not None and _has_only_thinking(step):
             step.message = row.text
         else:
             yield from (step,) if step else ()
             count += 1
-            step = _said(row, count)
+            step = _message_step(row, count)
     yield from (step,) if step else ()
 
 
-def _only_thought(step: _Step) -> bool:
+def _has_only_thinking(step: _Step) -> bool:
     return step.reasoning_content is not None and not step.message and not step.tool_calls
 
 
-def _belongs(call: Call, step: _Step, last: Call | None) -> bool:
-    """Whether it was asked for in this step: right after its message, or at the same moment as the call before."""
+def _belongs_to_step(call: Call, step: _Step, last: Call | None) -> bool:
+    """Returns whether the call was requested in this step: right after its message, or at the same time as the call before."""
     if step.source != "agent":
         return False
     return not step.tool_calls or (last is not None and last.at is not None and last.at == call.at)
 
 
-def _said(said: Said, number: int) -> _Step:
-    event = said.event
+def _message_step(item: EventText, number: int) -> _Step:
+    event = item.event
     source = _SOURCES.get(event.kind, "system")
     thinking = event.kind == "thinking"
     kind = {} if event.kind in _SOURCES else {"kind": event.kind, "type": event.type}
-    about = {**kind, **({} if event.live else {"live": False})}
+    fields = {**kind, **({} if event.live else {"live": False})}
     return _Step(
         step_id=number,
         timestamp=_iso(event.at),
         source=source,
         model_name=event.model or None if source == "agent" else None,
-        message="" if thinking else said.text,
-        reasoning_content=said.text if thinking else None,
-        extra={KEY: about} if about else None,
+        message="" if thinking else item.text,
+        reasoning_content=item.text if thinking else None,
+        extra={KEY: fields} if fields else None,
     )
 
 
-def _add(step: _Step, call: Call, changes: Sequence[FileChange]) -> None:
+def _add_call(step: _Step, call: Call, changes: Sequence[FileChange]) -> None:
     detail = call.detail
     step.tool_calls = step.tool_calls or []
-    taken = {one.tool_call_id for one in step.tool_calls}
-    native = call.native_id if call.native_id and call.native_id not in taken else call.id
+    used_ids = {one.tool_call_id for one in step.tool_calls}
+    native = call.native_id if call.native_id and call.native_id not in used_ids else call.id
     extra = {KEY: _call_extra(call, detail.cwd, changes)}
     step.tool_calls.append(_ToolCall(tool_call_id=native, function_name=call.name, arguments=dict(detail.args), extra=extra))
     if not call.answered:
         return
-    shown = as_json(detail.display)
-    about: dict[str, Any] = {KEY: ResultExtra(plain=True) if shown == detail.result else ResultExtra(display=shown)}
+    display = display_to_json(detail.display)
+    extra_fields: dict[str, Any] = {KEY: ResultExtra(plain=True) if display == detail.result else ResultExtra(display=display)}
     if call.status != "unknown":
-        about["metadata"] = {"is_error": call.status in {"error", "denied", "cancelled", "interrupted"}}
+        extra_fields["metadata"] = {"is_error": call.status in {"error", "denied", "cancelled", "interrupted"}}
     child = [{"trajectory_id": call.child, "session_id": call.child}] if call.child else None
-    result = _Result(source_call_id=native, content=detail.result, subagent_trajectory_ref=child, extra=about)
+    result = _Result(source_call_id=native, content=detail.result, subagent_trajectory_ref=child, extra=extra_fields)
     step.observation = step.observation or _Observation(results=[])
     step.observation.results.append(result)
 
@@ -205,7 +206,7 @@ def _session_extra(session: Session) -> SessionExtra:
 
 
 def _metrics(session: Session, steps: int) -> dict[str, Any]:
-    """Prompt tokens of ATIF include what was read from a cache and written to it."""
+    """Returns the final metrics. Prompt tokens of ATIF include tokens read from and written to a cache."""
     tokens = session.tokens
     metrics = {
         "total_prompt_tokens": _prompt(tokens),

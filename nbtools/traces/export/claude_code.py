@@ -1,6 +1,8 @@
-"""A session in the layout of Claude Code: a JSON line a block of a message, sub-agents in files of their own beside it.
+"""Exports a session in the layout of Claude Code.
 
-Calls of our own tools get the names and arguments of Claude Code's where it has one of the kind; those of other agents keep theirs.
+One JSON line per content block; sub-agents are in separate files beside it.
+
+Calls of our own tools get the names and arguments of Claude Code's corresponding tools; calls of other agents keep theirs.
 """
 
 from __future__ import annotations
@@ -15,23 +17,23 @@ from typing import Any
 
 import msgspec
 
-from nbtools.traces.export.claude_names import Spelled, spelled
-from nbtools.traces.export.claude_results import content_of, is_error, outcome_of
-from nbtools.traces.export.lineage import Said, family, items
+from nbtools.traces.export.claude_tools import ClaudeCall, content_of, is_error, to_claude_call, tool_use_result
+from nbtools.traces.export.lineage import EventText, rows_of_session, session_with_subagents
 from nbtools.traces.model import Call, Session
 from nbtools.traces.trace import Trace
 
 _NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
-_OURS = "nbtools"
+_OUR_FORMAT = "nbtools"
 
 
 def write_claude_code(trace: Trace, path: str | os.PathLike[str], session: str = "") -> Path:
-    """Writes the session of that id, or the only one that no other started, with its sub-agents.  The file's path.
+    """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
 
-    ``path`` is a file, or a folder such as ``~/.claude/projects/<project>``: the file is then named after the session, as Claude Code does.
-    Raises ``TraceError`` where it is not clear which session, or a log has changed since; ``OSError`` where it cannot be written.
+    ``path`` is a file, or a folder such as ``~/.claude/projects/<project>``, where the file is named after the session, as Claude Code
+    does. Raises ``TraceError`` where the session is ambiguous, or a log has changed since it was read; ``OSError`` where the file cannot be
+    written.
     """
-    first, *others = family(trace, session)
+    first, *others = session_with_subagents(trace, session)
     name = _uuid(first.id)
     target = Path(path).expanduser()
     target = target / f"{name}.jsonl" if target.is_dir() else target
@@ -41,7 +43,7 @@ def write_claude_code(trace: Trace, path: str | os.PathLike[str], session: str =
         file = target.with_suffix("") / "subagents" / f"agent-{agents[one.id]}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         _write(file, _Lines(trace, one, name, agents))
-        meta = {"agentType": one.agent or "general-purpose", "description": one.title, "toolUseId": _native_of(trace, one)}
+        meta = {"agentType": one.agent or "general-purpose", "description": one.title, "toolUseId": _starting_call_id(trace, one)}
         file.with_suffix(".meta.json").write_bytes(msgspec.json.encode(meta))
     return target
 
@@ -54,7 +56,7 @@ def _write(path: Path, lines: _Lines) -> None:
 
 @dataclass
 class _Lines:
-    """The records of one session; each follows the one before it."""
+    """The records of one session; each refers to the one before it as its parent."""
 
     trace: Trace
     session: Session
@@ -65,48 +67,50 @@ class _Lines:
     ids: set[str] = field(default_factory=set)
 
     def all(self) -> Iterator[dict[str, Any]]:
-        rows = list(items(self.trace, self.session.id))
-        if not any(isinstance(row, Said) and row.event.kind == "user" for row in rows):
-            text = self.session.title or f"The calls of a session of {self.session.agent or 'an agent'}."
+        rows = list(rows_of_session(self.trace, self.session.id))
+        if not any(isinstance(row, EventText) and row.event.kind == "user" for row in rows):
+            text = self.session.title or f"Calls from a session of {self.session.agent or 'an agent'}."
             yield self._record("user", self.session.started, message={"role": "user", "content": text}, isMeta=True)
         for row in rows:
-            yield from self._call(row) if isinstance(row, Call) else (self._said(row),)
+            yield from self._call(row) if isinstance(row, Call) else (self._message(row),)
 
-    def _said(self, said: Said) -> dict[str, Any]:
-        event = said.event
+    def _message(self, item: EventText) -> dict[str, Any]:
+        event = item.event
         if event.kind == "user":
-            return self._record("user", event.at, message={"role": "user", "content": said.text})
+            return self._record("user", event.at, message={"role": "user", "content": item.text})
         if event.kind == "assistant_text":
-            return self._assistant({"type": "text", "text": said.text}, event.at, event.model)
+            return self._assistant({"type": "text", "text": item.text}, event.at, event.model)
         if event.kind == "thinking":
-            return self._assistant({"type": "thinking", "thinking": said.text, "signature": ""}, event.at, event.model)
+            return self._assistant({"type": "thinking", "thinking": item.text, "signature": ""}, event.at, event.model)
         subtype = "compact_boundary" if event.kind == "compaction" else "informational"
         level = "error" if event.kind == "error" else "info"
-        return self._record("system", event.at, subtype=subtype, content=said.text, level=level, isMeta=False)
+        return self._record("system", event.at, subtype=subtype, content=item.text, level=level, isMeta=False)
 
     def _call(self, call: Call) -> Iterator[dict[str, Any]]:
         detail = call.detail
-        ours = self.session.format == _OURS
-        said = spelled(call.name, detail.args, self.session.cwd) if ours else Spelled(call.name, dict(detail.args))
+        is_ours = self.session.format == _OUR_FORMAT
+        claude_call = to_claude_call(call.name, detail.args, self.session.cwd) if is_ours else ClaudeCall(call.name, dict(detail.args))
         native = self._id_of(call)
-        asked = self._assistant({"type": "tool_use", "id": native, "name": said.name, "input": said.input}, call.at)
-        yield asked
+        request = self._assistant({"type": "tool_use", "id": native, "name": claude_call.name, "input": claude_call.input}, call.at)
+        yield request
         if not call.answered:
             return
         result = {"tool_use_id": native, "type": "tool_result", "content": content_of(call, detail), "is_error": is_error(call)}
-        outcome = outcome_of(call, detail, said, self.session.cwd)
+        outcome = tool_use_result(call, detail, claude_call, self.session.cwd)
         if call.child in self.agents:
             outcome = {"status": "completed", "agentId": self.agents[call.child], "content": [{"type": "text", "text": detail.result}]}
-        kept = {} if outcome is None else {"toolUseResult": outcome}
+        result_fields = {} if outcome is None else {"toolUseResult": outcome}
         at = call.at if call.ended is None else call.ended
         message = {"role": "user", "content": [result]}
-        yield self._record("user", at, message=message, **kept, sourceToolAssistantUUID=asked["uuid"])
+        yield self._record("user", at, message=message, **result_fields, sourceToolAssistantUUID=request["uuid"])
 
     def _id_of(self, call: Call) -> str:
-        """The call's own where no other has it."""
-        known = call.native_id if call.native_id and call.native_id not in self.ids else f"toolu_{self._id(call.id).replace('-', '')[:24]}"
-        self.ids.add(known)
-        return known
+        """Returns the call's own id where no other call has it, otherwise a new one."""
+        unique_id = (
+            call.native_id if call.native_id and call.native_id not in self.ids else f"toolu_{self._id(call.id).replace('-', '')[:24]}"
+        )
+        self.ids.add(unique_id)
+        return unique_id
 
     def _assistant(self, block: dict[str, Any], at: float | None, model: str = "") -> dict[str, Any]:
         model = model or next(iter(self.session.models), "")
@@ -124,11 +128,11 @@ class _Lines:
         return self._record("assistant", at, message=message)
 
     def _record(self, kind: str, at: float | None, **fields: Any) -> dict[str, Any]:
-        before, self.last = self.last, self._id(str(self.count))
+        parent, self.last = self.last, self._id(str(self.count))
         self.count += 1
         agent = self.agents.get(self.session.id)
         return {
-            "parentUuid": before,
+            "parentUuid": parent,
             "isSidechain": agent is not None,
             "userType": "external",
             "cwd": self.session.cwd,
@@ -142,20 +146,20 @@ class _Lines:
             **({} if at is None else {"timestamp": _iso(at)}),
         }
 
-    def _id(self, of: str) -> str:
-        """The same whenever the same session is written."""
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"nbtools:{self.name}/{self.session.id}/{of}"))
+    def _id(self, name: str) -> str:
+        """Returns an id that is the same each time the same session is exported."""
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"nbtools:{self.name}/{self.session.id}/{name}"))
 
 
-def _native_of(trace: Trace, session: Session) -> str:
-    """Of the call that started it."""
+def _starting_call_id(trace: Trace, session: Session) -> str:
+    """Returns the native id of the call that started the session."""
     found = (call for call in trace.calls if call.child == session.id or (call.session, call.id) == (session.parent, session.parent_call))
     call = next(found, None)
     return call.native_id if call else ""
 
 
 def _uuid(session: str) -> str:
-    """Claude Code knows sessions by such ids only."""
+    """Returns the session's id as a UUID, the only form that Claude Code accepts."""
     try:
         return str(uuid.UUID(session))
     except ValueError:

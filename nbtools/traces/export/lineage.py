@@ -1,4 +1,4 @@
-"""What of a trace goes into one file: a session, those that it started, and their rows in order."""
+"""Selects what is exported into one file: a session with its sub-agents, and their rows in order."""
 
 from __future__ import annotations
 
@@ -7,58 +7,58 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.format import Reading
 from nbtools.traces.model import Call, Event, FileChange, Session
-from nbtools.traces.texts import text_of_event
+from nbtools.traces.reader import LogFile
+from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.trace import Trace
 
 _SKIPPED = {"tool_call", "tool_result", "progress"}
-"""Events that say again what calls say."""
+"""Kinds of events that repeat what calls contain."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """An event with all of its text."""
+class EventText:
+    """An event with its full text."""
 
     event: Event
     text: str
 
 
-Item: TypeAlias = Said | Call
+ExportRow: TypeAlias = EventText | Call
 
 
-def family(trace: Trace, session: str = "") -> tuple[Session, ...]:
-    """The session of that id, or the only one that no other started, and those that it started, directly or not.
+def session_with_subagents(trace: Trace, session: str = "") -> tuple[Session, ...]:
+    """Returns the session with this id, or the only one that no other session started, followed by its sub-agents' sessions at any depth.
 
     Raises ``TraceError`` where there is no such session, or several to choose from.
     """
-    known = {one.id: one for one in trace.sessions}
-    roots = [one for one in known.values() if (one.id == session if session else one.parent not in known or one.parent == one.id)]
+    sessions = {one.id: one for one in trace.sessions}
+    roots = [one for one in sessions.values() if (one.id == session if session else one.parent not in sessions or one.parent == one.id)]
     if len(roots) != 1:
-        names = ", ".join(list(known)[:10]) or "none"
-        raise TraceError(f"One session goes into a file: name it (session=…). There are: {names}.")
+        names = ", ".join(list(sessions)[:10]) or "none"
+        raise TraceError(f"A file holds one session. Name it (session=…). There are: {names}.")
     found = {roots[0].id: roots[0]}
-    grown = True
-    while grown:
-        more = [one for one in known.values() if one.parent in found and one.id not in found]
+    growing = True
+    while growing:
+        more = [one for one in sessions.values() if one.parent in found and one.id not in found]
         found |= {one.id: one for one in more}
-        grown = bool(more)
+        growing = bool(more)
     return tuple(found.values())
 
 
-def items(trace: Trace, session: str) -> Iterator[Item]:
-    """Its events and calls in reading order."""
+def rows_of_session(trace: Trace, session: str) -> Iterator[ExportRow]:
+    """Yields the events and calls of a session in reading order."""
     calls = [call for call in trace.calls if call.session == session]
-    events = [event for event in zip(trace.events, trace.events.readings, strict=True) if event[0].session == session]
-    spoken = [pair for pair in events if pair[0].kind not in _SKIPPED]
-    both: list[tuple[int, int, Call | tuple[Event, Reading]]] = [(call.seq, 1, call) for call in calls]
-    both += [(pair[0].seq, 0, pair) for pair in spoken]
-    for _, _, item in sorted(both, key=lambda one: one[:2]):
-        yield item if isinstance(item, Call) else Said(item[0], text_of_event(*item))
+    events = [event for event in zip(trace.events, trace.events.log_files, strict=True) if event[0].session == session]
+    messages = [pair for pair in events if pair[0].kind not in _SKIPPED]
+    rows: list[tuple[int, int, Call | tuple[Event, LogFile]]] = [(call.seq, 1, call) for call in calls]
+    rows += [(pair[0].seq, 0, pair) for pair in messages]
+    for _, _, item in sorted(rows, key=lambda one: one[:2]):
+        yield item if isinstance(item, Call) else EventText(item[0], text_of_event(*item))
 
 
 def changes_by_call(trace: Trace) -> dict[tuple[str, str], list[FileChange]]:
-    """By session and id of the call."""
+    """Returns the file changes by session and id of their call."""
     found: dict[tuple[str, str], list[FileChange]] = {}
     for change in trace.file_changes:
         found.setdefault((change.session, change.call), []).append(change)

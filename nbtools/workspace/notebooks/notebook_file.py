@@ -1,4 +1,4 @@
-"""A notebook as a file: its cells to read, and changes that keep every byte around them."""
+"""Reads and edits notebook files; edits preserve all other bytes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.live import CellType
-from nbtools.workspace.notebooks.cell_outputs import Output, joined, text_of
-from nbtools.workspace.notebooks.json_text import Parts, Style, key_of, parts_at, style_of, value_at
-from nbtools.workspace.text import Encoding, decode, displayable, encode, split_lines
+from nbtools.core.open_notebooks import CellType
+from nbtools.diff.text_lines import displayable, split_lines
+from nbtools.workspace.files.encoding import Encoding, decode, encode
+from nbtools.workspace.notebooks.cell_outputs import Output, join_lines, outputs_text
+from nbtools.workspace.notebooks.json_editing import JsonItems, JsonStyle, key_of, items_at, style_of, value_at
 
 _DEPTH = 3
-"""Brackets around a cell's members: the notebook, its cells, the cell."""
+"""Nesting depth of a cell's members: notebook, cells, cell."""
 _LINES = ("text/", "image/svg+xml", "application/javascript")
-"""What nbformat writes as a list of lines."""
+"""MIME types that nbformat stores as lists of lines."""
 _MOST_NAMED = 30
 
 
 @dataclass(frozen=True, slots=True)
 class CellText:
-    """A cell in words.  ``number`` counts from 1; ``id`` is the cell's own, or ``#number`` where the notebook gives none."""
+    """A cell as text.  ``number`` counts from 1; ``id`` is the cell's id, or ``#number`` if it has none."""
 
     id: str
     number: int
@@ -34,34 +35,34 @@ class CellText:
 
 
 def cells_of(data: bytes, subject: str) -> tuple[CellText, ...]:
-    """The cells of a notebook file.  Raises ``ToolFailure`` (``read_content_failure``) for what is none; ``subject`` names it there."""
+    """Returns the cells of a notebook file, called ``subject`` in errors.  Raises ``ToolFailure`` (``read_content_failure``) if invalid."""
     return NotebookFile(data, subject).cells
 
 
-def find_cell(cells: Sequence[CellText], wanted: str, subject: str) -> int:
-    """Where in ``cells`` the one with that id is, or with that ``#number``.
+def find_cell(cells: Sequence[CellText], cell_id: str, subject: str) -> int:
+    """Returns the index of the cell with that id or ``#number``.
 
-    Raises ``ToolFailure`` (``invalid_tool_params``) that names the ids there with their first lines.
+    Raises ``ToolFailure`` (``invalid_tool_params``) that lists the existing ids with the first lines of their cells.
     """
-    found = [place for place, cell in enumerate(cells) if wanted in {cell.id, f"#{cell.number}"}]
+    found = [index for index, cell in enumerate(cells) if cell_id in {cell.id, f"#{cell.number}"}]
     if len(found) == 1:
         return found[0]
     if found:
-        numbers = " and ".join(f"#{place + 1}" for place in found)
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{subject} has the cell id {wanted!r} more than once. Say which: {numbers}.")
-    raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{subject} has no cell {wanted!r}. {_named(cells)}")
+        numbers = " and ".join(f"#{index + 1}" for index in found)
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{subject} has several cells with id {cell_id!r}. Give a number: {numbers}.")
+    raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{subject} has no cell {cell_id!r}. {_known_cells(cells)}")
 
 
 def new_id(taken: Iterable[str]) -> str:
-    """An id that no cell has, as nbformat makes them."""
-    known = set(taken)
-    while (made := uuid.uuid4().hex[:8]) in known:
+    """Returns an unused cell id, in nbformat's form."""
+    used = set(taken)
+    while (cell_id := uuid.uuid4().hex[:8]) in used:
         pass
-    return made
+    return cell_id
 
 
 class NotebookFile:
-    """Parsed once; every change gives the new content of the file.  Raises ``ToolFailure`` for what is no notebook of nbformat 4."""
+    """A parsed notebook file; every change returns the new content of the file.  Raises ``ToolFailure`` unless it is nbformat 4."""
 
     def __init__(self, data: bytes, subject: str) -> None:
         self.data = data
@@ -70,31 +71,31 @@ class NotebookFile:
         start = self._text.index("{")
         self._style = style_of(self._text)
         self._head = self._text[:start]
-        self._members = parts_at(self._text, start)
+        self._members = items_at(self._text, start)
         self._tail = self._text[start + len(self._members.text) + 2 :]
         self._place, self._lead, self._cells = self._find_cells()
         self.cells = tuple(_cell_text(place, cell) for place, cell in enumerate(self._notebook["cells"]))
 
     @property
     def has_ids(self) -> bool:
-        """Whether this version of the format gives cells ids; an older one is not made a newer one."""
+        """Whether this version of the format has cell ids; older files are not upgraded."""
         minor = self._notebook.get("nbformat_minor", 0)
         return isinstance(minor, int) and minor >= 5
 
     @property
     def kernel(self) -> str:
-        """The name of the kernel it was written for; empty where it does not say."""
+        """The name of the notebook's kernel spec; empty if it has none."""
         spec = self._notebook.get("metadata", {}).get("kernelspec", {})
         return str(spec.get("name", "")) if isinstance(spec, dict) else ""
 
     def source_lines(self) -> frozenset[int]:
-        """The lines of the file, counted from 1, that hold sources of cells; in a file of one line that is the line."""
+        """Returns the numbers of the file's lines (from 1) that contain cell sources."""
         members = _placed(self._members, len(self._head) + 1)
-        start = next(at for place, (_, at) in enumerate(members) if place == self._place) + len(self._lead) + 1
+        start = next(at for index, (_, at) in enumerate(members) if index == self._place) + len(self._lead) + 1
         spans = [
             (at + inner, at + inner + len(member))
             for cell, at in _placed(self._cells, start)
-            for member, inner in _placed(parts_at(cell, 0), 1)
+            for member, inner in _placed(items_at(cell, 0), 1)
             if key_of(member)[0] == "source"
         ]
         lines: set[int] = set()
@@ -105,65 +106,65 @@ class NotebookFile:
             lines |= set(range(begin, number + 1))
         return frozenset(lines)
 
-    def replaced(self, place: int, source: str, type: CellType | None = None) -> bytes:  # noqa: A002 - the word of the format
-        """With another source and, where ``type`` says so, of another type; a code cell's outputs are cleared."""
+    def replace(self, place: int, source: str, type: CellType | None = None) -> bytes:  # noqa: A002 - the word of the format
+        """Replaces a cell's source and, if given, its type; outputs of a code cell are cleared."""
         cell = self._notebook["cells"][place]
         if source == self.cells[place].source and type in {None, cell["cell_type"]}:
             return self.data
-        members = _Members(parts_at(self._cells.items[place], 0), self._style)
+        members = _Members(items_at(self._cells.items[place], 0), self._style)
         members.put("source", members.spelled_source(source, as_list=self._lists_lines(place)))
         kind = type or cell["cell_type"]
         if kind != cell["cell_type"]:
-            members.put("cell_type", self._style.spell(kind, _DEPTH))
+            members.put("cell_type", self._style.dump(kind, _DEPTH))
             members.drop("attachments" if kind == "code" else "")
         members.set_outputs([], None) if kind == "code" else members.drop("outputs", "execution_count")
-        return self._with(self._cells.replaced(place, members.text))
+        return self._with(self._cells.replace(place, members.text))
 
-    def inserted(self, place: int, source: str, type: CellType, cell_id: str) -> bytes:  # noqa: A002 - as above
-        """With a new cell before that at ``place``; ``cell_id`` is left out where the format has no ids."""
+    def insert(self, place: int, source: str, type: CellType, cell_id: str) -> bytes:  # noqa: A002 - as above
+        """Inserts a cell before the one at ``place``; ``cell_id`` is ignored if the format has no ids."""
         ran: Mapping[str, Any] = {"execution_count": None, "outputs": []} if type == "code" else {}
         own = {"id": cell_id} if self.has_ids else {}
         as_list = self._lists_lines(place - 1 if place else 0)
         cell = {"cell_type": type, "metadata": {}, "source": split_lines(source) if as_list else source, **ran, **own}
-        spelled = self._style.spell(dict(sorted(cell.items())), _DEPTH - 1)
-        return self._with(self._cells.inserted(place, spelled, self._style, _DEPTH - 1))
+        spelled = self._style.dump(dict(sorted(cell.items())), _DEPTH - 1)
+        return self._with(self._cells.insert(place, spelled, self._style, _DEPTH - 1))
 
-    def deleted(self, place: int) -> bytes:
-        return self._with(self._cells.removed(place))
+    def delete(self, place: int) -> bytes:
+        return self._with(self._cells.remove(place))
 
-    def moved(self, place: int, to: int) -> bytes:
-        """With the cell from ``place`` at ``to``, counted without it."""
-        return self._with(self._cells.moved(place, to))
+    def move(self, place: int, to: int) -> bytes:
+        """Moves the cell at ``place`` to index ``to``, counted without the cell."""
+        return self._with(self._cells.move(place, to))
 
-    def ran(self, place: int, outputs: Sequence[Output], count: int | None) -> bytes:
-        """With what running a code cell gave."""
-        members = _Members(parts_at(self._cells.items[place], 0), self._style)
+    def set_outputs(self, place: int, outputs: Sequence[Output], count: int | None) -> bytes:
+        """Stores the outputs of a code cell."""
+        members = _Members(items_at(self._cells.items[place], 0), self._style)
         as_list = self._lists_lines(place)
         members.set_outputs([_as_lines(output) if as_list else output for output in outputs], count)
-        return self._with(self._cells.replaced(place, members.text))
+        return self._with(self._cells.replace(place, members.text))
 
-    def _find_cells(self) -> tuple[int, str, Parts]:
-        """Which member holds the cells, how it begins, and the cells."""
+    def _find_cells(self) -> tuple[int, str, JsonItems]:
+        """Returns the index of the member with the cells, the text before its value, and the cells."""
         names = [key_of(item)[0] for item in self._members.items]
         place = len(names) - 1 - names[::-1].index("cells")
         item = self._members.items[place]
-        return place, item[: value_at(item)], parts_at(item, value_at(item))
+        return place, item[: value_at(item)], items_at(item, value_at(item))
 
-    def _with(self, cells: Parts) -> bytes:
-        members = self._members.replaced(self._place, f"{self._lead}[{cells.text}]")
+    def _with(self, cells: JsonItems) -> bytes:
+        members = self._members.replace(self._place, f"{self._lead}[{cells.text}]")
         return encode(f"{self._head}{{{members.text}}}{self._tail}", self._encoding)
 
     def _lists_lines(self, place: int) -> bool:
-        """Whether sources are lists of lines: this cell's, else the first one's that says so."""
+        """Returns whether sources are stored as lists of lines: for this cell, otherwise for the first cell with a source."""
         cells = self._notebook["cells"]
         sources = [cell.get("source") for cell in (*cells[place : place + 1], *cells)]
         return next((isinstance(source, list) for source in sources if source), True)
 
 
 class _Members:
-    """The members of one cell, as they are spelled."""
+    """The members of one cell as JSON text."""
 
-    def __init__(self, parts: Parts, style: Style) -> None:
+    def __init__(self, parts: JsonItems, style: JsonStyle) -> None:
         self._parts = parts
         self._style = style
 
@@ -176,48 +177,48 @@ class _Members:
         return [key_of(item)[0] for item in self._parts.items]
 
     def put(self, name: str, value: str) -> None:
-        """Sets a member to a value that is spelled already; a new one goes where the alphabet has it."""
+        """Sets a member to a value given as JSON; a new member is inserted in alphabetical order."""
         names = self._names
         if name in names:
             place = len(names) - 1 - names[::-1].index(name)
             item = self._parts.items[place]
-            self._parts = self._parts.replaced(place, item[: value_at(item)] + value)
+            self._parts = self._parts.replace(place, item[: value_at(item)] + value)
         else:
             place = next((place for place, other in enumerate(names) if other > name), len(names))
-            self._parts = self._parts.inserted(place, f'"{name}"{self._style.colon}{value}', self._style, _DEPTH)
+            self._parts = self._parts.insert(place, f'"{name}"{self._style.colon}{value}', self._style, _DEPTH)
 
     def drop(self, *dropped: str) -> None:
         for place in reversed(range(len(self._names))):
             if self._names[place] in dropped:
-                self._parts = self._parts.removed(place)
+                self._parts = self._parts.remove(place)
 
     def set_outputs(self, outputs: Sequence[Output], count: int | None) -> None:
         if outputs or not self._is("outputs", []):
-            self.put("outputs", self._style.spell(outputs, _DEPTH))
-        self.put("execution_count", self._style.spell(count, _DEPTH))
+            self.put("outputs", self._style.dump(outputs, _DEPTH))
+        self.put("execution_count", self._style.dump(count, _DEPTH))
 
     def spelled_source(self, source: str, *, as_list: bool) -> str:
-        """The new source; lines that were there already are spelled as they were."""
+        """Returns the new source as JSON; unchanged lines keep their spelling."""
         if not as_list:
-            return self._style.spell(source, _DEPTH)
+            return self._style.dump(source, _DEPTH)
         known = self._known_lines()
-        lines = [known.get(line) or self._style.spell(line, 0) for line in split_lines(source)]
+        lines = [known.get(line) or self._style.dump(line, 0) for line in split_lines(source)]
         gap, end = self._style.gap(_DEPTH + 1), self._style.gap(_DEPTH)
         return f"[{gap}{(self._style.comma(gap)).join(lines)}{end}]" if lines else "[]"
 
     def _known_lines(self) -> dict[str, str]:
-        """Lines as callers see them, and as they are spelled."""
+        """Returns the JSON spelling of each line of the current source."""
         item = next((item for item in self._parts.items if key_of(item)[0] == "source"), '"source": ""')
         start = value_at(item)
-        lines = parts_at(item, start).items if item[start] == "[" else ()
-        return {displayable(joined(json.loads(line))): line for line in lines}
+        lines = items_at(item, start).items if item[start] == "[" else ()
+        return {displayable(join_lines(json.loads(line))): line for line in lines}
 
     def _is(self, name: str, value: object) -> bool:
         return any(key_of(item)[0] == name and json.loads(item[value_at(item) :]) == value for item in self._parts.items)
 
 
-def _placed(parts: Parts, start: int) -> Iterator[tuple[str, int]]:
-    """The items, and where they begin in a text in which the parts begin at ``start``."""
+def _placed(parts: JsonItems, start: int) -> Iterator[tuple[str, int]]:
+    """Yields the items with their positions in a text in which the parts begin at ``start``."""
     for gap, item in zip(parts.gaps, parts.items, strict=False):
         start += len(gap)
         yield item, start
@@ -227,7 +228,7 @@ def _placed(parts: Parts, start: int) -> Iterator[tuple[str, int]]:
 def _text(data: bytes, subject: str) -> tuple[str, Encoding]:
     text = decode(data)
     if text is None:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is no notebook: it holds no text.")
+        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a notebook: it is not a text file.")
     return text.text, text.encoding
 
 
@@ -236,19 +237,19 @@ def _notebook(text: str, subject: str) -> dict[str, Any]:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}: {error.msg}"
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is broken JSON ({where}). Mend it as text first.") from None
+        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not valid JSON ({where}). Correct it as text first.") from None
     except RecursionError:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is nested too deep to be a notebook.") from None
+        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is nested too deeply to be a notebook.") from None
     except ValueError:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} has a number with too many digits to be a notebook.") from None
+        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} contains a number with too many digits to be a notebook.") from None
     if not isinstance(notebook, dict) or "nbformat" not in notebook:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is JSON, but no notebook: it names no nbformat.")
+        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is JSON but not a notebook: it has no nbformat.")
     if notebook["nbformat"] != 4:
-        version = f"{subject} is a notebook of format {notebook['nbformat']}; only format 4 is known"
+        version = f"{subject} is a notebook of format {notebook['nbformat']}; only format 4 is supported"
         raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{version}. Convert it with jupyter nbconvert --to notebook.")
     cells = notebook.get("cells")
     if not isinstance(cells, list) or not all(isinstance(cell, dict) and isinstance(cell.get("cell_type"), str) for cell in cells):
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is no valid notebook: it has no list of cells.")
+        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a valid notebook: it has no list of cells.")
     return notebook
 
 
@@ -256,12 +257,12 @@ def _cell_text(place: int, cell: Mapping[str, Any]) -> CellText:
     own = cell.get("id")
     cell_id = own if isinstance(own, str) and own else f"#{place + 1}"
     outputs = cell.get("outputs")
-    text = text_of(output for output in outputs if isinstance(output, dict)) if isinstance(outputs, list) else ""
-    return CellText(cell_id, place + 1, str(cell["cell_type"]), displayable(joined(cell.get("source", ""))), displayable(text))
+    text = outputs_text(output for output in outputs if isinstance(output, dict)) if isinstance(outputs, list) else ""
+    return CellText(cell_id, place + 1, str(cell["cell_type"]), displayable(join_lines(cell.get("source", ""))), displayable(text))
 
 
 def _as_lines(output: Output) -> Output:
-    """An output with its texts as lists of lines."""
+    """Returns an output with its texts as lists of lines."""
     if isinstance(output.get("text"), str):
         return {**output, "text": split_lines(output["text"])}
     data = output.get("data")
@@ -271,14 +272,14 @@ def _as_lines(output: Output) -> Output:
     return {**output, "data": listed}
 
 
-def _named(cells: Sequence[CellText]) -> str:
-    """The cells there are, with their first lines."""
+def _known_cells(cells: Sequence[CellText]) -> str:
+    """Lists the existing cells with their first lines."""
     if not cells:
-        return "It has no cells; insert one."
-    twice = {cell_id for cell_id, count in Counter(cell.id for cell in cells).items() if count > 1}
-    named = [f"{f'#{cell.number}' if cell.id in twice else cell.id} ({_first_line(cell)})" for cell in cells[:_MOST_NAMED]]
+        return "The notebook has no cells."
+    duplicate_ids = {cell_id for cell_id, count in Counter(cell.id for cell in cells).items() if count > 1}
+    named = [f"{f'#{cell.number}' if cell.id in duplicate_ids else cell.id} ({_first_line(cell)})" for cell in cells[:_MOST_NAMED]]
     more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
-    return f"There is {', '.join(named)}{more}."
+    return f"Cells: {', '.join(named)}{more}."
 
 
 def _first_line(cell: CellText) -> str:

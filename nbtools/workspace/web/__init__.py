@@ -1,1 +1,1 @@
-"""The door to the web."""
+"""Fetches web pages: addresses, the HTTP client, and conversion to text."""

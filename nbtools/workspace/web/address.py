@@ -1,14 +1,14 @@
-"""A web address, read strictly: what is checked is what is connected to."""
+"""Parses web addresses strictly and decides which IP addresses are public."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.paths import shown
+from nbtools.workspace.paths import printable_path
 
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
@@ -20,7 +20,10 @@ _BARE = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?([/?#].*)?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class WebAddress:
-    """``host`` in ASCII, lower case, without the dot at the end or brackets; ``target`` is the path and the query, percent-encoded."""
+    """A parsed URL.
+
+    ``host`` is lower-case ASCII without trailing dot or brackets; ``target`` is the percent-encoded path and query.
+    """
 
     scheme: str
     host: str
@@ -37,37 +40,37 @@ class WebAddress:
         return self.port == _PORTS[self.scheme]
 
     @property
-    def place(self) -> tuple[str, int]:
-        """What a connection is made to."""
+    def endpoint(self) -> tuple[str, int]:
+        """The host and port to connect to."""
         return (self.host, self.port)
 
-    def redirected(self, location: str) -> WebAddress:
-        """Where a redirect leads, as written from here.  Raises ``ToolFailure``."""
-        return web_address(urljoin(str(self), location.strip()))
+    def resolve_redirect(self, location: str) -> WebAddress:
+        """Returns the target of a redirect, which may be relative.  Raises ``ToolFailure``."""
+        return parse_web_address(urljoin(str(self), location.strip()))
 
 
-def web_address(url: str) -> WebAddress:
-    """Raises ``ToolFailure`` (``invalid_tool_params``) for what is no address of the web, and for one with a name and password in it."""
+def parse_web_address(url: str) -> WebAddress:
+    """Parses a URL.  Raises ``ToolFailure`` (``invalid_tool_params``) if it is not a web address or contains credentials."""
     url = url.strip()
     if _UNSEEN.search(url):
-        raise _unfit(url, "has a control character or a backslash in it")
+        raise _invalid(url, "contains a control character or a backslash; remove it")
     try:
         parts = urlsplit(url)
         port = parts.port
         host = _host(parts)
     except ValueError:
-        raise _unfit(url, "is not a web address") from None
+        raise _invalid(url, "is not a web address") from None
     if parts.scheme not in _PORTS or not host:
-        advice = f" Did you mean https://{shown(url)}?" if _BARE.fullmatch(url) else ""
-        raise _unfit(url, f"is not a web address: it must begin with https:// or http:// and name a host.{advice}")
+        advice = f" Did you mean https://{printable_path(url)}?" if _BARE.fullmatch(url) else ""
+        raise _invalid(url, f"is not a web address: it must begin with https:// or http:// and name a host.{advice}")
     if parts.username is not None or parts.password is not None:
-        raise _unfit(str(parts._replace(netloc=f"…@{host}").geturl()), "has a name and password in it; take them out")
+        raise _invalid(str(parts._replace(netloc=f"…@{host}").geturl()), "contains a user name or password; remove it")
     target = quote(parts.path or "/", safe=_IN_TARGET.replace("?", "")) + (f"?{quote(parts.query, safe=_IN_TARGET)}" if parts.query else "")
     return WebAddress(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, target)
 
 
 def _host(parts: SplitResult) -> str:
-    """Raises ``ValueError`` for what no name or address looks like."""
+    """Returns the host in normal form.  Raises ``ValueError`` if it is not a valid name or address."""
     name = parts.hostname or ""
     if ":" in name:
         return _ipv6(name)
@@ -78,7 +81,8 @@ def _host(parts: SplitResult) -> str:
 
 
 def _ipv6(literal: str) -> str:
-    """In its one short form.  A zone (``%eth0``) names a link of this machine, so no such address is public."""
+    """Returns the short form of an IPv6 address.  Raises ``ValueError`` for an invalid one or one with a zone."""
+    # A zone (``%eth0``) names a network interface of this machine, so such an address is never public.
     if "%" in literal:
         raise ValueError(literal)
     try:
@@ -88,7 +92,7 @@ def _ipv6(literal: str) -> str:
 
 
 def _in_ascii(name: str) -> str:
-    from idna import IDNAError, encode  # noqa: PLC0415 - few names need its tables
+    from idna import IDNAError, encode  # noqa: PLC0415 - rarely needed, large tables
 
     try:
         return encode(name, uts46=True).decode("ascii")
@@ -96,5 +100,48 @@ def _in_ascii(name: str) -> str:
         raise ValueError(name) from error
 
 
-def _unfit(url: str, why: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{shown(url)} {why}{'' if why.endswith(('.', '?')) else '.'}")
+def _invalid(url: str, why: str) -> ToolFailure:
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(url)} {why}{'' if why.endswith(('.', '?')) else '.'}")
+
+
+_NOT_PUBLIC_4 = tuple(
+    map(
+        ip_network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+            *("224.0.0.0/4", "240.0.0.0/4"),
+            "168.63.129.16/32",  # Azure's metadata service and DNS, formally a public address
+        ),
+    )
+)
+_PUBLIC_6 = ip_network("2000::/3")
+"""The only public range; mapped IPv4, local, link-local and multicast addresses are outside it."""
+_NOT_PUBLIC_6 = tuple(map(ip_network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
+_NAT64 = ip_network("64:ff9b::/96")
+
+
+def is_public(address: str) -> bool:
+    """Returns whether a numeric address belongs to the public internet: not this machine, its network, or a cloud's internal services.
+
+    False for an invalid address.
+    """
+    # Explicit lists: ``ipaddress.is_global`` differs between Python versions and includes multicast.
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return _is_public_4(parsed) if isinstance(parsed, IPv4Address) else _is_public_6(parsed)
+
+
+def _is_public_4(address: IPv4Address) -> bool:
+    return not any(address in network for network in _NOT_PUBLIC_4)
+
+
+def _is_public_6(address: IPv6Address) -> bool:
+    """Returns whether an IPv6 address is public; a NAT64 address is checked as the IPv4 address that it embeds."""
+    if address.scope_id is not None:
+        return False
+    if address in _NAT64:
+        return _is_public_4(IPv4Address(int(address) & 0xFFFFFFFF))
+    return address in _PUBLIC_6 and not any(address in network for network in _NOT_PUBLIC_6)

@@ -1,4 +1,4 @@
-"""What a web server sent, as text to read or as a picture or document to look at."""
+"""Converts web responses to text, pictures or PDF documents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.paths import shown
-from nbtools.workspace.text import content_type as words_for
-from nbtools.workspace.text import decode, displayable
+from nbtools.diff.text_lines import displayable
+from nbtools.workspace.files.encoding import decode, describe_content
+from nbtools.workspace.paths import printable_path
 
 if TYPE_CHECKING:
     from html_to_markdown import ConversionOptions
@@ -26,12 +26,12 @@ _SIGNATURES = (
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w:.-]{2,30})", re.IGNORECASE)
 _DECLARED_WITHIN = 1024
-_OF_THE_WEB = re.compile(
+_WEB_ENCODING = re.compile(
     r"utf-?8|utf-?16(?:le|be|-le|-be)?|(?:iso[-_]?)?8859-\d{1,2}|iso-8859-\d{1,2}|latin-?\d|windows-\d{3,4}|cp\d{3,4}|koi8-[ru]|"
     r"gb2312|gbk|gb18030|big5(?:-hkscs)?|euc-(?:jp|kr)|shift[-_]jis|sjis|iso-2022-jp|tis-620|macintosh|us-ascii|ascii"
 )
-"""Names that Python may look up: some of its own codecs run what they decode."""
-_AS_BROWSERS_DO = {
+"""Encoding names that may be passed to Python; other codecs of Python are not safe for untrusted data."""
+_BROWSER_ENCODINGS = {
     **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"), "windows-1252"),
     **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
     **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "cp932"),
@@ -41,10 +41,10 @@ _TITLE_BEGIN = re.compile(r"<title\b[^<>]{0,200}>", re.IGNORECASE)
 _TITLE_END = re.compile(r"</title\b", re.IGNORECASE)
 _LOOKS_LIKE_HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _MOST_HTML = 2_000_000
-"""Characters of a page that are made into text: the converter keeps everything else waiting, for about a second then."""
+"""Maximum number of characters of HTML to convert: the converter blocks the process, for about a second at this size."""
 _MOST_JSON = 2_000_000
 _DEEPEST = 30
-"""Levels that are indented: each line of a deep document would be as long as it is deep."""
+"""Maximum indentation level; otherwise the lines of a deeply nested document get very long."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _JUNK = (
     *("script", "style", "template", "noscript", "iframe", "object", "svg", "canvas", "nav", "footer", "dialog"),
@@ -54,7 +54,7 @@ _JUNK = (
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """``title`` is that of an HTML page, on one line; ``note`` says what is missing from the text."""
+    """A page as text.  ``title`` is the title of an HTML page, on one line; ``note`` says what is missing from the text."""
 
     text: str
     title: str = ""
@@ -63,30 +63,32 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class PageMedia:
-    """A picture or a PDF, told by its first bytes: what a header calls an image need not be one."""
+    """A picture or PDF document, detected by its first bytes and not by the header."""
 
     mime_type: str
     data: bytes
 
 
-Page: TypeAlias = PageText | PageMedia
+PageContent: TypeAlias = PageText | PageMedia
 
 
-def read_page(body: bytes, header: str, url: str, *, raw: bool = False) -> Page:
-    """``header`` is the content type as sent; links in HTML are made absolute from ``url``; ``raw``: text as it was sent.
+def read_page(body: bytes, header: str, url: str, *, raw: bool = False) -> PageContent:
+    """Converts a response body.
 
-    Raises ``ToolFailure`` (``web_fetch_processing_error``) for what is neither text nor something to look at.
+    ``header`` is the content type as sent; links in HTML are resolved against ``url``; ``raw``: text is returned as sent.  Raises
+    ``ToolFailure`` (``web_fetch_processing_error``) for other content than text, pictures and PDF.
     """
     media = _media_type(body)
     if media:
         return PageMedia(media, body)
-    mime, charset = parsed_type(header)
+    mime, charset = parse_content_type(header)
     text = _text(body, charset, mime)
     if text is None:
-        kind = mime if mime not in ("", "application/octet-stream") else words_for(body, url.partition("?")[0])
+        kind = mime if mime not in ("", "application/octet-stream") else describe_content(body, url.partition("?")[0])
         raise ToolFailure(
             ErrorCode.WEB_FETCH_PROCESSING_ERROR,
-            f"{shown(url)} is {shown(kind)}, {len(body):,} bytes; it cannot be shown as text. Download it with a command in a shell.",
+            f"{printable_path(url)} is {printable_path(kind)}, {len(body):,} bytes; it cannot be displayed as text. "
+            "Download it with a shell command.",
         )
     if _is_html(text, mime):
         title = _title(text)
@@ -94,20 +96,20 @@ def read_page(body: bytes, header: str, url: str, *, raw: bool = False) -> Page:
     return PageText(text if raw or not _is_json(mime) else _pretty(text))
 
 
-def parsed_type(header: str) -> tuple[str, str]:
-    """The type and the charset of a content type, both in lower case, empty where none is given."""
+def parse_content_type(header: str) -> tuple[str, str]:
+    """Returns MIME type and charset of a content type, in lower case; empty if missing."""
     mime, _, parameters = header.partition(";")
     named = _CHARSET.search(parameters)
     return (mime.strip().lower() if "/" in mime else ""), (named[1].lower() if named else "")
 
 
-def shares(lengths: Sequence[int], limit: int) -> list[int]:
-    """How much of each text is shown where all together get ``limit``: the short ones whole, the others the same."""
-    rest, granted = limit, [0] * len(lengths)
-    for done, index in enumerate(sorted(range(len(lengths)), key=lengths.__getitem__)):
-        granted[index] = min(lengths[index], rest // (len(lengths) - done))
-        rest -= granted[index]
-    return granted
+def divide_limit(lengths: Sequence[int], limit: int) -> list[int]:
+    """Divides ``limit`` among texts: short ones get their whole length, the others equal shares."""
+    rest, result = limit, [0] * len(lengths)
+    for position, index in enumerate(sorted(range(len(lengths)), key=lengths.__getitem__)):
+        result[index] = min(lengths[index], rest // (len(lengths) - position))
+        rest -= result[index]
+    return result
 
 
 def _media_type(body: bytes) -> str:
@@ -117,9 +119,10 @@ def _media_type(body: bytes) -> str:
 
 
 def _text(body: bytes, charset: str, mime: str) -> str | None:
-    """By its byte order mark, then the header, then what it says itself, then UTF-8, then as old pages are; None for what is no text.
+    """Decodes a body; None if it is not text.
 
-    A declaration that does not fit gives way to UTF-8 that does; so does Latin-1, which fits everything and is often a default.
+    In this order: byte order mark, charset of the header, declaration in the document, UTF-8, Windows-1252.  A declared encoding that
+    does not decode the body yields to UTF-8; so does Latin-1, which decodes everything and is often just a default.
     """
     declared = _codec(charset) or _codec_inside(body, mime)
     by_mark = decode(body)
@@ -135,13 +138,13 @@ def _text(body: bytes, charset: str, mime: str) -> str | None:
 
 
 def _codec(name: str) -> str:
-    """Python's name of an encoding of the web, empty for what is none."""
+    """Returns Python's name of a web encoding; empty if it is unknown."""
     name = name.strip().lower()
-    return _AS_BROWSERS_DO.get(name, name) if _OF_THE_WEB.fullmatch(name) else ""
+    return _BROWSER_ENCODINGS.get(name, name) if _WEB_ENCODING.fullmatch(name) else ""
 
 
 def _codec_inside(body: bytes, mime: str) -> str:
-    """What a page or an XML document says of itself; it was readable as ASCII, so it is not UTF-16."""
+    """Returns the encoding declared in an HTML or XML document.  Since the declaration is ASCII, it cannot be UTF-16."""
     if not (mime == "" or "html" in mime or "xml" in mime):
         return ""
     found = _DECLARED.search(body, 0, _DECLARED_WITHIN)
@@ -167,17 +170,17 @@ def _is_json(mime: str) -> bool:
 
 
 def _pretty(text: str) -> str:
-    """JSON with a line an item; what is none, or is very long, stays as it is.  Numbers, names and strings keep their spelling."""
+    """Formats JSON with one item per line; invalid or very long text is unchanged.  Numbers and strings keep their spelling."""
     if len(text) > _MOST_JSON:
         return text
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return "".join(_laid_out(_TOKEN.findall(text)))
+    return "".join(_format_tokens(_TOKEN.findall(text)))
 
 
-def _laid_out(tokens: list[str]) -> Iterator[str]:
+def _format_tokens(tokens: list[str]) -> Iterator[str]:
     depth, before = 0, ":"
     for piece in tokens:
         closes, opened = piece in "]}", before in "[{"
@@ -196,12 +199,12 @@ def _title(text: str) -> str:
 
 
 def _markdown(text: str, title: str, url: str) -> PageText:
-    from html_to_markdown import convert  # noqa: PLC0415 - 70 ms: few calls fetch a page
+    from html_to_markdown import convert  # noqa: PLC0415 - takes 70 ms, rarely needed
 
     body = (convert(text[:_MOST_HTML], _options(url)).content or "").strip()
     first = body.partition("\n")[0]
     headed = f"# {title}\n\n{body}" if title and first.lstrip("# ") not in title else body
-    note = f"only the first {_MOST_HTML:,} characters of the HTML were made into text" if len(text) > _MOST_HTML else ""
+    note = f"only the first {_MOST_HTML:,} characters of the HTML were converted" if len(text) > _MOST_HTML else ""
     return PageText(headed.strip(), title, note)
 
 
@@ -210,7 +213,7 @@ def _options(url: str) -> ConversionOptions:
 
     return ConversionOptions(
         extract_metadata=False,
-        # Its own cleaning drops the headings of an article and whole pages that stand in a form.
+        # Its own preprocessing drops headings of articles and whole pages inside a form.
         preprocessing=PreprocessingOptions(enabled=False),
         exclude_selectors=list(_JUNK),
         inline_data_media=InlineDataMedia.ALT_TEXT_ONLY,

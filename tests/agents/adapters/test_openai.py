@@ -29,7 +29,7 @@ async def test_chat_completions(session: Session):
     assert "one = 1" in told["1"]
     assert "see the next message" in told["2"]
     assert REASON in told["3"]
-    assert "no JSON object" in told["4"]
+    assert "not a JSON object" in told["4"]
     picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
     assert server.asked[1]["messages"][-1] == {"role": "user", "content": [picture]}
 

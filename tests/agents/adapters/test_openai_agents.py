@@ -29,7 +29,7 @@ async def test_an_agent(session: Session):
     assert "one = 1" in outputs["1"]
     assert {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}.items() <= outputs["2"][-1].items()
     assert REASON in outputs["3"]
-    assert "no JSON" in outputs["4"]
+    assert "not valid JSON" in outputs["4"]
     assert (session.workspace.root / "a.py").read_text() == "one = 1\n"
     first = server.asked[0]["tools"][0]
     assert (first["type"], first["name"], first["strict"]) == ("function", "read", False)

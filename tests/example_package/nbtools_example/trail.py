@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from nbtools.traces import Call, Detail, Problem, Session
-from nbtools.traces.format import Head
 from nbtools.traces.model import Origin, Row
+from nbtools.traces.reader import Head
 from nbtools.traces.source import Source
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nbtools.notebook.agent.wire import AGENT_MIME
+from nbtools.notebook.agent.model import AGENT_MIME
 from tests.notebook.agent.scripts import PLAYING
 
 EDIT = """("edit", '{"path": "notes.txt", "old": "TODO", "new": "DONE"}')"""
@@ -55,7 +55,7 @@ def test_a_refusal_goes_back_with_its_reason(desk, project):
     cell = desk.start("%%agent\nmend it")
     desk.answer_with("cancel")
     desk.until(lambda: cell.done)
-    assert "declined" in desk.value("told()").lower()
+    assert "denied" in desk.value("told()").lower()
     assert (project / "notes.txt").read_text() == "TODO: round\n"
     assert parts(cell)[-1]["status"] == "Done"
 

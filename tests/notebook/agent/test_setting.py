@@ -6,8 +6,8 @@ import pytest
 
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import ToolFailure
-from nbtools.notebook.agent.asked import asked, offered
-from nbtools.notebook.agent.figures import price, running
+from nbtools.notebook.agent.magic import complete_line, parse_line
+from nbtools.notebook.agent.overview import price, running_figures
 from tests.notebook.agent.scripts import PLAYING
 
 
@@ -57,7 +57,7 @@ def test_loading_loads_no_model(bare):
 
 def test_a_name_of_ones_own_stays(bare):
     bare.run("agent = 5")
-    assert "%agent works all the same" in bare.run("%load_ext nbtools").text
+    assert "%agent works without it" in bare.run("%load_ext nbtools").text
     assert bare.value("agent") == 5
     assert "model" in bare.run("%agent").text
     bare.run("%unload_ext nbtools")
@@ -74,14 +74,14 @@ def test_unloading_takes_it_away(bare):
 def test_a_prompt_is_taken_as_it_stands(lab):
     cell = lab.run("%%agent --model nobody:none\n>>> what is {x} and $HOME?\nIs it?")
     assert "Failed" in cell.text
-    assert lab.run("%%agent\n   ").text.startswith("✕ There is nothing to do")
+    assert lab.run("%%agent\n   ").text.startswith("✕ The task is empty")
 
 
 @pytest.mark.parametrize(
     ("line", "in_cell", "words"),
     [
-        ("do this", True, "stands below the line"),
-        ("do this", False, "below %%agent"),
+        ("do this", True, "below the %%agent line"),
+        ("do this", False, "begins with %%agent"),
         ("--steps 0", True, "at least 1"),
         ("--stepz 3", True, "--steps"),
         ("--steps many", True, "whole number"),
@@ -89,13 +89,13 @@ def test_a_prompt_is_taken_as_it_stands(lab):
 )
 def test_a_line_that_means_nothing_says_how_it_is_meant(line, in_cell, words):
     with pytest.raises(ToolFailure, match=words):
-        asked(line, in_cell=in_cell)
+        parse_line(line, in_cell=in_cell)
 
 
 def test_tab_completes_flags_models_and_words(lab):
-    assert {text for text, _ in offered([], "--")} == {"--model", "--steps", "--instructions"}
-    assert {text for text, _ in offered(["--model"], "")} >= {"openai:", "test"}
-    assert {text for text, _ in offered([], "")} == {"new", "trace", "stop"}
+    assert {text for text, _ in complete_line([], "--")} == {"--model", "--steps", "--instructions"}
+    assert {text for text, _ in complete_line(["--model"], "")} >= {"openai:", "test"}
+    assert {text for text, _ in complete_line([], "")} == {"new", "trace", "stop"}
     assert lab.value(
         "get_ipython().Completer.complete('', '%%agent --mo', 12)[1] or [c.text for c in "
         "get_ipython().Completer.completions('%%agent --mo', 12)]"
@@ -104,7 +104,7 @@ def test_tab_completes_flags_models_and_words(lab):
 
 def test_figures_are_few_words():
     usage = Usage(requests=2, calls=1, input=1000, output=204, cost=0.0123)
-    assert running(2, Limits(), usage, 12.3) == ("step 2 of 50", "12 s", "1,204 tokens", "$0.012")
+    assert running_figures(2, Limits(), usage, 12.3) == ("step 2 of 50", "12 s", "1,204 tokens", "$0.012")
     assert [price(cost) for cost in (0, 0.00001, 0.0042, 0.314, 12.4)] == ["$0", "under $0.0001", "$0.0042", "$0.31", "$12.40"]
 
 

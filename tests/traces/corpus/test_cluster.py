@@ -11,7 +11,7 @@ import pytest
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus import Corpus, Progress
-from nbtools.traces.corpus.mapping import Failed, map_files
+from nbtools.traces.corpus.parallel import TaskFailure, map_files
 from tests.traces.atif_logs import many, write
 from tests.traces.corpus.works import Item, measure
 
@@ -41,7 +41,7 @@ def test_the_same_corpus(client: Any, tmp_path: Path) -> None:
 
 def test_a_file_that_fails_stops_no_other(client: Any) -> None:
     outcomes = {item.name: outcome for item, outcome in map_files([Item("a"), Item("bad"), Item("b")], measure, client, task=1)}
-    assert outcomes == {"a": "A", "bad": Failed("ValueError: it is bad"), "b": "B"}
+    assert outcomes == {"a": "A", "bad": TaskFailure("ValueError: it is bad"), "b": "B"}
 
 
 def test_what_was_done_before_is_done_again_when_asked(client: Any, tmp_path: Path) -> None:

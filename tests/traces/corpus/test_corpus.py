@@ -14,7 +14,7 @@ import pytest
 
 from nbtools import traces
 from nbtools.traces.corpus import Corpus, Progress
-from nbtools.traces.corpus.parts import Write
+from nbtools.traces.corpus.parts import WritePart
 from tests.traces.atif_logs import Called, many, write
 from tests.traces.recorded import SAMPLES
 
@@ -98,7 +98,7 @@ def test_a_file_that_is_no_log_is_a_problem_and_stops_nothing(corpus: Corpus, lo
     made = corpus.ingest(f"{logs}/*")
     assert len(made.read) == 3
     assert sorted(Path(path).name for path in made.problems) == ["empty.json", "notes.json"]
-    assert len(corpus.sql("select * from problems where source like '%notes.json' and why like '%no format%'")) == 1
+    assert len(corpus.sql("select * from problems where source like '%notes.json' and why like '%not recognised%'")) == 1
     assert corpus.ingest(f"{logs}/*").same == 5
 
 
@@ -162,7 +162,7 @@ def test_a_part_left_by_a_crash_is_written_again(corpus: Corpus, logs: Path) -> 
     broken = corpus.folder / "parts" / log.key
     for file in broken.iterdir():
         file.write_bytes(b"")
-    Write(str(corpus.folder / "parts"))(log)
+    WritePart(str(corpus.folder / "parts"))(log)
     assert len(corpus.sessions) == 1
 
 

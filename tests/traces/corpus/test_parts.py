@@ -9,10 +9,10 @@ import pytest
 
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
-from nbtools.traces.corpus.merging import MOST
+from nbtools.traces.corpus.parts import MAX_SMALL_PARTS
 from tests.traces.atif_logs import many, write
 
-LOGS = MOST + 6
+LOGS = MAX_SMALL_PARTS + 6
 
 
 @pytest.fixture

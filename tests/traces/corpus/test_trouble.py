@@ -240,10 +240,10 @@ def test_a_folder_stands_for_the_logs_below_it(corpus: Corpus, logs: Path) -> No
 def test_a_script_that_starts_processes_while_it_is_imported_is_told_how_to(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     lines = (
-        "from nbtools.traces.corpus import mapping, Corpus",
-        "mapping.TASK = mapping.map_files.__kwdefaults__['task'] = 1",
+        "from nbtools.traces.corpus import parallel, Corpus",
+        "parallel.TASK = parallel.map_files.__kwdefaults__['task'] = 1",
         f"Corpus({str(corpus.folder)!r}).ingest({str(logs)!r})",
     )
     script.write_text("\n".join(lines))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
-    assert "TraceError: no process could be started: in a script, ingest below `if __name__" in done.stderr
+    assert "TraceError: No process could be started. In a script, call ingest below `if __name__" in done.stderr

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.web.address import web_address
+from nbtools.workspace.web.address import parse_web_address
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from nbtools.workspace.web.address import web_address
     ],
 )
 def test_one_form(url, read):
-    assert str(web_address(url)) == read
+    assert str(parse_web_address(url)) == read
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_one_form(url, read):
         ("http:127.0.0.1", "must begin with"),
         ("http:///x", "name a host"),
         ("", "must begin with"),
-        ("http://me:secret@example.com/", "has a name and password in it; take them out."),
-        ("http://@example.com/", "name and password"),
+        ("http://me:secret@example.com/", "contains a user name or password; remove it."),
+        ("http://@example.com/", "user name or password"),
         ("http://a\tb/", "control character"),
         ("http://a\\@127.0.0.1/", "backslash"),
         ("http://a b/", "not a web address"),
@@ -50,26 +50,26 @@ def test_one_form(url, read):
 )
 def test_what_is_none(url, words):
     with pytest.raises(ToolFailure) as caught:
-        web_address(url)
+        parse_web_address(url)
     assert caught.value.code is ErrorCode.INVALID_TOOL_PARAMS
     assert words in caught.value.message
     assert "secret" not in caught.value.message
 
 
 def test_redirects():
-    here = web_address("https://example.com/a/b?c")
-    assert str(here.redirected("../d e")) == "https://example.com/d%20e"
-    assert str(here.redirected("//other.example")) == "https://other.example/"
+    here = parse_web_address("https://example.com/a/b?c")
+    assert str(here.resolve_redirect("../d e")) == "https://example.com/d%20e"
+    assert str(here.resolve_redirect("//other.example")) == "https://other.example/"
     with pytest.raises(ToolFailure):
-        here.redirected("file:///etc/passwd")
+        here.resolve_redirect("file:///etc/passwd")
 
 
 @given(st.text(alphabet="http://aZ.:@[]?#%\\ \t1é。_-", max_size=30))
 def test_reading_it_again_changes_nothing(text):
     try:
-        read = web_address(text)
+        read = parse_web_address(text)
     except ToolFailure:
         return
-    assert str(web_address(str(read))) == str(read)
+    assert str(parse_web_address(str(read))) == str(read)
     assert str(read).isascii()
     assert not set(str(read)) & set(" \t\r\n\\@#") or "@" in read.target

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.web.address import web_address
-from nbtools.workspace.web.client import Web, _trusted
+from nbtools.workspace.web.address import parse_web_address
+from nbtools.workspace.web.client import WebClient, _tls_context
 from tests.workspace.web_server import reply, web_server
 
 
@@ -26,7 +26,7 @@ async def server():
 
 
 async def get(server, path, seconds=5, **settings):
-    return await Web(**{"allowed": [server.place], **settings}).get(web_address(server.url(path)), seconds)
+    return await WebClient(**{"allowed": [server.place], **settings}).get(parse_web_address(server.url(path)), seconds)
 
 
 async def failure(server, path, seconds=5, **settings):
@@ -81,17 +81,17 @@ async def test_a_redirect_to_another_host_is_told_and_not_followed(server, host)
     async def resolve(host, port):
         return ("127.0.0.1",)
 
-    web = Web(allowed=[f"first.example:{server.port}", f"{host}:{server.port}"], resolve=resolve)
+    web = WebClient(allowed=[f"first.example:{server.port}", f"{host}:{server.port}"], resolve=resolve)
     there = f"http://{host}:{server.port}/in?token=x"
     server.pages["/a"] = reply(status="302 Found", location="/b")
     server.pages["/b"] = reply(status="302 Found", location=there)
     server.pages["/in?token=x"] = reply(b"in")
     with pytest.raises(ToolFailure) as caught:
-        await web.get(web_address(f"http://first.example:{server.port}/a"), 5)
+        await web.get(parse_web_address(f"http://first.example:{server.port}/a"), 5)
     assert caught.value.code is ErrorCode.WEB_FETCH_PROCESSING_ERROR
     assert there in caught.value.message
     assert [head.split(" ", 2)[1] for head in server.asked] == ["/a", "/b"]
-    assert (await web.get(web_address(there), 5)).body == b"in"
+    assert (await web.get(parse_web_address(there), 5)).body == b"in"
 
 
 async def test_capitals_and_a_dot_at_the_end_make_no_other_host(server):
@@ -100,8 +100,8 @@ async def test_capitals_and_a_dot_at_the_end_make_no_other_host(server):
 
     server.pages["/a"] = reply(status="302 Found", location=f"http://FIRST.example.:{server.port}/b")
     server.pages["/b"] = reply(b"end")
-    web = Web(allowed=[f"first.example:{server.port}"], resolve=resolve)
-    assert (await web.get(web_address(f"http://first.example:{server.port}/a"), 5)).body == b"end"
+    web = WebClient(allowed=[f"first.example:{server.port}"], resolve=resolve)
+    assert (await web.get(parse_web_address(f"http://first.example:{server.port}/a"), 5)).body == b"end"
 
 
 async def test_a_very_long_address_of_another_host_is_not_shown(server):
@@ -114,7 +114,7 @@ async def test_a_very_long_address_of_another_host_is_not_shown(server):
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "http://me:pw@127.0.0.1/", "javascript:1", "gopher://x"])
 async def test_a_redirect_to_what_is_no_page(server, location):
     server.pages["/a"] = reply(status="302 Found", location=location)
-    assert "redirects to what cannot be fetched" in (await failure(server, "/a")).message
+    assert "redirects to an address that cannot be fetched" in (await failure(server, "/a")).message
 
 
 async def test_one_private_address_among_public_ones_is_enough():
@@ -122,7 +122,7 @@ async def test_one_private_address_among_public_ones_is_enough():
         return ("1.1.1.1", "10.0.0.1")
 
     with pytest.raises(ToolFailure) as caught:
-        await Web(resolve=resolve).get(web_address("http://mixed.example/"), 5)
+        await WebClient(resolve=resolve).get(parse_web_address("http://mixed.example/"), 5)
     assert caught.value.code is ErrorCode.WEB_FETCH_FALLBACK_FAILED
 
 
@@ -134,9 +134,9 @@ async def test_a_name_that_turns_private_meanwhile_is_refused(server):
         return next(answers)
 
     server.pages["/a"] = reply(status="302 Found", location=f"http://turning.example:{server.port + 1}/b")
-    web = Web(allowed=[f"turning.example:{server.port}"], resolve=resolve)
+    web = WebClient(allowed=[f"turning.example:{server.port}"], resolve=resolve)
     with pytest.raises(ToolFailure) as caught:
-        await web.get(web_address(f"http://turning.example:{server.port}/a"), 5)
+        await web.get(parse_web_address(f"http://turning.example:{server.port}/a"), 5)
     assert caught.value.code is ErrorCode.WEB_FETCH_FALLBACK_FAILED
     assert len(server.asked) == 1
 
@@ -146,16 +146,16 @@ async def test_the_next_address_is_tried(server):
         return ("127.0.0.2", "::1", "127.0.0.1")
 
     server.pages["/"] = reply(b"here")
-    web = Web(allowed=[f"many.example:{server.port}"], resolve=resolve)
-    assert (await web.get(web_address(f"http://many.example:{server.port}/"), 5)).body == b"here"
+    web = WebClient(allowed=[f"many.example:{server.port}"], resolve=resolve)
+    assert (await web.get(parse_web_address(f"http://many.example:{server.port}/"), 5)).body == b"here"
 
 
 async def test_no_such_host():
     async def resolve(host, port):
         raise OSError("none")
 
-    with pytest.raises(ToolFailure, match=r"There is no host nowhere\.example"):
-        await Web(resolve=resolve).get(web_address("http://nowhere.example/"), 5)
+    with pytest.raises(ToolFailure, match=r"The host nowhere\.example could not be resolved"):
+        await WebClient(resolve=resolve).get(parse_web_address("http://nowhere.example/"), 5)
 
 
 async def test_a_proxy_is_used_only_when_it_is_given_and_sees_no_private_address(server, monkeypatch):
@@ -168,10 +168,10 @@ async def test_a_proxy_is_used_only_when_it_is_given_and_sees_no_private_address
     server.pages["/direct"] = reply(b"direct")
     assert (await get(server, "/direct")).body == b"direct"
     server.pages["http://far.example/x"] = reply(b"through")
-    web = Web(proxy=f"http://{server.place}", resolve=resolve)
-    assert (await web.get(web_address("http://far.example/x"), 5)).body == b"through"
+    web = WebClient(proxy=f"http://{server.place}", resolve=resolve)
+    assert (await web.get(parse_web_address("http://far.example/x"), 5)).body == b"through"
     with pytest.raises(ToolFailure) as caught:
-        await web.get(web_address("http://private.example/x"), 5)
+        await web.get(parse_web_address("http://private.example/x"), 5)
     assert caught.value.code is ErrorCode.WEB_FETCH_FALLBACK_FAILED
     assert len(server.asked) == 2
 
@@ -255,7 +255,8 @@ async def test_a_bomb_is_not_unpacked(server):
 @pytest.mark.parametrize("coding", ["br", "gzip, gzip", "gzip"])
 async def test_what_cannot_be_unpacked(server, coding):
     server.pages["/"] = reply(b"no gzip at all", content_encoding=coding)
-    assert "packed" in (await failure(server, "/")).message
+    message = (await failure(server, "/")).message
+    assert "content encoding" in message or "invalid compressed data" in message
 
 
 async def test_what_does_not_speak_http(server):
@@ -272,19 +273,19 @@ async def test_a_closed_port(server):
     async with web_server() as gone:
         place = gone.place
     with pytest.raises(ToolFailure, match="could not be fetched"):
-        await Web(allowed=[place]).get(web_address(f"http://{place}/"), 5)
+        await WebClient(allowed=[place]).get(parse_web_address(f"http://{place}/"), 5)
 
 
 async def test_ten_pages_a_host_and_minute(server):
     now = 0.0
-    web = Web(allowed=[server.place], clock=lambda: now)
+    web = WebClient(allowed=[server.place], clock=lambda: now)
     for _ in range(10):
-        await web.get(web_address(server.url("/")), 5)
+        await web.get(parse_web_address(server.url("/")), 5)
         now += 1
     with pytest.raises(ToolFailure, match="Wait 50 seconds"):
-        await web.get(web_address(server.url("/")), 5)
+        await web.get(parse_web_address(server.url("/")), 5)
     now = 60.5
-    await web.get(web_address(server.url("/")), 5)
+    await web.get(parse_web_address(server.url("/")), 5)
     assert len(server.asked) == 11
 
 
@@ -297,9 +298,9 @@ def certificate(tmp_path, monkeypatch):
     name = ["-subj", "/CN=secure.example", "-addext", "subjectAltName=DNS:secure.example"]
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *out, *name], check=True, capture_output=True)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
-    _trusted.cache_clear()
+    _tls_context.cache_clear()
     yield tmp_path / "cert.pem", tmp_path / "key.pem"
-    _trusted.cache_clear()
+    _tls_context.cache_clear()
 
 
 async def test_a_certificate_is_checked_against_the_name_that_was_asked_for(certificate):
@@ -310,10 +311,10 @@ async def test_a_certificate_is_checked_against_the_name_that_was_asked_for(cert
     context.load_cert_chain(*certificate)
     async with web_server(context) as secure:
         secure.pages["/"] = reply(b"safe")
-        web = Web(allowed=[f"secure.example:{secure.port}", f"other.example:{secure.port}"], resolve=resolve)
-        assert (await web.get(web_address(f"https://secure.example:{secure.port}/"), 5)).body == b"safe"
+        web = WebClient(allowed=[f"secure.example:{secure.port}", f"other.example:{secure.port}"], resolve=resolve)
+        assert (await web.get(parse_web_address(f"https://secure.example:{secure.port}/"), 5)).body == b"safe"
         with pytest.raises(ToolFailure, match=r"could not be fetched: .*certificate"):
-            await web.get(web_address(f"https://other.example:{secure.port}/"), 5)
+            await web.get(parse_web_address(f"https://other.example:{secure.port}/"), 5)
     assert len(secure.asked) == 1
 
 
@@ -350,7 +351,7 @@ def test_no_spelling_of_a_private_address_is_fetched(host):
     async def attempt():
         async with web_server() as it:
             with pytest.raises(ToolFailure) as caught:
-                await Web().get(web_address(f"http://{host}:{it.port}/"), 5)
+                await WebClient().get(parse_web_address(f"http://{host}:{it.port}/"), 5)
             assert it.asked == []
             return caught.value
 
@@ -362,15 +363,15 @@ def test_no_spelling_of_a_private_address_is_fetched(host):
 @pytest.mark.parametrize("host", ["localhost", "LocalHost", "localhost.", os.uname().nodename])
 async def test_names_of_this_machine_are_refused(server, host):
     with pytest.raises(ToolFailure):
-        await Web().get(web_address(f"http://{host}:{server.port}/"), 5)
+        await WebClient().get(parse_web_address(f"http://{host}:{server.port}/"), 5)
     assert server.asked == []
     assert not ipaddress.ip_address("127.0.0.1").is_global
 
 
 async def test_what_is_plainly_private_is_known_without_asking():
-    web = Web(allowed=["127.0.0.1:8000"])
+    web = WebClient(allowed=["127.0.0.1:8000"])
     for url in ("http://10.0.0.1/", "http://[::1]/", "http://localhost/", "http://127.0.0.1:8001/"):
         with pytest.raises(ToolFailure):
-            web.check_form([web_address(url)])
-    web.check_form([web_address("http://127.0.0.1:8000/"), web_address("http://10.0.0.1/")])
-    web.check_form([web_address("https://example.com/")])
+            web.check_not_private([parse_web_address(url)])
+    web.check_not_private([parse_web_address("http://127.0.0.1:8000/"), parse_web_address("http://10.0.0.1/")])
+    web.check_not_private([parse_web_address("https://example.com/")])

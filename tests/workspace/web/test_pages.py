@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.core.errors import ToolFailure
-from nbtools.workspace.web.pages import PageMedia, PageText, read_page, shares
+from nbtools.workspace.web.pages import PageMedia, PageText, divide_limit, read_page
 
 HTML = """<!doctype html><html><head><title> A &amp; B
  page </title><style>p{color:red}</style><script>evil()</script></head><body>
@@ -171,7 +171,7 @@ def test_whatever_is_sent_is_read_or_refused(body, header):
 
 @given(st.lists(st.integers(0, 1000), max_size=20), st.integers(0, 5000))
 def test_shares_are_fair(lengths, limit):
-    given_out = shares(lengths, limit)
+    given_out = divide_limit(lengths, limit)
     assert all(0 <= share <= length for share, length in zip(given_out, lengths, strict=True))
     assert sum(given_out) == min(sum(lengths), limit)
     cut = [share for share, length in zip(given_out, lengths, strict=True) if share < length]

@@ -1,0 +1,64 @@
+// Generated from nbtools/notebook/agent/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+
+import * as parse from '../shared/parse.js';
+import { parseTextBlock, type TextBlock } from '../cards/model.js';
+
+export const AGENT_MIME = 'application/vnd.nbtools.agent.v1+json';
+
+/** Why a run ended, what it used, and how to continue. */
+export interface RunFoot {
+  readonly type: 'foot';
+  readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
+  readonly status: string;
+  readonly figures: readonly string[];
+  readonly problem: string;
+  readonly actions: readonly ('continue' | 'open-trace')[];
+}
+export const parseRunFoot: parse.Parser<RunFoot> = parse.record<RunFoot>({
+  type: parse.oneOf('foot'),
+  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
+  status: parse.text,
+  figures: parse.otherwise(parse.list(parse.text), []),
+  problem: parse.otherwise(parse.text, ''),
+  actions: parse.otherwise(parse.list(parse.oneOf('continue', 'open-trace')), []),
+});
+
+/** The state of a run, kept up to date.  ``figures`` are in order of importance: those without room are left out. */
+export interface RunHead {
+  readonly type: 'head';
+  readonly run: string;
+  readonly model: string;
+  readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
+  readonly status: string;
+  readonly figures: readonly string[];
+  readonly can_stop: boolean;
+}
+export const parseRunHead: parse.Parser<RunHead> = parse.record<RunHead>({
+  type: parse.oneOf('head'),
+  run: parse.text,
+  model: parse.text,
+  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
+  status: parse.text,
+  figures: parse.otherwise(parse.list(parse.text), []),
+  can_stop: parse.otherwise(parse.flag, false),
+});
+
+/** The text that the model has written so far.  ``thought`` is the label of a folded thinking block, empty for a message. */
+export interface RunSaid {
+  readonly type: 'said';
+  readonly block: TextBlock;
+  readonly thought: string;
+}
+export const parseRunSaid: parse.Parser<RunSaid> = parse.record<RunSaid>({
+  type: parse.oneOf('said'),
+  block: parseTextBlock,
+  thought: parse.otherwise(parse.text, ''),
+});
+
+/** One display of a run. */
+export interface RunView {
+  readonly part: RunFoot | RunHead | RunSaid;
+}
+export const parseRunView: parse.Parser<RunView> = parse.record<RunView>({
+  part: parse.tagged<RunFoot | RunHead | RunSaid>({ foot: parseRunFoot, head: parseRunHead, said: parseRunSaid }),
+});

@@ -1,0 +1,163 @@
+import { element, linkButton } from '../../shared/element.js';
+import { unify, type UnifiedLine } from '../diff_rows.js';
+import { drawSpans } from '../highlighting.js';
+import type { CardContext } from '../../shared/tokens.js';
+import type { DiffBlock, Hunk, Line, Row } from '../model.js';
+import { setNumberWidth, placeLink, type Action, type BlockView } from './block.js';
+
+type Layout = 'split' | 'unified';
+
+const MIN_SPLIT_WIDTH = 700;
+
+/** The layout that the person chose last; it applies to all diffs until the page is closed. */
+let chosenLayout: Layout | null = null;
+
+/** A diff, side by side or unified.  Folded hunks expand on a click; both sides scroll together. */
+export class DiffView implements BlockView<DiffBlock> {
+  readonly node = element('div', 'nbtools-diff');
+  private block: DiffBlock | null = null;
+  private layout: Layout = 'unified';
+  private readonly expandedHunks = new Set<number>();
+  private readonly resizeObserver = new ResizeObserver(() => this.updateLayout());
+
+  constructor(
+    private readonly context: CardContext,
+    private readonly onLayoutChange: () => void
+  ) {
+    this.node.setAttribute('role', 'group');
+    this.resizeObserver.observe(this.node);
+  }
+
+  update(block: DiffBlock): void {
+    this.block = block;
+    this.layout = this.preferredLayout();
+    this.draw();
+  }
+
+  actions(): readonly Action[] {
+    if (this.block === null || this.isOneSided()) {
+      return [];
+    }
+    const other: Layout = this.layout === 'split' ? 'unified' : 'split';
+    const { trans } = this.context;
+    return [{ label: other === 'split' ? trans.__('side by side') : trans.__('unified'), run: () => this.chooseLayout(other) }];
+  }
+
+  dispose(): void {
+    this.resizeObserver.disconnect();
+  }
+
+  private chooseLayout(layout: Layout): void {
+    chosenLayout = layout;
+    this.updateLayout();
+  }
+
+  private updateLayout(): void {
+    if (this.block !== null && this.layout !== this.preferredLayout()) {
+      this.layout = this.preferredLayout();
+      this.draw();
+      this.onLayoutChange();
+    }
+  }
+
+  private preferredLayout(): Layout {
+    const byWidth = this.node.clientWidth >= MIN_SPLIT_WIDTH ? 'split' : 'unified';
+    return this.isOneSided() ? 'unified' : (chosenLayout ?? byWidth);
+  }
+
+  /** Whether one of the sides would be empty. */
+  private isOneSided(): boolean {
+    const rows = this.block?.hunks.flatMap(hunk => hunk.rows) ?? [];
+    return this.block?.created === true || rows.every(row => !row.old) || rows.every(row => !row.new);
+  }
+
+  private draw(): void {
+    const block = this.block!;
+    this.node.setAttribute('aria-label', this.context.trans.__('Changes to %1', block.path));
+    this.node.dataset['layout'] = this.layout;
+    setNumberWidth(this.node, lastNumber(block));
+    const sides = [...this.node.querySelectorAll('.nbtools-pane')].map(side => side.scrollLeft);
+    const panes = this.layout === 'split' ? [this.pane('old'), this.pane('new')] : [this.pane('both')];
+    this.node.replaceChildren(...this.title(block), ...panes);
+    panes.forEach((pane, i) => {
+      pane.scrollLeft = sides[i] ?? 0;
+      pane.addEventListener('scroll', () => panes.forEach(other => (other.scrollLeft = pane.scrollLeft)), { passive: true });
+    });
+  }
+
+  /** The path as a title, if the card contains several diffs. */
+  private title(block: DiffBlock): HTMLElement[] {
+    return block.titled ? [element('div', 'nbtools-title', placeLink(this.context, block.path, block.path, null))] : [];
+  }
+
+  private pane(side: 'old' | 'new' | 'both'): HTMLElement {
+    const lines = element('div', 'nbtools-rows');
+    this.block!.hunks.forEach((hunk, i) => lines.append(...this.drawHunk(hunk, i, side)));
+    const pane = element('div', 'nbtools-pane', lines);
+    pane.tabIndex = 0;
+    pane.dataset['side'] = side;
+    return pane;
+  }
+
+  private drawHunk(hunk: Hunk, index: number, side: 'old' | 'new' | 'both'): HTMLElement[] {
+    const folded = hunk.folded && !this.expandedHunks.has(index);
+    const lines = folded ? [] : drawRows(hunk.rows, side);
+    const hiddenCount = hunk.hidden + (folded ? hunk.rows.length : 0);
+    return hiddenCount ? [...lines, this.gap(hiddenCount, hunk.folded, folded && hunk.rows.length > 0 ? index : null, side === 'new')] : lines;
+  }
+
+  /** The line that stands for hidden rows.  On the right side it has no text (`blank`), and keeps the rows of both sides aligned. */
+  private gap(count: number, unchanged: boolean, index: number | null, blank: boolean): HTMLElement {
+    const gap = element('div', 'nbtools-gap');
+    const { trans } = this.context;
+    const label = unchanged
+      ? trans._n('⋯ %1 unchanged line', '⋯ %2 unchanged lines', count, count.toLocaleString())
+      : trans._n('⋯ %1 more line', '⋯ %2 more lines', count, count.toLocaleString());
+    if (!blank) {
+      gap.append(index === null ? label : linkButton(label, () => this.expand(index), trans.__('Show these lines')));
+    } else if (index !== null) {
+      gap.addEventListener('click', () => this.expand(index));
+    }
+    return gap;
+  }
+
+  private expand(index: number): void {
+    this.expandedHunks.add(index);
+    this.draw();
+    this.node.querySelector<HTMLElement>('.nbtools-pane')?.focus({ preventScroll: true });
+  }
+}
+
+function lastNumber(block: DiffBlock): number {
+  return Math.max(0, ...block.hunks.flatMap(({ rows }) => [rows.at(-1)?.old?.number ?? 0, rows.at(-1)?.new?.number ?? 0]));
+}
+
+function drawRows(rows: readonly Row[], side: 'old' | 'new' | 'both'): HTMLElement[] {
+  if (side === 'both') {
+    return unify(rows).map(drawUnified);
+  }
+  return rows.map(row => drawSide(row[side], row.changed || !row.old || !row.new, side));
+}
+
+function drawSide(line: Line | null, changed: boolean, side: 'old' | 'new'): HTMLElement {
+  if (line === null) {
+    return element('div', 'nbtools-line nbtools-filler');
+  }
+  const sign = !changed ? ' ' : side === 'old' ? '−' : '+';
+  return drawLine(sign, [line.number], line.spans);
+}
+
+function drawUnified(line: UnifiedLine): HTMLElement {
+  return drawLine(line.sign, [line.old, line.new], line.spans);
+}
+
+function drawLine(sign: ' ' | '+' | '−', numbers: readonly (number | null)[], spans: Line['spans']): HTMLElement {
+  const kind = { ' ': '', '+': ' nbtools-added', '−': ' nbtools-removed' }[sign];
+  const gutter = element(
+    'span',
+    'nbtools-gutter',
+    ...numbers.map(number => element('span', 'nbtools-number', number === null ? '' : String(number))),
+    element('span', 'nbtools-sign', sign)
+  );
+  return element('div', `nbtools-line${kind}`, gutter, element('code', '', ...drawSpans(spans)));
+}

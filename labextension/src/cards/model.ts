@@ -1,0 +1,483 @@
+// Generated from nbtools/notebook/cards/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+
+import * as parse from '../shared/parse.js';
+
+/** Text and its space-separated style words. */
+export type Span = readonly [string, string];
+
+export const MIME = 'application/vnd.nbtools.call.v1+json';
+export const LIVE_TARGET = 'nbtools_cells';
+
+/** A sound; ``data`` is its content in base64. */
+export interface AudioBlock {
+  readonly type: 'audio';
+  readonly mime_type: 'audio/wav' | 'audio/mpeg' | 'audio/ogg' | 'audio/webm' | 'audio/flac' | 'audio/mp4' | 'audio/aac';
+  readonly data: string;
+  readonly note: string;
+}
+export const parseAudioBlock: parse.Parser<AudioBlock> = parse.record<AudioBlock>({
+  type: parse.oneOf('audio'),
+  mime_type: parse.oneOf('audio/wav', 'audio/mpeg', 'audio/ogg', 'audio/webm', 'audio/flac', 'audio/mp4', 'audio/aac'),
+  data: parse.text,
+  note: parse.otherwise(parse.text, ''),
+});
+
+/** An action that a click sends to the kernel as ``{verb: id}`` on the comm target ``nbtools``; ``magic`` is the equivalent command. */
+export interface CardAction {
+  readonly verb: 'undo' | 'merge';
+  readonly id: string;
+  readonly label: string;
+  readonly magic: string;
+}
+export const parseCardAction: parse.Parser<CardAction> = parse.record<CardAction>({
+  verb: parse.oneOf('undo', 'merge'),
+  id: parse.text,
+  label: parse.text,
+  magic: parse.text,
+});
+
+/** A file, and optionally a line in it, that a click opens. */
+export interface CardPlace {
+  readonly path: string;
+  readonly line: number | null;
+}
+export const parseCardPlace: parse.Parser<CardPlace> = parse.record<CardPlace>({
+  path: parse.text,
+  line: parse.otherwise(parse.nullable(parse.number), null),
+});
+
+/** Part of a file, with syntax highlighting; ``start`` is the number of its first line. */
+export interface CodeBlock {
+  readonly type: 'code';
+  readonly path: string;
+  readonly start: number;
+  readonly lines: readonly (readonly Span[])[];
+  readonly more: string;
+}
+export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
+  type: parse.oneOf('code'),
+  path: parse.text,
+  start: parse.number,
+  lines: parse.list(parse.list(parse.pair)),
+  more: parse.otherwise(parse.text, ''),
+});
+
+/** An image; ``data`` is its content in base64. */
+export interface ImageBlock {
+  readonly type: 'image';
+  readonly path: string;
+  readonly mime_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+  readonly data: string;
+  readonly note: string;
+}
+export const parseImageBlock: parse.Parser<ImageBlock> = parse.record<ImageBlock>({
+  type: parse.oneOf('image'),
+  path: parse.text,
+  mime_type: parse.oneOf('image/png', 'image/jpeg', 'image/gif', 'image/webp'),
+  data: parse.text,
+  note: parse.otherwise(parse.text, ''),
+});
+
+/** The end of a terminal's output, with carriage returns and colours already processed. */
+export interface OutputBlock {
+  readonly type: 'output';
+  readonly lines: readonly (readonly Span[])[];
+  readonly earlier: number;
+  readonly full_output: string;
+}
+export const parseOutputBlock: parse.Parser<OutputBlock> = parse.record<OutputBlock>({
+  type: parse.oneOf('output'),
+  lines: parse.list(parse.list(parse.pair)),
+  earlier: parse.otherwise(parse.number, 0),
+  full_output: parse.otherwise(parse.text, ''),
+});
+
+/** A question to the person, with its choices and, once there is one, the answer. */
+export interface QuestionBlock {
+  readonly type: 'question';
+  readonly header: string;
+  readonly text: string;
+  readonly choices: readonly Span[];
+  readonly several: boolean;
+  readonly answer: string;
+}
+export const parseQuestionBlock: parse.Parser<QuestionBlock> = parse.record<QuestionBlock>({
+  type: parse.oneOf('question'),
+  header: parse.text,
+  text: parse.text,
+  choices: parse.otherwise(parse.list(parse.pair), []),
+  several: parse.otherwise(parse.flag, false),
+  answer: parse.otherwise(parse.text, ''),
+});
+
+export interface TextBlock {
+  readonly type: 'text';
+  readonly text: string;
+  readonly tone: 'plain' | 'quiet' | 'warning' | 'error';
+  readonly markdown: boolean;
+}
+export const parseTextBlock: parse.Parser<TextBlock> = parse.record<TextBlock>({
+  type: parse.oneOf('text'),
+  text: parse.text,
+  tone: parse.otherwise(parse.oneOf('plain', 'quiet', 'warning', 'error'), 'plain'),
+  markdown: parse.otherwise(parse.flag, false),
+});
+
+/** Returns the cells of a notebook, including unsaved changes. */
+export interface CellsTask {
+  readonly type: 'cells';
+  readonly path: string;
+}
+export const parseCellsTask: parse.Parser<CellsTask> = parse.record<CellsTask>({
+  type: parse.oneOf('cells'),
+  path: parse.text,
+});
+
+/** One simple command of a command line: the operator before it, its text, and a note on its effects. */
+export interface CommandPart {
+  readonly operator: string;
+  readonly spans: readonly Span[];
+  readonly note: string;
+  readonly warning: boolean;
+}
+export const parseCommandPart: parse.Parser<CommandPart> = parse.record<CommandPart>({
+  operator: parse.text,
+  spans: parse.list(parse.pair),
+  note: parse.otherwise(parse.text, ''),
+  warning: parse.otherwise(parse.flag, false),
+});
+
+export interface DeleteTask {
+  readonly type: 'delete';
+  readonly path: string;
+  readonly cell: string;
+  readonly expected: string;
+}
+export const parseDeleteTask: parse.Parser<DeleteTask> = parse.record<DeleteTask>({
+  type: parse.oneOf('delete'),
+  path: parse.text,
+  cell: parse.text,
+  expected: parse.text,
+});
+
+/** Inserts a cell with the id ``cell`` after the cell ``after``; empty means at the top, null at the end. */
+export interface InsertTask {
+  readonly type: 'insert';
+  readonly path: string;
+  readonly cell: string;
+  readonly source: string;
+  readonly kind: 'code' | 'markdown' | 'raw';
+  readonly after: string | null;
+}
+export const parseInsertTask: parse.Parser<InsertTask> = parse.record<InsertTask>({
+  type: parse.oneOf('insert'),
+  path: parse.text,
+  cell: parse.text,
+  source: parse.text,
+  kind: parse.oneOf('code', 'markdown', 'raw'),
+  after: parse.nullable(parse.text),
+});
+
+/** One line of one side of a diff. */
+export interface Line {
+  readonly number: number;
+  readonly spans: readonly Span[];
+}
+export const parseLine: parse.Parser<Line> = parse.record<Line>({
+  number: parse.number,
+  spans: parse.list(parse.pair),
+});
+
+/** Lists the open notebooks. */
+export interface ListTask {
+  readonly type: 'list';
+}
+export const parseListTask: parse.Parser<ListTask> = parse.record<ListTask>({
+  type: parse.oneOf('list'),
+});
+
+export interface ListingEntry {
+  readonly path: string;
+  readonly folder: boolean;
+  readonly size: number | null;
+}
+export const parseListingEntry: parse.Parser<ListingEntry> = parse.record<ListingEntry>({
+  path: parse.text,
+  folder: parse.otherwise(parse.flag, false),
+  size: parse.otherwise(parse.nullable(parse.number), null),
+});
+
+/** A cell of an open notebook; ``outputs`` is the JSON of its nbformat outputs. */
+export interface OpenedCell {
+  readonly id: string;
+  readonly type: string;
+  readonly source: string;
+  readonly outputs: string;
+  readonly busy: boolean;
+}
+export const parseOpenedCell: parse.Parser<OpenedCell> = parse.record<OpenedCell>({
+  id: parse.text,
+  type: parse.text,
+  source: parse.text,
+  outputs: parse.text,
+  busy: parse.flag,
+});
+
+/** An open notebook of the page ``client``, by its path on the server.
+
+``own`` means that it runs on the requesting kernel, ``busy`` that one of its cells is running. */
+export interface OpenedNotebook {
+  readonly client: string;
+  readonly path: string;
+  readonly dirty: boolean;
+  readonly own: boolean;
+  readonly busy: boolean;
+}
+export const parseOpenedNotebook: parse.Parser<OpenedNotebook> = parse.record<OpenedNotebook>({
+  client: parse.text,
+  path: parse.text,
+  dirty: parse.flag,
+  own: parse.flag,
+  busy: parse.flag,
+});
+
+export interface MoveTask {
+  readonly type: 'move';
+  readonly path: string;
+  readonly cell: string;
+  readonly after: string | null;
+}
+export const parseMoveTask: parse.Parser<MoveTask> = parse.record<MoveTask>({
+  type: parse.oneOf('move'),
+  path: parse.text,
+  cell: parse.text,
+  after: parse.nullable(parse.text),
+});
+
+/** Replaces the source, and optionally the type, of a cell whose source is still ``expected``. */
+export interface ReplaceTask {
+  readonly type: 'replace';
+  readonly path: string;
+  readonly cell: string;
+  readonly expected: string;
+  readonly source: string;
+  readonly kind: 'code' | 'markdown' | 'raw' | null;
+}
+export const parseReplaceTask: parse.Parser<ReplaceTask> = parse.record<ReplaceTask>({
+  type: parse.oneOf('replace'),
+  path: parse.text,
+  cell: parse.text,
+  expected: parse.text,
+  source: parse.text,
+  kind: parse.nullable(parse.oneOf('code', 'markdown', 'raw')),
+});
+
+/** Queues a cell.  The answer comes when it has run, or at once where it would run on the requesting kernel. */
+export interface RunTask {
+  readonly type: 'run';
+  readonly path: string;
+  readonly cell: string;
+}
+export const parseRunTask: parse.Parser<RunTask> = parse.record<RunTask>({
+  type: parse.oneOf('run'),
+  path: parse.text,
+  cell: parse.text,
+});
+
+/** Interrupts a notebook's kernel. */
+export interface StopTask {
+  readonly type: 'stop';
+  readonly path: string;
+}
+export const parseStopTask: parse.Parser<StopTask> = parse.record<StopTask>({
+  type: parse.oneOf('stop'),
+  path: parse.text,
+});
+
+export interface MatchLine {
+  readonly number: number;
+  readonly spans: readonly Span[];
+  readonly context: boolean;
+}
+export const parseMatchLine: parse.Parser<MatchLine> = parse.record<MatchLine>({
+  number: parse.number,
+  spans: parse.list(parse.pair),
+  context: parse.otherwise(parse.flag, false),
+});
+
+export interface TodoEntry {
+  readonly text: string;
+  readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled' | 'blocked';
+}
+export const parseTodoEntry: parse.Parser<TodoEntry> = parse.record<TodoEntry>({
+  text: parse.text,
+  status: parse.oneOf('pending', 'in_progress', 'completed', 'cancelled', 'blocked'),
+});
+
+/** All simple commands of a command line.  A part with the operator ``↳`` is started by the part above it. */
+export interface CommandBlock {
+  readonly type: 'command';
+  readonly parts: readonly CommandPart[];
+  readonly sandbox: string;
+}
+export const parseCommandBlock: parse.Parser<CommandBlock> = parse.record<CommandBlock>({
+  type: parse.oneOf('command'),
+  parts: parse.list(parseCommandPart),
+  sandbox: parse.otherwise(parse.text, ''),
+});
+
+/** One row of a side-by-side diff.  Both sides and not changed: context.  One side only: added or removed. */
+export interface Row {
+  readonly old: Line | null;
+  readonly new: Line | null;
+  readonly changed: boolean;
+}
+export const parseRow: parse.Parser<Row> = parse.record<Row>({
+  old: parse.nullable(parseLine),
+  new: parse.nullable(parseLine),
+  changed: parse.flag,
+});
+
+export interface ListingBlock {
+  readonly type: 'listing';
+  readonly entries: readonly ListingEntry[];
+  readonly more: string;
+}
+export const parseListingBlock: parse.Parser<ListingBlock> = parse.record<ListingBlock>({
+  type: parse.oneOf('listing'),
+  entries: parse.list(parseListingEntry),
+  more: parse.otherwise(parse.text, ''),
+});
+
+/** A page's answer, including the open notebooks of the browser's other pages; ``problem`` says why nothing was done. */
+export interface LiveAnswer {
+  readonly id: string;
+  readonly problem: string;
+  readonly queued: boolean;
+  readonly notebooks: readonly OpenedNotebook[];
+  readonly cells: readonly OpenedCell[];
+}
+export const parseLiveAnswer: parse.Parser<LiveAnswer> = parse.record<LiveAnswer>({
+  id: parse.text,
+  problem: parse.otherwise(parse.text, ''),
+  queued: parse.otherwise(parse.flag, false),
+  notebooks: parse.otherwise(parse.list(parseOpenedNotebook), []),
+  cells: parse.otherwise(parse.list(parseOpenedCell), []),
+});
+
+/** A request of the kernel to the page ``client``, or to every page if that is empty. */
+export interface LiveRequest {
+  readonly id: string;
+  readonly client: string;
+  readonly task: CellsTask | DeleteTask | InsertTask | ListTask | MoveTask | ReplaceTask | RunTask | StopTask;
+}
+export const parseLiveRequest: parse.Parser<LiveRequest> = parse.record<LiveRequest>({
+  id: parse.text,
+  client: parse.text,
+  task: parse.tagged<CellsTask | DeleteTask | InsertTask | ListTask | MoveTask | ReplaceTask | RunTask | StopTask>({ cells: parseCellsTask, delete: parseDeleteTask, insert: parseInsertTask, list: parseListTask, move: parseMoveTask, replace: parseReplaceTask, run: parseRunTask, stop: parseStopTask }),
+});
+
+export interface MatchGroup {
+  readonly path: string;
+  readonly lines: readonly MatchLine[];
+}
+export const parseMatchGroup: parse.Parser<MatchGroup> = parse.record<MatchGroup>({
+  path: parse.text,
+  lines: parse.list(parseMatchLine),
+});
+
+/** A to-do list, in order. */
+export interface TodoBlock {
+  readonly type: 'todo';
+  readonly items: readonly TodoEntry[];
+}
+export const parseTodoBlock: parse.Parser<TodoBlock> = parse.record<TodoBlock>({
+  type: parse.oneOf('todo'),
+  items: parse.list(parseTodoEntry),
+});
+
+/** Adjacent rows.  ``folded`` hunks are unchanged and shown as one line; ``hidden`` counts rows that are not part of the card. */
+export interface Hunk {
+  readonly rows: readonly Row[];
+  readonly folded: boolean;
+  readonly hidden: number;
+}
+export const parseHunk: parse.Parser<Hunk> = parse.record<Hunk>({
+  rows: parse.list(parseRow),
+  folded: parse.otherwise(parse.flag, false),
+  hidden: parse.otherwise(parse.number, 0),
+});
+
+export interface MatchesBlock {
+  readonly type: 'matches';
+  readonly groups: readonly MatchGroup[];
+  readonly more: string;
+}
+export const parseMatchesBlock: parse.Parser<MatchesBlock> = parse.record<MatchesBlock>({
+  type: parse.oneOf('matches'),
+  groups: parse.list(parseMatchGroup),
+  more: parse.otherwise(parse.text, ''),
+});
+
+export interface DiffBlock {
+  readonly type: 'diff';
+  readonly path: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly hunks: readonly Hunk[];
+  readonly created: boolean;
+  readonly titled: boolean;
+}
+export const parseDiffBlock: parse.Parser<DiffBlock> = parse.record<DiffBlock>({
+  type: parse.oneOf('diff'),
+  path: parse.text,
+  added: parse.number,
+  removed: parse.number,
+  hunks: parse.list(parseHunk),
+  created: parse.otherwise(parse.flag, false),
+  titled: parse.otherwise(parse.flag, false),
+});
+
+/** A call in one of its states, ready to be rendered: a head, a body of blocks, a foot. */
+export interface Card {
+  readonly id: string;
+  readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
+  readonly tool: string;
+  readonly icon: string;
+  readonly subject: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly status: string;
+  readonly failed: boolean;
+  readonly detail: string;
+  readonly blocks: readonly (AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock)[];
+  readonly folded: boolean;
+  readonly unfold: string;
+  readonly record: string;
+  readonly note: string;
+  readonly places: readonly CardPlace[];
+  readonly root: string;
+  readonly deeds: readonly CardAction[];
+  readonly cancellable: boolean;
+}
+export const parseCard: parse.Parser<Card> = parse.record<Card>({
+  id: parse.text,
+  state: parse.oneOf('validating', 'scheduled', 'awaiting_approval', 'executing', 'success', 'error', 'cancelled'),
+  tool: parse.text,
+  icon: parse.text,
+  subject: parse.text,
+  added: parse.otherwise(parse.number, 0),
+  removed: parse.otherwise(parse.number, 0),
+  status: parse.text,
+  failed: parse.otherwise(parse.flag, false),
+  detail: parse.otherwise(parse.text, ''),
+  blocks: parse.otherwise(parse.list(parse.tagged<AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock>({ audio: parseAudioBlock, code: parseCodeBlock, command: parseCommandBlock, diff: parseDiffBlock, image: parseImageBlock, listing: parseListingBlock, matches: parseMatchesBlock, output: parseOutputBlock, question: parseQuestionBlock, text: parseTextBlock, todo: parseTodoBlock })), []),
+  folded: parse.otherwise(parse.flag, false),
+  unfold: parse.otherwise(parse.text, ''),
+  record: parse.otherwise(parse.text, ''),
+  note: parse.otherwise(parse.text, ''),
+  places: parse.otherwise(parse.list(parseCardPlace), []),
+  root: parse.otherwise(parse.text, '.'),
+  deeds: parse.otherwise(parse.list(parseCardAction), []),
+  cancellable: parse.otherwise(parse.flag, false),
+});

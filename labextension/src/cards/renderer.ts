@@ -1,0 +1,73 @@
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+import { CardView } from './card.js';
+import { tryParse } from '../shared/parse.js';
+import { locate } from '../shared/path.js';
+import { plainTextFallback, cardContext, type Services } from './context.js';
+import { MIME, parseCard, type Card } from './model.js';
+
+/** Preferred over text/html, which has rank 50. */
+const RANK = 40;
+
+/** Renders a call's output as a card, and updates it.  In an untrusted notebook the card cannot send requests to the kernel. */
+class RenderedCall extends Widget implements IRenderMime.IRenderer {
+  private readonly trans: TranslationBundle;
+  private view: CardView | null = null;
+  private folder = '';
+  private root = '.';
+
+  constructor(
+    private readonly options: IRenderMime.IRendererOptions,
+    private readonly services: Services
+  ) {
+    super();
+    this.addClass('nbtools-rendered');
+    this.trans = (options.translator ?? nullTranslator).load('nbtools_agent');
+  }
+
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    const card = tryParse(parseCard, model.data[MIME]);
+    if (card === null) {
+      this.showPlainText(model);
+      return;
+    }
+    this.folder = await this.notebookFolder();
+    this.draw(model.trusted ? card : { ...card, cancellable: false, deeds: [] });
+  }
+
+  override dispose(): void {
+    this.view?.dispose();
+    super.dispose();
+  }
+
+  private draw(card: Card): void {
+    this.root = card.root;
+    if (this.view === null) {
+      this.view = new CardView(cardContext(this.services, this.trans, path => locate(this.folder, this.root, path)));
+      this.node.replaceChildren(this.view.node);
+    }
+    this.view.update(card);
+  }
+
+  /** Shows the plain text of a card that an incompatible version of nbtools wrote. */
+  private showPlainText(model: IRenderMime.IMimeModel): void {
+    this.view?.dispose();
+    this.view = null;
+    const notice = this.trans.__('This card cannot be displayed because it was written by another version of nbtools. Its text follows.');
+    this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
+  }
+
+  private async notebookFolder(): Promise<string> {
+    const folder = await this.options.resolver?.resolveUrl('./');
+    return folder === undefined ? '' : decodeURI(folder);
+  }
+}
+
+/** Registers the renderer of cards.  It is safe, because cards are built from text nodes: untrusted notebooks show them too. */
+export function addCallRenderer(services: Services): void {
+  services.rendermime.addFactory(
+    { safe: true, mimeTypes: [MIME], defaultRank: RANK, createRenderer: options => new RenderedCall(options, services) },
+    RANK
+  );
+}

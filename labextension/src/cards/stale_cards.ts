@@ -1,0 +1,135 @@
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { IOutputModel } from '@jupyterlab/rendermime';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { JSONExt, type JSONObject, type ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import { element } from '../shared/element.js';
+import { ENDING_STATUSES, KernelReplies, type Kernel } from '../live_cells/kernel_replies.js';
+import { MIME, type Card } from './model.js';
+
+const WIDGET_MIME = 'application/vnd.jupyter.widget-view+json';
+const WIDGET_TARGET = 'jupyter.widget';
+/** States of an unfinished call. */
+const UNFINISHED: readonly unknown[] = ['validating', 'scheduled', 'awaiting_approval', 'executing'] satisfies Card['state'][];
+/** Milliseconds in which the kernel must send the current state of a call that it knows. */
+const REPLY_TIMEOUT = 5000;
+
+interface Outputs {
+  readonly length: number;
+  get(index: number): IOutputModel;
+}
+
+/**
+ * Updates cards that JupyterLab no longer updates: after a page reload, or after the kernel has ended.
+ *
+ * JupyterLab updates an output only on the page that ran its cell.  The kernel's messages reach every page, so this class applies them to
+ * the cards with the same id, and requests the updates that were missed during a reload.  An unfinished card whose call the kernel does
+ * not know gets the status *Unknown*.
+ */
+export class StaleCards {
+  private readonly replies = new KernelReplies();
+
+  constructor(
+    notebooks: INotebookTracker,
+    private readonly trans: TranslationBundle
+  ) {
+    notebooks.widgetAdded.connect((_, panel) => void this.watch(panel));
+  }
+
+  private async watch(panel: NotebookPanel): Promise<void> {
+    const session = panel.sessionContext;
+    session.statusChanged.connect((_, status) => ENDING_STATUSES.includes(status) && unfinishedCards(panel).forEach(output => this.markUnknown(output)));
+    session.kernelChanged.connect(() => void this.requestMissedUpdates(panel));
+    session.iopubMessage.connect((_, { header, content }) => {
+      if (header.msg_type === 'update_display_data') {
+        updateCards(panel, (content as { data: ReadonlyPartialJSONObject }).data);
+      }
+    });
+    await panel.context.ready;
+    await session.ready;
+    await this.requestMissedUpdates(panel);
+  }
+
+  /** Requests the current state of unfinished cards without a live widget.  Cards that the kernel does not update are marked as unknown. */
+  private async requestMissedUpdates(panel: NotebookPanel): Promise<void> {
+    const unfinished = unfinishedCards(panel).map(output => ({ output, model: widgetModelId(output), card: output.data[MIME] }));
+    if (unfinished.length === 0) {
+      return;
+    }
+    const kernel = panel.sessionContext.session?.kernel;
+    const reply = await kernel?.requestCommInfo({ target_name: WIDGET_TARGET }).catch(() => null);
+    const comms = reply?.content.status === 'ok' ? reply.content.comms : {};
+    const isUnchanged = ({ output, model, card }: (typeof unfinished)[number]) => widgetModelId(output) === model && isEqual(output.data[MIME], card);
+    const orphaned = unfinished.filter(({ model }) => !model || !(model in comms));
+    for (const { output } of kernel ? orphaned : []) {
+      await this.replies.send(kernel as Kernel, { show: String(cardId(output.data)) });
+    }
+    await new Promise(resolve => window.setTimeout(resolve, kernel && orphaned.length > 0 ? REPLY_TIMEOUT : 0));
+    orphaned.filter(isUnchanged).forEach(({ output }) => this.markUnknown(output));
+  }
+
+  /** Sets the status *Unknown* in the card and in its HTML and plain text. */
+  private markUnknown(output: IOutputModel): void {
+    const { [WIDGET_MIME]: _, [MIME]: value, ...rest } = output.data;
+    const { trans } = this;
+    const card = value as JSONObject;
+    const status = trans.__('Unknown');
+    const record =
+      card['state'] === 'awaiting_approval'
+        ? trans.__('? The result is unknown: the kernel stopped updating this card before an answer was recorded · check what has changed, then run the cell again')
+        : trans.__('? The result is unknown: the kernel stopped updating this card while the call was running · check what has changed, then run the cell again');
+    const notice = `${String(card['tool'])} ${String(card['subject'])} · ${status} · ${record}`;
+    const html = element('p', '', notice).outerHTML;
+    const summary = element('summary', '', trans.__('Last saved state')).outerHTML;
+    output.setData({
+      data: {
+        ...rest,
+        [MIME]: { ...card, state: 'cancelled', status, record, cancellable: false },
+        'text/html': `${html}<details>${summary}${joinLines(rest['text/html'])}</details>`,
+        'text/plain': `${notice}\n${joinLines(rest['text/plain'])}`
+      }
+    });
+  }
+}
+
+/** Applies a display update to the cards with its id, unless JupyterLab has already applied it. */
+function updateCards(panel: NotebookPanel, data: ReadonlyPartialJSONObject): void {
+  const id = cardId(data);
+  const stale = (output: IOutputModel) => !isEqual(output.data[MIME], data[MIME]) || !isEqual(output.data[WIDGET_MIME], data[WIDGET_MIME]);
+  if (id) {
+    outputsOf(panel)
+      .filter(output => cardId(output.data) === id && stale(output))
+      .forEach(output => output.setData({ data }));
+  }
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSONExt.deepEqual((a ?? null) as JSONObject, (b ?? null) as JSONObject);
+}
+
+/** Returns the outputs of a notebook that are cards of unfinished calls. */
+function unfinishedCards(panel: NotebookPanel): IOutputModel[] {
+  return outputsOf(panel).filter(({ data }) => UNFINISHED.includes((data[MIME] as JSONObject | undefined)?.['state']));
+}
+
+function outputsOf(panel: NotebookPanel): IOutputModel[] {
+  const cells = [...(panel.content.model?.cells ?? [])];
+  return cells.flatMap(cell => ('outputs' in cell ? outputList(cell.outputs as Outputs) : []));
+}
+
+function outputList(outputs: Outputs): IOutputModel[] {
+  return Array.from({ length: outputs.length }, (_, i) => outputs.get(i));
+}
+
+function cardId(data: ReadonlyPartialJSONObject): unknown {
+  return (data[MIME] as JSONObject | undefined)?.['id'];
+}
+
+/** Returns the id of the widget in an output; empty if it has none. */
+function widgetModelId({ data }: IOutputModel): string {
+  return String((data[WIDGET_MIME] as JSONObject | undefined)?.['model_id'] ?? '');
+}
+
+/** Joins a notebook text, which is stored as a string or as a list of lines. */
+function joinLines(value: unknown): string {
+  return Array.isArray(value) ? value.join('') : String(value ?? '');
+}

@@ -1,0 +1,151 @@
+import { CardView } from '../cards/card.js';
+import { element, linkButton, setText } from '../shared/element.js';
+import type { ExplorerContext } from './explorer_context.js';
+import type { PageRequests } from './page_requests.js';
+import { RawView } from './raw_record.js';
+import type { TraceAround, TraceLink, TraceOpened } from './model.js';
+
+/** Milliseconds for which a button shows the result of copying. */
+const MESSAGE_DURATION = 1500;
+
+export interface DetailPaneEvents {
+  /** Goes to a line of the log. */
+  goToLine(line: number): void;
+  /** Filters the list by a file. */
+  filterByPath(path: string): void;
+}
+
+/** The details of the selected step: its card, its context and its raw record. */
+export class DetailPaneView {
+  readonly node = element('div', 'nbtools-trace-panel');
+  private card: CardView | null = null;
+  private replayButton: HTMLButtonElement | null = null;
+  private copyToolButton: HTMLButtonElement | null = null;
+
+  constructor(
+    private readonly context: ExplorerContext,
+    private readonly requests: PageRequests,
+    private readonly events: DetailPaneEvents
+  ) {
+    this.node.tabIndex = -1;
+    this.node.setAttribute('role', 'group');
+    this.node.setAttribute('aria-label', context.trans.__('Selected step'));
+  }
+
+  show(opened: TraceOpened): void {
+    this.clear();
+    this.card = new CardView(this.context);
+    this.card.update(opened.card);
+    this.card.node.append(this.foot(opened));
+    this.node.replaceChildren(this.card.node, ...this.relatedLinks(opened.around));
+    if (opened.raw) {
+      this.node.append(element('h3', '', this.context.trans.__('Raw record')), new RawView(opened, this.requests, this.context.trans).node);
+    }
+    this.node.scrollTop = 0;
+  }
+
+  /** Shows a message instead of a step, with an optional hint below it. */
+  showMessage(text: string, hint = ''): void {
+    this.clear();
+    this.node.replaceChildren(element('p', 'nbtools-trace-quiet', text), ...(hint ? [element('div', 'nbtools-trace-hint', hint)] : []));
+  }
+
+  /** Marks the pane as busy while it still shows the previously selected step. */
+  setBusy(busy: boolean): void {
+    this.node.setAttribute('aria-busy', String(busy));
+  }
+
+  replay(): void {
+    this.replayButton?.click();
+  }
+
+  copyTool(): void {
+    this.copyToolButton?.click();
+  }
+
+  dispose(): void {
+    this.clear();
+  }
+
+  private clear(): void {
+    this.card?.dispose();
+    this.card = this.replayButton = this.copyToolButton = null;
+    this.setBusy(false);
+  }
+
+  private foot(opened: TraceOpened): HTMLElement {
+    const { trans } = this.context;
+    const foot = element('div', 'nbtools-foot nbtools-trace-foot');
+    if (opened.replay || opened.obstacle) {
+      this.replayButton = this.createReplayButton(opened);
+      foot.append(this.replayButton);
+    }
+    if (opened.tool) {
+      this.copyToolButton = this.createCopyButton(trans.__('Copy as %tool'), opened.tool, 'c');
+      foot.append(this.copyToolButton);
+    }
+    if (opened.link) {
+      foot.append(this.createCopyButton(trans.__('Copy link'), opened.link));
+    }
+    foot.append(element('span', 'nbtools-space'), element('span', 'nbtools-trace-when', opened.foot));
+    if (!opened.replay && opened.obstacle) {
+      foot.append(element('div', 'nbtools-trace-obstacle', opened.obstacle));
+    }
+    return foot;
+  }
+
+  private createReplayButton({ replay, obstacle }: TraceOpened): HTMLButtonElement {
+    const { trans } = this.context;
+    const button = element('button', 'nbtools-button nbtools-primary', trans.__('Run again in a copy'), keyLabel('r'));
+    button.type = 'button';
+    button.title = obstacle || trans.__('Adds a cell that runs this call in a temporary copy of the folder');
+    button.disabled = !replay;
+    button.addEventListener('click', () => this.context.addCell(replay, true));
+    return button;
+  }
+
+  private createCopyButton(label: string, text: string, key = ''): HTMLButtonElement {
+    const { trans } = this.context;
+    const labelNode = element('span', '', label);
+    labelNode.setAttribute('aria-live', 'polite');
+    const button = element('button', 'nbtools-button', labelNode, ...(key ? [keyLabel(key)] : []));
+    button.type = 'button';
+    button.title = text;
+    button.addEventListener('click', () => {
+      void this.context.copy(text).then(
+        () => flash(labelNode, trans.__('Copied'), label),
+        () => flash(labelNode, trans.__('Could not copy'), label)
+      );
+    });
+    return button;
+  }
+
+  private relatedLinks(groups: readonly TraceAround[]): HTMLElement[] {
+    if (!groups.length) {
+      return [];
+    }
+    const list = element('dl', 'nbtools-trace-around');
+    for (const { label, parts } of groups) {
+      list.append(element('dt', '', label), element('dd', '', ...parts.map(linkOrText => this.part(linkOrText))));
+    }
+    return [element('h3', '', this.context.trans.__('Context of this step')), list];
+  }
+
+  private part({ text, line, path }: TraceLink): Node | string {
+    if (line !== null) {
+      return linkButton(text, () => this.events.goToLine(line));
+    }
+    return path ? linkButton(text, () => this.events.filterByPath(path)) : text;
+  }
+}
+
+function keyLabel(key: string): HTMLElement {
+  const sign = element('span', 'nbtools-trace-key', key);
+  sign.setAttribute('aria-hidden', 'true');
+  return sign;
+}
+
+function flash(node: HTMLElement, message: string, label: string): void {
+  setText(node, message);
+  window.setTimeout(() => setText(node, label), MESSAGE_DURATION);
+}

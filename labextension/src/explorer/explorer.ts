@@ -1,0 +1,268 @@
+import { element, linkButton, setText } from '../shared/element.js';
+import type { ExplorerContext } from './explorer_context.js';
+import { PageRequests, failureMessage } from './page_requests.js';
+import { ExplorerKeyboard } from './keyboard.js';
+import { NO_FILTER, toggleFold, isFiltering, listsEverything, sameFilter } from './filter.js';
+import { FilterBarView } from './filter_bar.js';
+import { HeaderView, type TraceAction } from './header.js';
+import { ListView } from './list.js';
+import { StepLoader } from './step_loader.js';
+import { PAGE_SIZE, PageCache } from './page_cache.js';
+import { DetailPaneView } from './detail_pane.js';
+import { TimelineView } from './timeline.js';
+import type { TraceFilter, TracePage, TraceView } from './model.js';
+
+/** Milliseconds between requests for the visible pages while the kernel is indexing the log. */
+const REFRESH_INTERVAL = 250;
+
+/** The explorer of a session log: header, timeline, filters, list of steps and detail pane.  It must be inside `.nbtools-rendered`. */
+export class ExplorerView {
+  readonly node = element('section', 'nbtools-trace');
+  private readonly requests: PageRequests;
+  private readonly header: HeaderView;
+  private readonly timeline: TimelineView;
+  private readonly filters: FilterBarView;
+  private readonly list: ListView;
+  private readonly detailPane: DetailPaneView;
+  private readonly stepLoader: StepLoader;
+  private readonly keyboard: ExplorerKeyboard;
+  private readonly notice = element('div', 'nbtools-trace-notice');
+  private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
+  private view: TraceView | null = null;
+  private pages: PageCache | null = null;
+  /** The filter of the listed lines, and the filter requested last. */
+  private shownFilter = NO_FILTER;
+  private requestedFilter = NO_FILTER;
+  /** The selected line of the log; the filter may exclude it. */
+  private selectedLine: number | null = null;
+  private refreshTimer = 0;
+  private actionRunning = false;
+
+  constructor(private readonly context: ExplorerContext) {
+    const { trans } = context;
+    const changeFilter = (change: Partial<TraceFilter>) => void this.applyFilter({ ...this.requestedFilter, ...change });
+    const clearFilter = () => changeFilter({ ...NO_FILTER, folded: this.requestedFilter.folded });
+    const goNear = (line: number) => void this.goNearLine(line);
+    this.requests = new PageRequests(context, lost => this.showNotice(lost ? trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.') : ''));
+    this.header = new HeaderView(context, action => void this.runAction(action));
+    this.timeline = new TimelineView(trans, { goToLine: goNear, selectRange: range => changeFilter(range ?? { first: null, last: null }) });
+    this.filters = new FilterBarView(trans, { change: changeFilter, clear: clearFilter });
+    this.list = new ListView(trans, { select: index => void this.select(index), fold: ({ line }) => changeFilter(toggleFold(this.requestedFilter, line)) });
+    this.detailPane = new DetailPaneView(context, this.requests, {
+      goToLine: line => void this.goToLine(line, true),
+      filterByPath: path => changeFilter({ ...NO_FILTER, path })
+    });
+    this.stepLoader = new StepLoader(this.requests, this.detailPane, trans);
+    this.keyboard = new ExplorerKeyboard(this.node, {
+      list: this.list,
+      detailPane: this.detailPane,
+      filters: this.filters,
+      timeline: this.timeline,
+      select: index => void this.select(index),
+      fold: folded => this.foldSelected(folded),
+      isStepShown: () => this.stepLoader.isStepShown
+    });
+    this.build(clearFilter);
+  }
+
+  /** Shows a view.  An update of the same explorer preserves scroll position, selection and open step. */
+  update(view: TraceView): void {
+    const sameExplorer = this.view?.explorer === view.explorer;
+    this.view = view;
+    this.header.update(view);
+    this.timeline.update(view.bars);
+    this.filters.update(view);
+    this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
+    sameExplorer ? this.showFilter() : this.showView(view);
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.refreshTimer);
+    this.pages?.close();
+    this.stepLoader.stop();
+    [this.keyboard, this.list, this.detailPane, this.timeline, this.filters].forEach(part => part.dispose());
+  }
+
+  private build(clearFilter: () => void): void {
+    const { trans } = this.context;
+    this.notice.setAttribute('role', 'status');
+    this.emptyMessage.hidden = true;
+    this.emptyMessage.append(element('span'), linkButton(trans.__('Clear filters'), clearFilter));
+    const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage);
+    const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
+    this.node.setAttribute('aria-label', trans.__('Agent session log'));
+    this.node.append(this.header.node, this.timeline.node, this.filters.node, this.notice, main);
+  }
+
+  private showView(view: TraceView): void {
+    this.shownFilter = this.requestedFilter = NO_FILTER;
+    this.selectedLine = null;
+    this.stepLoader.reset();
+    this.list.mark(null);
+    this.showPages(view.page, false);
+    if (view.step !== null) {
+      void this.goToLine(view.step, false);
+    }
+  }
+
+  /** Lists the lines that match the filter, starting with the first page, which is already loaded. */
+  private showPages(first: TracePage, keepScroll: boolean): PageCache {
+    const { shownFilter: filter } = this;
+    this.pages?.close();
+    this.pages = new PageCache(first, (from, count) => this.requests.page(filter, from, count), () => this.onPagesChanged());
+    this.list.show(this.pages, filter.folded, keepScroll);
+    this.showFilter();
+    return this.pages;
+  }
+
+  /** Changes the filter.  The current list stays until the kernel has answered; if the request fails, the previous filter is restored. */
+  private async applyFilter(filter: TraceFilter): Promise<void> {
+    if (sameFilter(filter, this.requestedFilter)) {
+      return;
+    }
+    this.requestedFilter = filter;
+    this.showFilter();
+    try {
+      await this.fetchFiltered(filter);
+    } catch (error) {
+      if (this.requestedFilter === filter) {
+        this.requestedFilter = this.shownFilter;
+        this.showFilter();
+        this.showNotice(failureMessage(error));
+      }
+    }
+  }
+
+  private async fetchFiltered(filter: TraceFilter): Promise<void> {
+    const { selectedLine: line } = this;
+    const [first, index] = await Promise.all([this.requests.page(filter, 0, PAGE_SIZE), line === null ? null : this.requests.place(filter, line)]);
+    if (this.requestedFilter !== filter) {
+      return;
+    }
+    const onlyFolds = sameFilter({ ...filter, folded: [] }, { ...this.shownFilter, folded: [] });
+    this.shownFilter = filter;
+    this.list.mark(null);
+    const pages = this.showPages(first, onlyFolds);
+    const row = index === null ? null : await pages.get(index);
+    if (this.pages === pages && row?.line === line) {
+      this.list.mark(index, onlyFolds ? 0 : undefined);
+    }
+  }
+
+  /** Selects a line of the log.  With `exactly`, the filter is removed if it excludes the line; otherwise the nearest line is selected. */
+  private async goToLine(line: number, exactly: boolean): Promise<void> {
+    try {
+      const index = await this.indexOf(line);
+      const row = await this.pages!.get(index);
+      if (exactly && row?.line !== line) {
+        await this.applyFilter(NO_FILTER);
+        await this.select(line);
+      } else {
+        await this.select(index, 6);
+      }
+    } catch (error) {
+      this.showNotice(failureMessage(error));
+    }
+  }
+
+  /** Selects a line, or the nearest one that matches the filter.  If the line is outside the selected range, the range is removed. */
+  private async goNearLine(line: number): Promise<void> {
+    const { first, last } = this.requestedFilter;
+    if (first !== null && last !== null && (line < first || line > last)) {
+      await this.applyFilter({ ...this.requestedFilter, first: null, last: null });
+    }
+    await this.goToLine(line, false);
+  }
+
+  private async indexOf(line: number): Promise<number> {
+    const index = listsEverything(this.shownFilter) ? line : await this.requests.place(this.shownFilter, line);
+    return Math.min(index, this.pages!.total - 1);
+  }
+
+  /** Selects a row, and opens its line once it has been loaded. */
+  private async select(index: number, margin?: number): Promise<void> {
+    const pages = this.pages!;
+    this.list.mark(index, margin);
+    try {
+      const row = await pages.get(index);
+      if (row && this.pages === pages && this.list.selected === index) {
+        this.selectedLine = row.line;
+        this.stepLoader.select(row.line);
+        this.markTimeline();
+      }
+    } catch (error) {
+      this.showNotice(failureMessage(error));
+    }
+  }
+
+  /** Runs an action on the whole log.  The source of new cells comes from the kernel, because a notebook's outputs can come from anyone. */
+  private async runAction(action: TraceAction): Promise<void> {
+    if (this.actionRunning) {
+      return;
+    }
+    this.actionRunning = true;
+    try {
+      action === 'notebook' ? await this.writeNotebook() : this.context.addCell((await this.requests.cell(action)).source, false);
+    } catch (error) {
+      this.showNotice(failureMessage(error));
+    } finally {
+      this.actionRunning = false;
+    }
+  }
+
+  private async writeNotebook(): Promise<void> {
+    const { path, place } = await this.requests.story();
+    const { trans } = this.context;
+    this.showNotice(place && this.context.openRelative(place) ? trans.__('Wrote %1.', path) : trans.__('Wrote %1. It cannot be opened here: it is outside the folder that Jupyter serves.', path));
+  }
+
+  private foldSelected(folded: boolean): void {
+    const index = this.list.selected;
+    const line = index === null ? null : this.pages!.line(index);
+    if (index === null || line === null) {
+      return;
+    }
+    if (line.below && this.requestedFilter.folded.includes(line.line) !== folded) {
+      void this.applyFilter(toggleFold(this.requestedFilter, line.line));
+    } else {
+      const next = folded ? this.pages!.parent(index) : line.below ? index + 1 : null;
+      next === null || void this.select(next);
+    }
+  }
+
+  /** Called when a page has been loaded: the number of matches, and the row of the selected line, may have changed. */
+  private onPagesChanged(): void {
+    this.list.redraw();
+    this.showFilter();
+    const { selectedLine: line, pages } = this;
+    const index = this.list.selected;
+    if (index !== null && line !== null && (pages!.line(index)?.line ?? line) !== line) {
+      void this.indexOf(line).then(at => this.pages === pages && this.list.mark(at), () => undefined);
+    }
+  }
+
+  private showFilter(): void {
+    const [view, pages] = [this.view!, this.pages!];
+    const { trans } = this.context;
+    const filtered = isFiltering(this.requestedFilter);
+    const searching = pages.indexed < 100;
+    const matchCount = filtered ? trans.__('%1 of %2', pages.total.toLocaleString(), view.page.total.toLocaleString()) : '';
+    this.filters.show(this.requestedFilter, matchCount, searching ? trans.__('still indexing %1 %', Math.floor(pages.indexed)) : '');
+    this.node.setAttribute('aria-busy', String(this.requestedFilter !== this.shownFilter));
+    this.emptyMessage.hidden = pages.total > 0;
+    setText(this.emptyMessage.firstElementChild as HTMLElement, filtered ? trans.__('No steps match the filters.') : trans.__('This log contains no messages and no tool calls.'));
+    (this.emptyMessage.lastElementChild as HTMLElement).hidden = !filtered;
+    this.markTimeline();
+    window.clearTimeout(this.refreshTimer);
+    this.refreshTimer = searching ? window.setTimeout(() => pages.refresh(), REFRESH_INTERVAL) : 0;
+  }
+
+  private markTimeline(): void {
+    const { first, last } = this.requestedFilter;
+    this.timeline.mark(this.selectedLine, first === null || last === null ? null : { first, last });
+  }
+
+  private showNotice(text: string): void {
+    setText(this.notice, text);
+  }
+}

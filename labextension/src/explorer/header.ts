@@ -1,0 +1,53 @@
+import { element, linkButton } from '../shared/element.js';
+import type { ExplorerContext } from './explorer_context.js';
+import type { TraceFact, TraceView } from './model.js';
+
+/** An action on the whole log. */
+export type TraceAction = TraceView['actions'][number];
+
+/** The title of the log, its facts, and the actions on the whole log. */
+export class HeaderView {
+  readonly node = element('div', 'nbtools-trace-head');
+
+  constructor(
+    private readonly context: ExplorerContext,
+    private readonly runAction: (action: TraceAction) => void
+  ) {}
+
+  update(view: TraceView): void {
+    const title = element('span', 'nbtools-trace-title', view.title);
+    title.title = view.title;
+    title.setAttribute('role', 'heading');
+    title.setAttribute('aria-level', '2');
+    this.node.replaceChildren(title, this.facts(view.facts), this.links(view.actions));
+  }
+
+  private facts(facts: readonly TraceFact[]): HTMLElement {
+    const last = facts.length - 1;
+    const parts = facts.map((fact, i) => element('span', '', this.fact(fact), i < last ? ' ·' : ''));
+    return element('span', 'nbtools-trace-facts', ...parts.flatMap(part => [part, ' ']));
+  }
+
+  private fact({ text, doubt, bad }: TraceFact): HTMLElement {
+    const node = element('span', bad ? 'nbtools-trace-bad' : '', doubt ? `~ ${text}` : text);
+    if (doubt) {
+      node.classList.add('nbtools-trace-doubt');
+      node.title = doubt;
+      node.tabIndex = 0;
+      node.setAttribute('role', 'note');
+      node.setAttribute('aria-description', doubt);
+    }
+    return node;
+  }
+
+  private links(actions: readonly TraceAction[]): HTMLElement {
+    const { trans } = this.context;
+    const labels: Record<TraceAction, readonly [string, string]> = {
+      compare: [trans.__('compare…'), trans.__('Adds a cell that compares this log with another')],
+      notebook: [trans.__('to notebook'), trans.__('Writes a new notebook next to the log, with a cell for each call, and opens it')],
+      sql: [trans.__('SQL'), trans.__('Adds a cell that queries this log with SQL')]
+    };
+    const links = actions.map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
+    return element('span', 'nbtools-trace-links', ...links.flatMap((link, i) => (i ? [' · ', link] : [link])));
+  }
+}

@@ -1,0 +1,80 @@
+import type { FilterBarView } from './filter_bar.js';
+import { traceKey, type Move, type TraceKey, type Zone } from './keymap.js';
+import type { ListView } from './list.js';
+import type { DetailPaneView } from './detail_pane.js';
+import type { TimelineView } from './timeline.js';
+
+const MOVES: readonly TraceKey[] = ['next', 'previous', 'pageDown', 'pageUp', 'first', 'last'];
+
+export interface KeyboardTargets {
+  readonly list: ListView;
+  readonly detailPane: DetailPaneView;
+  readonly filters: FilterBarView;
+  readonly timeline: TimelineView;
+  select(index: number): void;
+  fold(folded: boolean): void;
+  /** Whether the detail pane shows the selected line. */
+  isStepShown(): boolean;
+}
+
+/** Handles the keys of an explorer before they reach Jupyter's shortcuts. */
+export class ExplorerKeyboard {
+  private readonly listener = (event: KeyboardEvent) => this.onKey(event);
+
+  constructor(
+    private readonly node: HTMLElement,
+    private readonly targets: KeyboardTargets
+  ) {
+    window.addEventListener('keydown', this.listener, true);
+  }
+
+  dispose(): void {
+    window.removeEventListener('keydown', this.listener, true);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const target = event.target as Node;
+    if (!(target instanceof Element) || !this.node.contains(target)) {
+      return;
+    }
+    const zone = this.zone(target);
+    const modified = event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key === 'Enter') || event.isComposing;
+    const action = traceKey({ key: event.key, repeat: event.repeat, modified }, zone);
+    if (action === 'pass') {
+      return;
+    }
+    event.stopImmediatePropagation();
+    if (!modified && zone === 'strip' && this.targets.timeline.onKey(event)) {
+      event.preventDefault();
+    } else if (action !== 'native') {
+      event.preventDefault();
+      this.runAction(action);
+    }
+  }
+
+  private zone(target: Element): Zone {
+    const { list, detailPane, filters, timeline } = this.targets;
+    const zones: [HTMLElement, Zone][] = [[filters.search, 'search'], [list.node, 'list'], [detailPane.node, 'panel'], [timeline.node, 'strip']];
+    return zones.find(([node]) => node.contains(target))?.[1] ?? (target.matches('select') ? 'menu' : 'control');
+  }
+
+  private runAction(action: Exclude<TraceKey, 'native' | 'pass'>): void {
+    const { list, detailPane, filters, select, fold, isStepShown } = this.targets;
+    if (MOVES.includes(action)) {
+      const index = list.target(action as Move);
+      return index < 0 ? undefined : select(index);
+    }
+    const actions: { [A in typeof action]?: () => void } = {
+      open: () => detailPane.node.focus(),
+      close: () => list.node.focus(),
+      replay: () => isStepShown() && detailPane.replay(),
+      copy: () => isStepShown() && detailPane.copyTool(),
+      search: () => filters.focus(),
+      clear: () => filters.clearSearch() || list.node.focus(),
+      fold: () => fold(true),
+      unfold: () => fold(false),
+      leave: () => this.node.closest<HTMLElement>('.jp-Cell')?.focus()
+    };
+    actions[action]?.();
+  }
+}

@@ -1,0 +1,347 @@
+// Generated from nbtools/notebook/explorer/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+
+import * as parse from '../shared/parse.js';
+import { parseCard, type Card, type Span } from '../cards/model.js';
+
+export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
+export const TRACE_TARGET = 'nbtools_trace';
+
+/** Asks for the source of a cell that works on the whole log. */
+export interface CellTask {
+  readonly type: 'cell';
+  readonly action: 'compare' | 'sql';
+}
+export const parseCellTask: parse.Parser<CellTask> = parse.record<CellTask>({
+  type: parse.oneOf('cell'),
+  action: parse.oneOf('compare', 'sql'),
+});
+
+/** Asks for the detail view of one line. */
+export interface OpenTask {
+  readonly type: 'open';
+  readonly line: number;
+}
+export const parseOpenTask: parse.Parser<OpenTask> = parse.record<OpenTask>({
+  type: parse.oneOf('open'),
+  line: parse.number,
+});
+
+/** Selects the lines to list; empty fields select everything.
+
+``kind`` is a chip's key, ``tool`` and ``path`` are choices' keys, ``first`` … ``last`` are lines of the whole log (both inclusive).
+``folded`` are lines whose nested lines are not listed. */
+export interface TraceFilter {
+  readonly text: string;
+  readonly kind: string;
+  readonly tool: string;
+  readonly path: string;
+  readonly first: number | null;
+  readonly last: number | null;
+  readonly folded: readonly number[];
+}
+export const parseTraceFilter: parse.Parser<TraceFilter> = parse.record<TraceFilter>({
+  text: parse.otherwise(parse.text, ''),
+  kind: parse.otherwise(parse.text, ''),
+  tool: parse.otherwise(parse.text, ''),
+  path: parse.otherwise(parse.text, ''),
+  first: parse.otherwise(parse.nullable(parse.number), null),
+  last: parse.otherwise(parse.nullable(parse.number), null),
+  folded: parse.otherwise(parse.list(parse.number), []),
+});
+
+/** Asks for the bytes of a line's record. */
+export interface RawTask {
+  readonly type: 'raw';
+  readonly line: number;
+}
+export const parseRawTask: parse.Parser<RawTask> = parse.record<RawTask>({
+  type: parse.oneOf('raw'),
+  line: parse.number,
+});
+
+/** Asks to write the log as a notebook beside it. */
+export interface StoryTask {
+  readonly type: 'story';
+}
+export const parseStoryTask: parse.Parser<StoryTask> = parse.record<StoryTask>({
+  type: parse.oneOf('story'),
+});
+
+/** The source of a cell, for the person to complete or edit. */
+export interface TraceCell {
+  readonly type: 'cell';
+  readonly source: string;
+}
+export const parseTraceCell: parse.Parser<TraceCell> = parse.record<TraceCell>({
+  type: parse.oneOf('cell'),
+  source: parse.text,
+});
+
+/** Reply to ``PlaceTask``. */
+export interface TracePlace {
+  readonly type: 'place';
+  readonly number: number;
+}
+export const parseTracePlace: parse.Parser<TracePlace> = parse.record<TracePlace>({
+  type: parse.oneOf('place'),
+  number: parse.number,
+});
+
+/** Why there is no reply, and what to do. */
+export interface TraceProblem {
+  readonly type: 'problem';
+  readonly text: string;
+}
+export const parseTraceProblem: parse.Parser<TraceProblem> = parse.record<TraceProblem>({
+  type: parse.oneOf('problem'),
+  text: parse.text,
+});
+
+/** The bytes as text; ``note`` says what was left out. */
+export interface TraceRaw {
+  readonly type: 'raw';
+  readonly text: string;
+  readonly note: string;
+}
+export const parseTraceRaw: parse.Parser<TraceRaw> = parse.record<TraceRaw>({
+  type: parse.oneOf('raw'),
+  text: parse.text,
+  note: parse.otherwise(parse.text, ''),
+});
+
+/** The notebook that was written.
+
+``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path. */
+export interface TraceStory {
+  readonly type: 'story';
+  readonly path: string;
+  readonly place: string;
+}
+export const parseTraceStory: parse.Parser<TraceStory> = parse.record<TraceStory>({
+  type: parse.oneOf('story'),
+  path: parse.text,
+  place: parse.otherwise(parse.text, ''),
+});
+
+/** Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths. */
+export interface TraceLink {
+  readonly text: string;
+  readonly line: number | null;
+  readonly path: string;
+}
+export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
+  text: parse.text,
+  line: parse.otherwise(parse.nullable(parse.number), null),
+  path: parse.otherwise(parse.text, ''),
+});
+
+/** One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage. */
+export interface TraceBar {
+  readonly first: number;
+  readonly last: number;
+  readonly height: number;
+  readonly tone: 'person' | 'agent' | 'quiet' | 'done' | 'changed' | 'failed' | 'stopped' | 'unknown';
+}
+export const parseTraceBar: parse.Parser<TraceBar> = parse.record<TraceBar>({
+  first: parse.number,
+  last: parse.number,
+  height: parse.number,
+  tone: parse.oneOf('person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'),
+});
+
+/** A value to filter by: ``key`` goes into the filter, ``count`` is the number of lines that match in the whole log. */
+export interface TraceChoice {
+  readonly key: string;
+  readonly label: string;
+  readonly count: number;
+}
+export const parseTraceChoice: parse.Parser<TraceChoice> = parse.record<TraceChoice>({
+  key: parse.text,
+  label: parse.text,
+  count: parse.number,
+});
+
+/** ``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news. */
+export interface TraceFact {
+  readonly text: string;
+  readonly doubt: string;
+  readonly bad: boolean;
+}
+export const parseTraceFact: parse.Parser<TraceFact> = parse.record<TraceFact>({
+  text: parse.text,
+  doubt: parse.otherwise(parse.text, ''),
+  bad: parse.otherwise(parse.flag, false),
+});
+
+/** One line of the list.
+
+``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed.  ``below`` is the
+number of lines nested under it.  ``call``: it is a tool call, not a message.  ``snippet`` is the excerpt that a search found. */
+export interface TraceLine {
+  readonly line: number;
+  readonly number: string;
+  readonly icon: string;
+  readonly name: string;
+  readonly subject: string;
+  readonly right: string;
+  readonly tone: 'person' | 'agent' | 'quiet' | 'done' | 'changed' | 'failed' | 'stopped' | 'unknown';
+  readonly depth: number;
+  readonly below: number;
+  readonly call: boolean;
+  readonly live: boolean;
+  readonly added: number;
+  readonly removed: number;
+  readonly snippet: readonly Span[];
+}
+export const parseTraceLine: parse.Parser<TraceLine> = parse.record<TraceLine>({
+  line: parse.number,
+  number: parse.text,
+  icon: parse.text,
+  name: parse.text,
+  subject: parse.text,
+  right: parse.text,
+  tone: parse.oneOf('person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'),
+  depth: parse.number,
+  below: parse.otherwise(parse.number, 0),
+  call: parse.otherwise(parse.flag, false),
+  live: parse.otherwise(parse.flag, true),
+  added: parse.otherwise(parse.number, 0),
+  removed: parse.otherwise(parse.number, 0),
+  snippet: parse.otherwise(parse.list(parse.pair), []),
+});
+
+/** Asks for ``count`` lines from index ``first`` (from 0) of those that match the filter. */
+export interface PageTask {
+  readonly type: 'page';
+  readonly filter: TraceFilter;
+  readonly first: number;
+  readonly count: number;
+}
+export const parsePageTask: parse.Parser<PageTask> = parse.record<PageTask>({
+  type: parse.oneOf('page'),
+  filter: parseTraceFilter,
+  first: parse.number,
+  count: parse.number,
+});
+
+/** Asks for the index, under the filter, of a line or of the first one after it. */
+export interface PlaceTask {
+  readonly type: 'place';
+  readonly filter: TraceFilter;
+  readonly line: number;
+}
+export const parsePlaceTask: parse.Parser<PlaceTask> = parse.record<PlaceTask>({
+  type: parse.oneOf('place'),
+  filter: parseTraceFilter,
+  line: parse.number,
+});
+
+/** One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
+export interface TraceAround {
+  readonly label: string;
+  readonly parts: readonly TraceLink[];
+}
+export const parseTraceAround: parse.Parser<TraceAround> = parse.record<TraceAround>({
+  label: parse.text,
+  parts: parse.list(parseTraceLink),
+});
+
+/** Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
+
+``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later. */
+export interface TracePage {
+  readonly type: 'page';
+  readonly first: number;
+  readonly total: number;
+  readonly calls: number;
+  readonly lines: readonly TraceLine[];
+  readonly indexed: number;
+}
+export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
+  type: parse.oneOf('page'),
+  first: parse.number,
+  total: parse.number,
+  calls: parse.number,
+  lines: parse.list(parseTraceLine),
+  indexed: parse.otherwise(parse.number, 100),
+});
+
+export interface TraceRequest {
+  readonly id: number;
+  readonly explorer: string;
+  readonly task: CellTask | OpenTask | PageTask | PlaceTask | RawTask | StoryTask;
+}
+export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
+  id: parse.number,
+  explorer: parse.text,
+  task: parse.tagged<CellTask | OpenTask | PageTask | PlaceTask | RawTask | StoryTask>({ cell: parseCellTask, open: parseOpenTask, page: parsePageTask, place: parsePlaceTask, raw: parseRawTask, story: parseStoryTask }),
+});
+
+/** The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at.
+
+``actions`` are offered for the whole log. */
+export interface TraceView {
+  readonly explorer: string;
+  readonly title: string;
+  readonly facts: readonly TraceFact[];
+  readonly bars: readonly TraceBar[];
+  readonly kinds: readonly TraceChoice[];
+  readonly tools: readonly TraceChoice[];
+  readonly paths: readonly TraceChoice[];
+  readonly page: TracePage;
+  readonly step: number | null;
+  readonly actions: readonly ('compare' | 'notebook' | 'sql')[];
+}
+export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
+  explorer: parse.text,
+  title: parse.text,
+  facts: parse.list(parseTraceFact),
+  bars: parse.list(parseTraceBar),
+  kinds: parse.list(parseTraceChoice),
+  tools: parse.list(parseTraceChoice),
+  paths: parse.list(parseTraceChoice),
+  page: parseTracePage,
+  step: parse.otherwise(parse.nullable(parse.number), null),
+  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'sql')), []),
+});
+
+/** The detail view of a line: the card that a live call would have, its context, the position of its record.
+
+``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
+call as a ``%tool`` cell, ``link`` the cell that opens the log at this step; ``raw`` is the position of its bytes in the log. */
+export interface TraceOpened {
+  readonly type: 'opened';
+  readonly line: number;
+  readonly card: Card;
+  readonly foot: string;
+  readonly around: readonly TraceAround[];
+  readonly raw: string;
+  readonly replay: string;
+  readonly obstacle: string;
+  readonly tool: string;
+  readonly link: string;
+}
+export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpened>({
+  type: parse.oneOf('opened'),
+  line: parse.number,
+  card: parseCard,
+  foot: parse.text,
+  around: parse.otherwise(parse.list(parseTraceAround), []),
+  raw: parse.otherwise(parse.text, ''),
+  replay: parse.otherwise(parse.text, ''),
+  obstacle: parse.otherwise(parse.text, ''),
+  tool: parse.otherwise(parse.text, ''),
+  link: parse.otherwise(parse.text, ''),
+});
+
+/** ``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted). */
+export interface TraceAnswer {
+  readonly id: number;
+  readonly gone: boolean;
+  readonly reply: TraceCell | TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw | TraceStory | null;
+}
+export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
+  id: parse.number,
+  gone: parse.otherwise(parse.flag, false),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw | TraceStory>({ cell: parseTraceCell, opened: parseTraceOpened, page: parseTracePage, place: parseTracePlace, problem: parseTraceProblem, raw: parseTraceRaw, story: parseTraceStory })), null),
+});

@@ -1,0 +1,64 @@
+import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
+import type { CellTask, TraceCell, TraceFilter, TraceOpened, TracePage, TraceRaw, TraceStory } from './model.js';
+
+/** A request failed; the message says why, and what to do. */
+export class RequestFailed extends Error {}
+
+/** The requests of one explorer.  They reject with `RequestFailed`; each reports to `onAnswer` whether the kernel has lost the explorer. */
+export class PageRequests {
+  constructor(
+    private readonly context: ExplorerContext,
+    private readonly onAnswer: (lost: boolean) => void
+  ) {}
+
+  page(filter: TraceFilter, first: number, count: number): Promise<TracePage> {
+    return this.request({ type: 'page', filter, first, count }, 'page');
+  }
+
+  async place(filter: TraceFilter, line: number): Promise<number> {
+    return (await this.request({ type: 'place', filter, line }, 'place')).number;
+  }
+
+  open(line: number): Promise<TraceOpened> {
+    return this.request({ type: 'open', line }, 'opened');
+  }
+
+  raw(line: number): Promise<TraceRaw> {
+    return this.request({ type: 'raw', line }, 'raw');
+  }
+
+  cell(action: CellTask['action']): Promise<TraceCell> {
+    return this.request({ type: 'cell', action }, 'cell');
+  }
+
+  story(): Promise<TraceStory> {
+    return this.request({ type: 'story' }, 'story');
+  }
+
+  private async request<T extends Reply['type']>(task: Task, type: T): Promise<Extract<Reply, { type: T }>> {
+    const reply = await this.reply(task);
+    if (reply.type !== type) {
+      throw new RequestFailed(reply.type === 'problem' ? reply.text : this.context.trans.__('The kernel sent an unexpected reply. Run the cell again.'));
+    }
+    return reply as Extract<Reply, { type: T }>;
+  }
+
+  private async reply(task: Task): Promise<Reply> {
+    try {
+      const reply = await this.context.query(task);
+      this.onAnswer(false);
+      return reply;
+    } catch (error) {
+      this.onAnswer(error instanceof ExplorerLost);
+      throw error instanceof ExplorerLost ? new RequestFailed(this.context.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.')) : error;
+    }
+  }
+}
+
+/** Returns the message of a failed request; rethrows any other error. */
+export function failureMessage(error: unknown): string {
+  if (error instanceof RequestFailed) {
+    return error.message;
+  }
+  throw error;
+}

@@ -1,0 +1,114 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element, setText } from '../shared/element.js';
+import { icon } from '../shared/icons.js';
+import { drawSpans, plainText } from '../cards/highlighting.js';
+import type { TraceLine } from './model.js';
+
+/** Maximum number of indentation levels; deeper lines are not indented further. */
+const MAX_DEPTH = 8;
+
+/** A row of the list.  Its nodes are reused for other lines. */
+export class RowView {
+  readonly node = element('div', 'nbtools-trace-row');
+  index = -1;
+  private readonly number = element('span', 'nbtools-trace-number');
+  private readonly iconSlot = element('span', 'nbtools-trace-sign');
+  private readonly name = element('span', 'nbtools-trace-name');
+  private readonly subject = element('span', 'nbtools-trace-subject');
+  private readonly added = element('span', 'nbtools-plus');
+  private readonly removed = element('span', 'nbtools-minus');
+  private readonly right = element('span', 'nbtools-trace-right');
+  private readonly arrow = element('span', 'nbtools-trace-fold');
+  private drawn: TraceLine | null | undefined;
+  private folded = false;
+  private drawnIcon = '';
+
+  constructor(private readonly trans: TranslationBundle) {
+    this.node.setAttribute('role', 'option');
+    this.arrow.setAttribute('aria-hidden', 'true');
+    this.node.append(this.number, this.iconSlot, this.name, this.subject, this.added, this.removed, this.right, this.arrow);
+  }
+
+  /** Shows a line; null while it is being loaded. */
+  update(line: TraceLine | null, folded: boolean): void {
+    if (line === this.drawn && folded === this.folded) {
+      return;
+    }
+    this.drawn = line;
+    this.folded = folded;
+    this.node.classList.toggle('nbtools-trace-empty', line === null);
+    line === null ? this.blank() : this.draw(line);
+  }
+
+  place(index: number, top: number, id: string, total: number): void {
+    this.node.style.transform = `translateY(${top}px)`;
+    if (this.index !== index) {
+      this.index = index;
+      this.node.dataset['index'] = String(index);
+      this.node.id = `${id}-${index}`;
+      this.node.setAttribute('aria-posinset', String(index + 1));
+    }
+    this.node.setAttribute('aria-setsize', String(total));
+  }
+
+  select(selected: boolean): void {
+    this.node.setAttribute('aria-selected', String(selected));
+  }
+
+  private blank(): void {
+    [this.number, this.name, this.subject, this.added, this.removed, this.right, this.arrow].forEach(part => setText(part, ''));
+    this.iconSlot.replaceChildren();
+    this.drawnIcon = '';
+    this.node.setAttribute('aria-label', this.trans.__('Loading…'));
+  }
+
+  private draw(line: TraceLine): void {
+    const { node } = this;
+    node.dataset['tone'] = line.tone;
+    node.classList.toggle('nbtools-trace-said', !line.call);
+    node.classList.toggle('nbtools-trace-left', !line.live);
+    node.style.setProperty('--nbtools-depth', String(Math.min(line.depth, MAX_DEPTH)));
+    node.title = line.live ? '' : this.trans.__('Rewound: the session continued from an earlier step.');
+    this.drawIcon(line.icon);
+    this.drawSubject(line);
+    setText(this.number, line.number);
+    setText(this.name, line.name);
+    this.name.title = line.name;
+    setText(this.added, line.added ? `+${line.added.toLocaleString()}` : '');
+    setText(this.removed, line.removed ? `−${line.removed.toLocaleString()}` : '');
+    setText(this.right, line.right);
+    setText(this.arrow, line.below ? (this.folded ? '▸' : '▾') : '');
+    node.setAttribute('aria-label', this.ariaLabel(line));
+  }
+
+  private drawIcon(name: string): void {
+    if (this.drawnIcon !== name) {
+      this.drawnIcon = name;
+      this.iconSlot.replaceChildren(icon(name));
+    }
+  }
+
+  private drawSubject(line: TraceLine): void {
+    if (line.snippet.length) {
+      this.subject.replaceChildren(...drawSpans(line.snippet));
+    } else {
+      this.subject.replaceChildren(...pathNodes(line.subject));
+    }
+    this.subject.title = line.subject;
+  }
+
+  private ariaLabel(line: TraceLine): string {
+    const { trans } = this;
+    const author = { person: trans.__('person'), agent: trans.__('agent') }[line.tone as string] ?? '';
+    const rewound = line.live ? '' : trans.__('rewound');
+    const nested = line.below ? (this.folded ? trans.__('collapsed') : trans.__('expanded')) : '';
+    const text = line.snippet.length ? plainText(line.snippet) : line.subject;
+    return [line.number, line.name || author, text, this.added.textContent, this.removed.textContent, line.right, rewound, nested].filter(Boolean).join(', ');
+  }
+}
+
+/** Splits a path into folders and file name: the folders are truncated first. */
+function pathNodes(subject: string): (Node | string)[] {
+  const [, folders, name] = /^(\S*\/)([^\s/]+)$/.exec(subject) ?? [];
+  return folders && name ? [element('span', 'nbtools-trace-folders', folders), element('span', 'nbtools-trace-last', name)] : [subject];
+}

@@ -1,0 +1,70 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { RequestFailed, type PageRequests } from './page_requests.js';
+import { keyHint } from './keymap.js';
+import type { DetailPaneView } from './detail_pane.js';
+
+/** Milliseconds for which a line must be selected before it is loaded, so that repeating keys do not load every line. */
+const SELECT_DELAY = 60;
+/** Milliseconds after which the detail pane is marked as busy. */
+const BUSY_AFTER = 150;
+
+/** Loads the selected line and shows it in the detail pane.  Answers for lines that are no longer selected are dropped. */
+export class StepLoader {
+  private selectedLine: number | null = null;
+  private shownLine: number | null = null;
+  private loadTimer = 0;
+  private busyTimer = 0;
+
+  constructor(
+    private readonly requests: PageRequests,
+    private readonly detailPane: DetailPaneView,
+    private readonly trans: TranslationBundle
+  ) {}
+
+  select(line: number): void {
+    if (line === this.selectedLine) {
+      return;
+    }
+    this.stop();
+    this.selectedLine = line;
+    this.loadTimer = window.setTimeout(() => void this.open(line), this.shownLine === null ? 0 : SELECT_DELAY);
+    this.busyTimer = window.setTimeout(() => this.detailPane.setBusy(true), BUSY_AFTER);
+  }
+
+  /** Whether the detail pane shows the selected line. */
+  get isStepShown(): boolean {
+    return this.selectedLine !== null && this.shownLine === this.selectedLine;
+  }
+
+  reset(): void {
+    this.stop();
+    this.selectedLine = this.shownLine = null;
+    this.detailPane.showMessage(this.trans.__('Select a step to see its details.'), keyHint(this.trans));
+  }
+
+  stop(): void {
+    window.clearTimeout(this.loadTimer);
+    window.clearTimeout(this.busyTimer);
+  }
+
+  private async open(line: number): Promise<void> {
+    try {
+      const opened = await this.requests.open(line);
+      this.showIfSelected(line, () => this.detailPane.show(opened));
+      this.shownLine = this.selectedLine === line ? line : this.shownLine;
+    } catch (error) {
+      if (!(error instanceof RequestFailed)) {
+        throw error;
+      }
+      this.showIfSelected(line, () => this.detailPane.showMessage(error.message));
+      this.selectedLine = this.selectedLine === line ? null : this.selectedLine;
+    }
+  }
+
+  private showIfSelected(line: number, draw: () => void): void {
+    if (line === this.selectedLine) {
+      window.clearTimeout(this.busyTimer);
+      draw();
+    }
+  }
+}

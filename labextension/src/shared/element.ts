@@ -1,0 +1,43 @@
+type Child = Node | string;
+
+/** Creates an element with a class and children.  Strings become text nodes, never markup. */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  className = '',
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.append(...children);
+  return node;
+}
+
+/** Creates a button that looks like a link. */
+export function linkButton(label: string, onClick: () => void, title = ''): HTMLButtonElement {
+  const button = element('button', 'nbtools-link', label);
+  button.type = 'button';
+  button.title = title;
+  button.addEventListener('click', onClick);
+  return button;
+}
+
+/** Sets a node's text if it differs: an unchanged node keeps its selection and is not announced again by a screen reader. */
+export function setText(node: HTMLElement, text: string): void {
+  if (node.textContent !== text) {
+    node.textContent = text;
+  }
+}
+
+/** Replaces the children of `node` by those of `fresh`.  Equal children are left in place, so that they keep their selection and scroll position. */
+export function updateChildren(node: Node, fresh: Node): void {
+  const children = [...fresh.childNodes];
+  children.forEach((child, i) => {
+    const old = node.childNodes[i];
+    if (!old) {
+      node.appendChild(child);
+    } else if (!old.isEqualNode(child)) {
+      node.replaceChild(child, old);
+    }
+  });
+  [...node.childNodes].slice(children.length).forEach(child => child.remove());
+}

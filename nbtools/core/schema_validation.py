@@ -1,0 +1,275 @@
+"""Validates values against untrusted JSON Schemas in bounded time, without reading anything but the schema.
+
+Plain schemas, which most tools have, are checked by pydantic, which is much faster than ``jsonschema``.  Other schemas are checked by
+``jsonschema`` with two restrictions: references to files and networks are not followed, and patterns run in linear time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, cached_property, lru_cache
+from types import ModuleType
+from typing import Any, TypeAlias, cast
+
+from pydantic_core import CoreSchema, SchemaError, SchemaValidator, ValidationError, core_schema
+
+_MOST_NODES = 200
+"""The most nodes of a plain schema.  It bounds the time, as each value may be checked against each node."""
+_ANNOTATIONS = frozenset(
+    {"title", "description", "default", "examples", "$schema", "$comment", "format", "readOnly", "writeOnly", "deprecated"}
+)
+"""Keywords that do not restrict values."""
+_TYPES: dict[str, CoreSchema] = {
+    "string": core_schema.str_schema(),
+    "integer": core_schema.int_schema(),
+    "number": core_schema.float_schema(),
+    "boolean": core_schema.bool_schema(),
+    "null": core_schema.none_schema(),
+}
+Node: TypeAlias = Mapping[str, Any]
+Budget: TypeAlias = Iterator[int]
+"""Counts down the nodes that a schema may still have."""
+
+
+class PlainSchema:
+    """Fast check for schemas that consist only of types, names and enumerations."""
+
+    def __init__(self, schema: Node) -> None:
+        try:
+            self._validator: SchemaValidator | None = SchemaValidator(_compile(schema, iter(range(_MOST_NODES))))
+        except _NotPlain:
+            self._validator = None
+
+    def accepts(self, value: object) -> bool:
+        """Whether the value is valid.  False also for a schema that is not plain; then ``jsonschema`` has to check it."""
+        return self._validator is not None and self._validator.isinstance_python(value, strict=True)
+
+
+class _NotPlain(Exception):  # noqa: N818 - control flow, not an error
+    """The schema uses more than the plain keywords."""
+
+
+def _compile(schema: object, budget: Budget) -> CoreSchema:
+    if next(budget, None) is None or not (schema is True or isinstance(schema, Mapping)):
+        raise _NotPlain
+    keywords = {} if schema is True else {key: value for key, value in cast("Node", schema).items() if key not in _ANNOTATIONS}
+    match keywords.pop("type", None):
+        case "object":
+            return _object(keywords, budget)
+        case "array":
+            return core_schema.list_schema(_compile(_only_keywords(keywords, "items").get("items", True), budget))
+        case [_, *_] as names:
+            return core_schema.union_schema([_compile({"type": name, **keywords}, budget) for name in names])
+        case str(name):
+            return _value(name, keywords)
+        case None:
+            return _any_of(_only_keywords(keywords, "anyOf").get("anyOf"), budget)
+    raise _NotPlain
+
+
+def _only_keywords(keywords: dict[str, Any], *known: str) -> dict[str, Any]:
+    if keywords.keys() <= set(known):
+        return keywords
+    raise _NotPlain
+
+
+def _value(name: str, keywords: dict[str, Any]) -> CoreSchema:
+    values = _only_keywords(keywords, "enum").get("enum")
+    if values is None and name in _TYPES:
+        return _TYPES[name]
+    if name == "string" and isinstance(values, list) and values and all(type(value) is str for value in values):
+        return core_schema.literal_schema(values)
+    raise _NotPlain
+
+
+def _any_of(choices: object, budget: Budget) -> CoreSchema:
+    if choices is None:
+        return core_schema.any_schema()
+    if isinstance(choices, list) and choices:
+        return core_schema.union_schema([_compile(choice, budget) for choice in choices])
+    raise _NotPlain
+
+
+def _object(keywords: dict[str, Any], budget: Budget) -> CoreSchema:
+    _only_keywords(keywords, "properties", "required", "additionalProperties")
+    properties, required, additional = (
+        keywords.get("properties", {}),
+        keywords.get("required", []),
+        keywords.get("additionalProperties", True),
+    )
+    if not (isinstance(properties, Mapping) and isinstance(required, list) and isinstance(additional, bool)):
+        raise _NotPlain
+    if not all(name in properties for name in map(str, required)):
+        raise _NotPlain
+    fields = {name: core_schema.typed_dict_field(_compile(inner, budget), required=name in required) for name, inner in properties.items()}
+    return core_schema.typed_dict_schema(fields, extra_behavior="allow" if additional else "forbid")
+
+
+_GRAMMAR = "rfc3987_syntax"
+
+
+def import_jsonschema() -> Any:
+    """Imports ``jsonschema`` at first use.  Import it only here: beside Jupyter's packages a direct import takes seconds."""
+    with _lazy_grammar():
+        return importlib.import_module("jsonschema")
+
+
+@contextmanager
+def _lazy_grammar() -> Iterator[None]:
+    """Replaces ``rfc3987_syntax`` by a lazy stand-in while ``jsonschema`` is imported.
+
+    Jupyter installs ``rfc3987_syntax``, which compiles a grammar when it is imported, to check IRIs.  No formats are checked here.  The
+    stand-in loads the real module when another user in this process calls it.
+    """
+    if not {_GRAMMAR, "jsonschema"}.isdisjoint(sys.modules) or importlib.util.find_spec(_GRAMMAR) is None:
+        yield
+        return
+    stand_in: Any = ModuleType(_GRAMMAR)
+    stand_in.is_valid_syntax = _is_valid_syntax
+    sys.modules[_GRAMMAR] = stand_in
+    try:
+        yield
+    finally:
+        if sys.modules.get(_GRAMMAR) is stand_in:
+            del sys.modules[_GRAMMAR]
+
+
+def _is_valid_syntax(term: str, value: str) -> bool:
+    return bool(importlib.import_module(_GRAMMAR).is_valid_syntax(term, value))
+
+
+_MOST_STEPS = 50_000
+"""The most checks of a keyword against a value, about two seconds.  The rest is not checked."""
+_MOST_ERRORS = 100
+Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Any]
+
+
+class JsonSchemaValidator:
+    """Validates values against one schema."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._plain = PlainSchema(schema)
+
+    def accepts(self, value: object) -> bool:
+        """Fast check.  True: the value is valid.  False: ``iter_errors`` has to check it."""
+        return self._plain.accepts(value)
+
+    def iter_errors(self, value: object) -> Iterator[Any]:
+        """Yields the errors, about a hundred at most.  Raises ``RecursionError``, and ``Unresolvable`` for an unknown reference."""
+        if self._plain.accepts(value):
+            return
+        _counter.steps = 0
+        try:
+            for number, error in enumerate(self._validator.iter_errors(value)):
+                yield error
+                if number == _MOST_ERRORS:
+                    return
+        except _StepLimitReached:
+            return
+
+    @cached_property
+    def _validator(self) -> Any:
+        from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+
+        loaded = import_jsonschema()
+        kind = _restricted(loaded.validators.validator_for(self._schema, default=loaded.Draft202012Validator))
+        return kind(self._schema, registry=REGISTRY)
+
+
+def pattern_occurs(pattern: object, text: str) -> bool:
+    """Whether ``pattern`` matches anywhere in ``text``, in time linear in the text.
+
+    Patterns that need more (lookaround, back-references) and invalid ones match every text.
+    """
+    compiled = _compiled_pattern(pattern) if isinstance(pattern, str) else None
+    if compiled is None:
+        return True
+    try:
+        compiled.validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _compiled_pattern(pattern: str) -> SchemaValidator | None:
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+    except SchemaError:
+        return None
+
+
+def _nothing(*_: Any) -> tuple[Any, ...]:
+    return ()
+
+
+_UNCHECKED = {"unevaluatedProperties": _nothing, "unevaluatedItems": _nothing}
+"""Keywords that are not checked, because ``jsonschema`` evaluates them without the restrictions."""
+
+
+class _StepLimitReached(Exception):  # noqa: N818 - control flow, not an error
+    """The limit of steps is reached."""
+
+
+class _StepCounter(threading.local):
+    steps = 0
+
+
+_counter = _StepCounter()
+
+
+@cache
+def _restricted(kind: Any) -> Any:
+    """Returns the validator class with linear-time patterns and a limit of steps."""
+    replacements = {"pattern": _pattern, "patternProperties": _pattern_properties, "uniqueItems": _unique}
+    checks = {**kind.VALIDATORS, **{name: keyword for name, keyword in replacements.items() if name in kind.VALIDATORS}}
+    if "additionalProperties" in checks:
+        checks["additionalProperties"] = _beside_patterns(checks["additionalProperties"])
+    return import_jsonschema().validators.extend(kind, {name: _counted(keyword) for name, keyword in checks.items()} | _UNCHECKED)
+
+
+def _counted(keyword: Keyword) -> Keyword:
+    def counted(validator: Any, argument: Any, value: Any, schema: Any) -> Any:
+        _counter.steps += 1
+        if _counter.steps > _MOST_STEPS:
+            raise _StepLimitReached
+        return keyword(validator, argument, value, schema)
+
+    return counted
+
+
+def _pattern(_: Any, pattern: object, value: object, __: Any) -> Iterator[Any]:
+    if isinstance(value, str) and not pattern_occurs(pattern, value):
+        yield import_jsonschema().ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Mapping[str, Any], value: object, _: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for pattern, schema in patterns.items():
+            for name in (name for name in value if _compiled_pattern(pattern) is not None and pattern_occurs(pattern, name)):
+                yield from validator.descend(value[name], schema, path=name, schema_path=pattern)
+
+
+def _beside_patterns(keyword: Keyword) -> Keyword:
+    """Wraps ``additionalProperties``, so that names are matched with linear-time patterns."""
+
+    def beside(validator: Any, argument: Any, value: Any, schema: Any) -> Any:
+        patterns = schema.get("patternProperties")
+        if not patterns or not isinstance(value, dict):
+            return keyword(validator, argument, value, schema)
+        rest = {name: one for name, one in value.items() if not any(pattern_occurs(pattern, name) for pattern in patterns)}
+        return keyword(validator, argument, rest, {name: one for name, one in schema.items() if name != "patternProperties"})
+
+    return beside
+
+
+def _unique(_: Any, enabled: object, value: object, __: Any) -> Iterator[Any]:
+    if enabled and isinstance(value, list) and len({json.dumps(one, sort_keys=True, default=str) for one in value}) < len(value):
+        yield import_jsonschema().ValidationError("it has elements that are the same")

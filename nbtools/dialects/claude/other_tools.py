@@ -1,0 +1,240 @@
+"""Claude Code's WebFetch, TodoWrite, AskUserQuestion and the tools for MCP resources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.result import ToolResult
+from nbtools.dialects.claude.replies import ClaudeParams, reply
+from nbtools.dialects.claude.tool_use_result import AskUserQuestionResult, Todo, TodoWriteResult, WebFetchResult
+from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.tools.ask import Answers
+from nbtools.tools.fetch import FetchData
+from nbtools.tools.todo import TodoData
+
+
+class WebFetch(ClaudeParams):
+    """Returns the page's own text; Claude Code has a small model answer ``prompt`` from it.
+
+    A redirect to another host is not followed.  In Claude Code that is a result, here it is an error; both name the address.
+    """
+
+    url: str
+    """The page, beginning with https:// or http://."""
+    prompt: str
+    """What to find out from the page."""
+
+    def to_canonical(self) -> Mapping[str, Any]:
+        return {"urls": (self.url,)}
+
+    @classmethod
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, {"urls": (), "raw": False, "timeout": 30, "limit": 250_000})
+        if values is None or len(values["urls"]) != 1 or values["raw"] or values["timeout"] != 30 or values["limit"] != 250_000:
+            return None
+        return {"url": values["urls"][0], "prompt": "What does the page say?"}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        if not isinstance(result.data, FetchData) or len(result.data.pages) != 1:
+            return result
+        page = result.data.pages[0]
+        return reply(result, result.llm_content, WebFetchResult(bytes=page.bytes, code=page.status, result=page.text, url=page.final_url))
+
+
+TodoState = Literal["pending", "in_progress", "completed"]
+
+
+class TodoParams(BaseModel):
+    """One to-do item."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    content: Annotated[str, Field(min_length=1)]
+    """The task in the imperative: Run the tests."""
+    status: TodoState
+    """The status of the task."""
+    active_form: Annotated[str, Field(alias="activeForm", min_length=1)]
+    """The task in the present continuous: Running the tests."""
+
+
+class FormerTodoParams(BaseModel):
+    """A to-do item before version 2.0: with a priority and an id, without an active form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    content: Annotated[str, Field(min_length=1)]
+    """The task."""
+    status: TodoState
+    """The status of the task."""
+    priority: Literal["high", "medium", "low"] = "medium"
+    """How urgent it is."""
+    id: str = ""
+    """A unique id."""
+
+
+class TodoWrite(ClaudeParams):
+    todos: tuple[TodoParams, ...]
+    """The whole new list, in order."""
+
+    def to_canonical(self) -> Mapping[str, Any]:
+        return {"items": tuple({"text": todo.content, "status": todo.status} for todo in self.todos)}
+
+    @classmethod
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, {"items": None})
+        if values is None or values["items"] is None:
+            return None
+        items = [{"status": "pending", **item} for item in values["items"]]
+        if any(item["status"] not in {"pending", "in_progress", "completed"} for item in items):
+            return None
+        return {"todos": [{"content": item["text"], "status": item["status"], "activeForm": item["text"]} for item in items]}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        new = tuple(Todo(content=todo.content, status=todo.status, active_form=todo.active_form) for todo in self.todos)
+        return _written(result, new)
+
+
+class FormerTodoWrite(ClaudeParams):
+    todos: tuple[FormerTodoParams, ...]
+    """The whole new list, in order."""
+
+    def to_canonical(self) -> Mapping[str, Any]:
+        return {"items": tuple({"text": todo.content, "status": todo.status} for todo in self.todos)}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        return _written(result, tuple(Todo(content=todo.content, status=todo.status) for todo in self.todos))
+
+
+def _written(result: ToolResult, new: tuple[Todo, ...]) -> ToolResult:
+    before = result.data.before if isinstance(result.data, TodoData) else ()
+    old = tuple(Todo(content=item.text, status=item.status) for item in before)
+    text = (
+        "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. "
+        "Please proceed with the current tasks if applicable"
+    )
+    return reply(result, text, TodoWriteResult(old_todos=old, new_todos=new))
+
+
+class OptionParams(BaseModel):
+    """One answer to choose."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    label: str
+    """The answer, in a few words."""
+    description: str = ""
+    """What this answer means."""
+    preview: str | None = None
+    """A preview of this answer, such as a mock-up or code."""
+
+
+class QuestionParams(BaseModel):
+    """One question."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    question: str
+    """The whole question, ending with a question mark."""
+    header: Annotated[str, Field(max_length=12)]
+    """The topic, in at most 12 characters."""
+    options: Annotated[tuple[OptionParams, ...], Field(min_length=2, max_length=4)]
+    """The answers to choose from; the person can always give another one."""
+    several: Annotated[bool, Field(alias="multiSelect")] = False
+    """Whether more than one may be chosen."""
+
+
+class AskUserQuestion(ClaudeParams):
+    """Shows a preview below the description of its option."""
+
+    questions: Annotated[tuple[QuestionParams, ...], Field(min_length=1, max_length=4)]
+    """One to four questions."""
+
+    def to_canonical(self) -> Mapping[str, Any]:
+        texts = [question.question for question in self.questions]
+        if len(set(texts)) < len(texts):
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Question texts must be unique.")
+        return {"questions": tuple(map(_canonical, self.questions))}
+
+    @classmethod
+    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        values = with_defaults(arguments, {"questions": ()})
+        if values is None or len({question["text"] for question in values["questions"]}) < len(values["questions"]):
+            return None
+        questions = [_spoken(question) for question in values["questions"]]
+        return None if not questions or None in questions else {"questions": questions}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        if not isinstance(result.data, Answers):
+            return result
+        answers = dict(zip((item.question for item in self.questions), result.data.answers, strict=True))
+        pairs = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
+        data = AskUserQuestionResult(
+            questions=tuple(item.model_dump(by_alias=True, exclude_none=True) for item in self.questions), answers=answers
+        )
+        text = f"User has answered your questions: {pairs}. You can now continue with the user's answers in mind."
+        return reply(result, text, data)
+
+
+def _canonical(question: QuestionParams) -> Mapping[str, Any]:
+    choices = tuple(
+        {"label": option.label, "description": "\n".join(part for part in (option.description, option.preview) if part)}
+        for option in question.options
+    )
+    return {"text": question.question, "header": question.header, "kind": "choice", "choices": choices, "several": question.several}
+
+
+def _spoken(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    values = with_defaults(question, {"text": "", "header": "", "kind": "choice", "choices": (), "several": False, "placeholder": ""})
+    if values is None or values["kind"] != "choice" or values["placeholder"]:
+        return None
+    if not 2 <= len(values["choices"]) <= 4 or len(values["header"]) > 12:
+        return None
+    options = [{"label": choice["label"], "description": choice.get("description", "")} for choice in values["choices"]]
+    return {"question": values["text"], "header": values["header"], "options": options, "multiSelect": values["several"]}
+
+
+class ListMcpResources(ClaudeParams):
+    server: str | None = None
+    """Only those of this server."""
+
+    def to_canonical(self) -> Arguments:
+        return {"server": self.server or ""}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"server": ""})
+        return None if values is None else without_none(server=values["server"] or None)
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        resources = list(result.data) if isinstance(result.data, tuple) else []
+        return reply(result, json.dumps(resources, ensure_ascii=False), resources) if resources else result
+
+
+class ReadMcpResource(ClaudeParams):
+    server: str
+    """The server that offers the resource."""
+    uri: str
+    """The URI of the resource."""
+
+    def to_canonical(self) -> Arguments:
+        return {"server": self.server, "uri": self.uri}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"uri": None, "server": None})
+        return None if values is None or None in values.values() else values
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        """Returns texts as JSON; a result with images or documents is unchanged."""
+        return reply(result, json.dumps(result.data, ensure_ascii=False), result.data) if isinstance(result.llm_content, str) else result
+
+
+RESOURCES = (
+    ToolMapping("ListMcpResourcesTool", "list_mcp_resources", ListMcpResources, "Lists the resources of the connected MCP servers."),
+    ToolMapping("ReadMcpResourceTool", "read_mcp_resource", ReadMcpResource, "Reads a resource of a connected MCP server."),
+)

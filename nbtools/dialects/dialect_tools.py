@@ -1,0 +1,99 @@
+"""A session's tools under the names and parameters of one dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, cast
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.parameters import did_you_mean, schema_of
+from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation
+from nbtools.core.tool_names import CANONICAL_NAMES
+from nbtools.core.toolset import RenamedTool, ToolRegistry
+from nbtools.dialects.dialect import Dialect, ToolMapping
+from nbtools.dialects.mcp_names import ServerNames
+
+
+class DialectTool:
+    """A canonical tool with an agent's name, description and parameters; everything else is delegated to the tool."""
+
+    def __init__(self, tool: AnyToolBuilder, spelling: ToolMapping, dialect: Dialect) -> None:
+        self._tool = tool
+        self._spelling = spelling
+        self._dialect = dialect
+        self.name = self.display_name = spelling.name
+        self.description = spelling.description or tool.description
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description, "parameters": schema_of(self._spelling.params)}
+
+    def build(self, params: Mapping[str, Any]) -> AnyToolInvocation:
+        return self._tool.build(self._dialect.read(self.name, params).arguments)
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._tool, attribute)
+
+
+class DialectTools:
+    """A registry's tools in one dialect: mapped tools under the agent's names, all others, such as MCP tools, under their own.
+
+    Canonical names are found too, but only the agent's names are listed.
+    """
+
+    def __init__(self, registry: ToolRegistry, dialect: Dialect) -> None:
+        self._registry = registry
+        self._dialect = dialect
+        self._cache: dict[str, tuple[AnyToolBuilder, AnyToolBuilder]] = {}
+        self._server_names = ServerNames(registry, dialect.server_names)
+        self._mapped = frozenset(spelling.tool for spelling in dialect.mappings if not spelling.former)
+
+    def names(self) -> tuple[str, ...]:
+        if not self._dialect.mappings:
+            return self._registry.names()
+        current = (spelling for spelling in self._dialect.mappings if not spelling.former)
+        mapped = dict.fromkeys(spelling.name for spelling in current if spelling.tool in self._registry)
+        others = (name for name in self._registry.names() if name not in CANONICAL_NAMES and name not in self._mapped)
+        return (*mapped, *map(self._server_names.agent_name, others))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __iter__(self) -> Iterator[AnyToolBuilder]:
+        return (self.get(name) for name in self.names())
+
+    def __len__(self) -> int:
+        return len(self.names())
+
+    def find(self, name: str) -> AnyToolBuilder | None:
+        """Returns the tool of that name (the agent's, a former or a canonical one); None where there is none."""
+        spellings = self._dialect.by_name.get(name)
+        canonical_name = spellings[0].tool if spellings else self.canonical_name(name)
+        tool = self._registry.find(canonical_name)
+        if tool is None or (not spellings and canonical_name == name):
+            return tool
+        cached = self._cache.get(name)
+        if cached is None or cached[0] is not tool:
+            renamed = DialectTool(tool, spellings[0], self._dialect) if spellings else RenamedTool(tool, name)
+            cached = self._cache[name] = (tool, cast("AnyToolBuilder", renamed))
+        return cached[1]
+
+    def canonical_name(self, name: str) -> str:
+        """Returns the canonical name of an MCP tool that the dialect calls ``name``; other names unchanged."""
+        return name if name in self._registry else self._server_names.canonical_name(name)
+
+    def get(self, name: str) -> AnyToolBuilder:
+        """Returns the tool of that name.  Raises ``ToolFailure`` (``tool_not_registered``) that suggests a similar name."""
+        tool = self.find(name)
+        if tool is None:
+            raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.names())}")
+        return tool
+
+    def register(self, tool: AnyToolBuilder) -> None:
+        """Adds a tool and replaces one of the same name.  Raises ``TypeError`` for an object that is not a tool."""
+        self._registry.register(tool)
+
+    def unregister(self, name: str) -> AnyToolBuilder:
+        """Removes a tool by its canonical name and returns it.  Raises ``ToolFailure`` when there is none."""
+        return self._registry.unregister(name)

@@ -1,0 +1,1 @@
+"""MCP client: connections to servers, and their tools, prompts, resources and requests."""

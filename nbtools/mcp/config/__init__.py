@@ -1,0 +1,1 @@
+"""MCP server configuration: reads, validates and writes the files that list servers."""

@@ -1,0 +1,1 @@
+"""MCP server: offers a session's tools to other agents."""

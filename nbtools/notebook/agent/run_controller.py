@@ -1,0 +1,118 @@
+"""Controls one run of the notebook's agent: connects MCP servers, runs the agent with its display, and stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import threading
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from nbtools.agents.events import Answer
+from nbtools.agents.usage import Limits, Usage
+from nbtools.core.errors import AgentError
+from nbtools.notebook.agent.handle import RunError
+from nbtools.notebook.agent.run_view import STOPPING, RunDisplay
+from nbtools.notebook.cards.phrases import counted
+from nbtools.notebook.waits import PATIENCE
+
+if TYPE_CHECKING:
+    from nbtools.agents.agent import Agent
+    from nbtools.notebook.call_bridge import Bridge
+    from nbtools.notebook.display_target import Place
+
+STOP_REASON = "you stopped it"
+
+
+class RunController:
+    """One run.  ``id`` is what the Stop button sends.  A ``CallSource`` of the runtime while it lasts."""
+
+    def __init__(self, bridge: Bridge, agent_for: Callable[[], Awaitable[Agent]], prompt: str) -> None:
+        self.id = f"run-{uuid.uuid4().hex}"
+        self._bridge = bridge
+        self._agent_for = agent_for
+        self._prompt = prompt
+        self._agent: Agent | None = None
+        self._display: RunDisplay | None = None
+        self._preparing: asyncio.Task[Agent] | None = None
+        self._is_stopped = False
+        self._is_over = threading.Event()
+
+    def runner(self, name: str, limits: Limits) -> Callable[[Place], Coroutine[Any, Any, Answer]]:
+        """Returns a coroutine function that performs the run in the session's loop and displays it at a target.  Raises ``AgentError``."""
+
+        async def run(place: Place) -> Answer:
+            display = self._display = RunDisplay(self.id, name, limits, place, self._bridge.show_at)
+            display.open()
+            unsubscribe = self._bridge.blocking.session.observe(display)
+            try:
+                answer = await self._answer(display)
+            except AgentError as error:
+                display.fail(str(error))
+                raise RunError(str(error)) from error
+            except BaseException as error:
+                display.fail(f"{type(error).__name__}: {error}")
+                raise
+            finally:
+                unsubscribe()
+                self._is_over.set()
+            display.close(answer)
+            return answer
+
+        return run
+
+    async def _answer(self, display: RunDisplay) -> Answer:
+        self._preparing = asyncio.ensure_future(self._prepare(display))
+        try:
+            agent = await self._preparing
+        except asyncio.CancelledError:
+            if not self._is_stopped:
+                raise
+            return Answer("", Usage(), STOP_REASON)
+        if self._is_stopped:
+            return Answer("", Usage(), STOP_REASON)
+        display.set_status("Thinking")
+        self._agent = agent
+        return await agent.run(self._prompt, heard=display.on_event)
+
+    async def _prepare(self, display: RunDisplay) -> Agent:
+        servers = self._bridge.blocking.session.mcp
+        unconnected = [one for one in servers.connections.values() if not one.server.disabled and one.state != "connected"]
+        if unconnected:
+            display.set_status(f"Connecting {counted(len(unconnected), 'server')}")
+            await servers.connect()
+        return await self._agent_for()
+
+    def stop(self) -> None:
+        """Ends the run, from any thread, without waiting."""
+
+        async def stop() -> None:
+            self._is_stopped = True
+            if self._display is not None:
+                self._display.set_status(STOPPING)
+            if self._agent is not None:
+                self._agent.stop(STOP_REASON)
+            elif self._preparing is not None:
+                self._preparing.cancel()
+
+        self._bridge.blocking.submit(stop())
+
+    def cancel(self, call_id: str) -> None:
+        if call_id == self.id:
+            self.stop()
+
+    def leave(self) -> None:
+        """Stops the run, because the session in which it calls tools is about to end."""
+        self.close()
+
+    def close(self) -> None:
+        """Stops the run and waits until it has ended, because its event loop is about to end."""
+        self.stop()
+        self._is_over.wait(PATIENCE)
+
+
+def require_pydantic_ai() -> None:
+    """Raises ``AgentError`` if pydantic-ai is not installed; imports nothing."""
+    if importlib.util.find_spec("pydantic_ai") is None:
+        raise AgentError('Agents need pydantic-ai, which is not installed: pip install "nbtools-agent[agents]".')

@@ -1,0 +1,1 @@
+"""Asks for approval: widget, terminal prompt and forms."""

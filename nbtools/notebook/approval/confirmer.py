@@ -1,0 +1,115 @@
+"""The notebook's confirmer: asks for approval with buttons, with a line of input, or fails where nobody can answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from nbtools.core.call import AwaitingApprovalCall
+from nbtools.core.confirmation import (
+    Answer,
+    Confirmation,
+    answer_unavailable_message,
+    approval_unavailable_message,
+    confirmation_unavailable_message,
+)
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.notebook.approval.prompt import Prompt
+from nbtools.notebook.approval.widget import WIDGET_MIME, QuestionWidget
+from nbtools.notebook.cards.card import bundle, card_of, for_asker
+from nbtools.notebook.cards.live_cards import Cards, Drawing
+from nbtools.notebook.display_target import Bundle, Callback, Loop, Way
+from nbtools.policy.grants import can_be_allowed
+
+
+class NotebookConfirmer:
+    """Asks where the call is displayed.  Raises ``ToolFailure`` (``confirmation_required``) at once where nobody can answer."""
+
+    def __init__(self, cards: Cards, prompt: Prompt, root: Callable[[], str]) -> None:
+        self._cards = cards
+        self._prompt = prompt
+        self._root = root
+
+    async def ask(self, confirmation: Confirmation) -> Answer:
+        drawing = self._cards.drawing(confirmation.call_id)
+        call, place = drawing.event, drawing.place
+        if isinstance(call, AwaitingApprovalCall):
+            if place.way is Way.WIDGET and place.loop is not None:
+                return await self._ask_by_widget(call, drawing, place.loop)
+            if place.way is Way.PROMPT and place.post is not None:
+                return await self._ask_by_prompt(call, place.post)
+        if confirmation.type == "ask":
+            raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, answer_unavailable_message(confirmation.tool))
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _remedy(confirmation))
+
+    async def _ask_by_widget(self, call: AwaitingApprovalCall, drawing: Drawing, kernel: Loop) -> Answer:
+        """Asks with a widget in the kernel's main loop, and always closes it at the end."""
+        place, reply = drawing.place, Reply()
+        card = for_asker(card_of(call, root=self._root()), place.asker)
+        widget = QuestionWidget(call, card, reply.set)
+        static = bundle(card)
+
+        def build() -> None:
+            model_id = widget.build()
+            live: Bundle = {WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": model_id}, **static}
+            reply.call_in_loop(lambda: None if reply.is_closed else drawing.present(live))
+
+        kernel.call_soon_threadsafe(build, context=place.context.copy())
+        try:
+            return await reply.wait()
+        finally:
+            reply.close()
+            with suppress(RuntimeError):  # the kernel is going down
+                kernel.call_soon_threadsafe(widget.close, context=place.context.copy())
+
+    async def _ask_by_prompt(self, call: AwaitingApprovalCall, post: Callable[[Callback], None]) -> Answer:
+        """Asks in the thread that waits for the call."""
+        reply = Reply()
+        post(self._prompt_function(call, reply))
+        try:
+            return await reply.wait()
+        finally:
+            reply.close()
+
+    def _prompt_function(self, call: AwaitingApprovalCall, reply: Reply) -> Callback:
+        def ask() -> None:
+            if not reply.is_closed:
+                reply.set(self._prompt.ask(call))
+
+        return ask
+
+
+class Reply:
+    """An answer that is set once, from any thread, and awaited in the loop that created it.  Later answers are ignored."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[Answer] = self._loop.create_future()
+        self._closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed or self._future.done()
+
+    def set(self, answer: Answer) -> None:
+        self.call_in_loop(lambda: None if self.is_closed else self._future.set_result(answer))
+
+    def close(self) -> None:
+        """Ignores all answers from now on."""
+        self._closed = True
+
+    async def wait(self) -> Answer:
+        return await self._future
+
+    def call_in_loop(self, work: Callable[[], None]) -> None:
+        """Calls ``work`` in the loop that awaits the answer."""
+        with suppress(RuntimeError):  # the session is closed
+            self._loop.call_soon_threadsafe(work)
+
+
+def _remedy(confirmation: Confirmation) -> str:
+    """Returns the message for a call that nobody can approve, with a way to allow it where there is one."""
+    if not can_be_allowed(confirmation.decision):
+        return confirmation_unavailable_message(confirmation.tool, confirmation.decision)
+    return approval_unavailable_message(confirmation.tool, confirmation.decision, confirmation.offers)

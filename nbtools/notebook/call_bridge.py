@@ -1,0 +1,203 @@
+"""Makes calls from cells and other threads in the session's thread, and waits for their results."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import greenback
+
+from nbtools.core.call import CallEvent, FinishedCall, OutputEvent, ScheduledCall
+from nbtools.core.errors import ToolFailure
+from nbtools.core.result import ToolResult
+from nbtools.notebook.cards.live_cards import Cards, silently
+from nbtools.notebook.display_target import Place
+from nbtools.notebook.frontend import Kernel, Terminal, has_portal
+from nbtools.notebook.waits import LoopWait, ThreadWait
+from nbtools.session.sync import BlockingSession
+
+T = TypeVar("T")
+Arguments = Mapping[str, Any]
+Work = Callable[[str], Coroutine[Any, Any, T]]
+"""Makes a call with the given id."""
+
+
+class Bridge:
+    """Makes calls from cells and other code.  Failed results are returned like all others."""
+
+    def __init__(self, blocking: BlockingSession, cards: Cards, frontend: Kernel | Terminal) -> None:
+        self.blocking = blocking
+        self._cards = cards
+        self._frontend = frontend
+        cards.can_be_undone = self._is_in_journal
+
+    def run(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
+        """Calls a tool and waits.  In a cell, the kernel's loop keeps running; an interrupt cancels the call and is raised."""
+        return self.perform(lambda call_id: self.blocking.session.call(name, arguments, id=call_id), silent=silent)
+
+    def undo(self, of: str, *, merge: bool) -> ToolResult:
+        """Undoes the call ``of`` (empty: the last change) and waits, like ``run``."""
+        return self.perform(lambda call_id: self.blocking.session.undo(of or None, merge=merge, id=call_id))
+
+    def perform(self, work: Work[T], *, silent: bool = False, frame: Callable[[Place], Place] = lambda place: place) -> T:
+        """Runs ``work``, which makes one call, and waits, like ``run``; ``frame`` can change the call's display target."""
+        call_id = self.blocking.session.new_id()
+
+        def with_card(place: Place) -> Coroutine[Any, Any, T]:
+            self._cards.open(call_id, frame(place))
+            return self._with_cleanup(work(call_id), call_id)
+
+        return self.attend(with_card, self._stopper(call_id), silent=silent)
+
+    def attend(self, work: Callable[[Place], Coroutine[Any, Any, T]], stop: Callable[[], None], *, silent: bool = False) -> T:
+        """Runs ``work`` in the session's loop with the display target of this cell, and waits; an interrupt calls ``stop``."""
+        loop_runs = has_portal() and not self._frontend.prompts_first()
+        wait = LoopWait() if loop_runs else ThreadWait()
+        place = self._frontend.place(wait.post, turning=loop_runs, silent=silent)
+        try:
+            return self._finish(wait, self.blocking.submit(work(place)), stop)
+        except KeyboardInterrupt:
+            stop()  # the interrupt may have come before the wait began
+            raise
+
+    async def attending(self, work: Callable[[Place], Coroutine[Any, Any, T]], stop: Callable[[], None]) -> T:
+        """Runs ``work`` in the session's loop with the display target of this cell, and awaits it."""
+        wait = LoopWait()
+        return await wait.wait(self.blocking.submit(work(self._frontend.place(wait.post, turning=True))), stop)
+
+    def show_at(self, call_id: str, place: Place) -> None:
+        """Sets the display target of a call that another caller will make."""
+        self._cards.open(call_id, place)
+
+    async def start(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
+        """Calls a tool and awaits its result; other tasks keep running."""
+        wait = LoopWait()
+        call_id = self._open(self._frontend.place(wait.post, turning=True, silent=silent))
+        return await wait.wait(self._submit(name, arguments, call_id), self._stopper(call_id))
+
+    def background(self, name: str, arguments: Arguments) -> BackgroundCall:
+        """Starts a call and returns when its card is shown or, where only this thread can prompt, when its question is answered."""
+        wait = ThreadWait()
+        prompts = self._frontend.prompts_first()
+        call_id = self._open(self._frontend.place(wait.post if prompts else None, early=True))
+        future = self.blocking.submit(self._observed(name, arguments, call_id, _Gate(call_id, prompts, wait.release)))
+        future.add_done_callback(lambda _: wait.release())
+        wait.serve(future, self._stopper(call_id))
+        return BackgroundCall(self, call_id, name, future)
+
+    def await_future(self, future: Future[ToolResult]) -> ToolResult:
+        """Waits for a call; an interrupt ends the wait but not the call."""
+        return self._finish(LoopWait() if has_portal() else ThreadWait(), future, _do_nothing)
+
+    def cancel(self, call_id: str) -> Future[bool]:
+        """Cancels a call; can be called from any thread and does not wait for its end."""
+
+        async def cancel() -> bool:
+            return self.blocking.session.cancel(call_id)
+
+        return self.blocking.submit(cancel())
+
+    def draw_again(self, call_id: str) -> Future[None]:
+        """Displays the card of a call again for a reloaded page; can be called from any thread."""
+
+        async def draw() -> None:
+            self._cards.draw_again(call_id)
+
+        return self.blocking.submit(draw())
+
+    def undo_at_card(self, of: str, *, merge: bool) -> Future[ToolResult]:
+        """Undoes a call or an undo at its card; can be called from any thread and does not wait for its end."""
+        place, call_id = self._cards.place_of(of), self.blocking.session.new_id()
+        if place is not None:
+            self._cards.open(call_id, silently(place, uuid.uuid4().hex))
+        return self.blocking.submit(self._with_cleanup(self.blocking.session.undo(of, merge=merge, id=call_id), call_id))
+
+    def _is_in_journal(self, call_id: str) -> bool:
+        """Whether the journal has changes of a call."""
+        session = self.blocking.session
+        try:
+            return session.settings.journal and bool(session.workspace.journal.entries(call=call_id))
+        except ToolFailure:  # the journal is unreadable: the card gets no undo button
+            return False
+
+    def _finish(self, wait: LoopWait | ThreadWait, future: Future[T], stop: Callable[[], None]) -> T:
+        if isinstance(wait, ThreadWait):
+            return wait.wait(future, stop)
+        result: T = greenback.await_(wait.wait(future, stop))
+        return result
+
+    def _open(self, place: Place) -> str:
+        call_id = self.blocking.session.new_id()
+        self._cards.open(call_id, place)
+        return call_id
+
+    def _submit(self, name: str, arguments: Arguments, call_id: str) -> Future[ToolResult]:
+        return self.blocking.submit(self._call(name, arguments, call_id))
+
+    async def _call(self, name: str, arguments: Arguments, call_id: str) -> ToolResult:
+        return await self._with_cleanup(self.blocking.session.call(name, arguments, id=call_id), call_id)
+
+    async def _with_cleanup(self, work: Coroutine[Any, Any, T], call_id: str) -> T:
+        try:
+            return await work
+        finally:
+            self._cards.forget(call_id)
+
+    async def _observed(self, name: str, arguments: Arguments, call_id: str, gate: _Gate) -> ToolResult:
+        stop_observing = self.blocking.session.observe(gate)
+        try:
+            return await self._call(name, arguments, call_id)
+        finally:
+            stop_observing()
+
+    def _stopper(self, call_id: str) -> Callable[[], None]:
+        def stop() -> None:
+            self.cancel(call_id)
+
+        return stop
+
+
+def _do_nothing() -> None:
+    return None
+
+
+class _Gate:
+    """Calls ``release`` at the first event of a call or, with ``decided``, when it no longer needs approval."""
+
+    def __init__(self, call_id: str, decided: bool, release: Callable[[], None]) -> None:
+        self._call_id = call_id
+        self._decided = decided
+        self._release = release
+
+    def notice(self, event: CallEvent) -> None:
+        if isinstance(event, OutputEvent) or event.request.id != self._call_id:
+            return
+        if not self._decided or isinstance(event, ScheduledCall | FinishedCall):
+            self._release()
+
+
+class BackgroundCall:
+    """A call that runs in the background; its card is updated."""
+
+    def __init__(self, bridge: Bridge, call_id: str, name: str, future: Future[ToolResult]) -> None:
+        self.id = call_id
+        self._bridge = bridge
+        self._name = name
+        self._future = future
+
+    @property
+    def done(self) -> bool:
+        return self._future.done()
+
+    def result(self) -> ToolResult:
+        """Waits for the result.  A failed call also returns one: check ``.ok``.  An interrupt ends the wait, not the call."""
+        return self._bridge.await_future(self._future)
+
+    def cancel(self) -> None:
+        """Cancels the call; ``result()`` then returns a cancelled result."""
+        self._bridge.cancel(self.id)
+
+    def __repr__(self) -> str:
+        return f"<{self._name} {self.id}: {'done' if self.done else 'running'}>"

@@ -1,0 +1,60 @@
+"""Creates the session of a notebook, with its live cards and its confirmer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from nbtools.core.open_notebooks import OpenNotebooks
+from nbtools.core.settings import Settings
+from nbtools.core.tool import AnyToolBuilder
+from nbtools.notebook.approval.confirmer import NotebookConfirmer
+from nbtools.notebook.approval.prompt import Prompt
+from nbtools.notebook.call_bridge import Bridge
+from nbtools.notebook.cards.live_cards import Cards
+from nbtools.notebook.display_target import Place
+from nbtools.notebook.frontend import Kernel, Terminal
+from nbtools.policy.store import PolicyStore, Trust
+from nbtools.session import Session
+
+
+def open_bridge(
+    frontend: Kernel | Terminal,
+    folder: Path,
+    before: Session | None,
+    own: Iterable[AnyToolBuilder],
+    root: Callable[[], str],
+    live: OpenNotebooks | None = None,
+) -> Bridge:
+    """Creates a session on ``folder`` with the built-in tools, the tools ``own`` and the saved rules.
+
+    Policy, settings and model are taken from the session ``before``, if there is one.  ``root`` is the folder relative to the notebook's,
+    ``live`` the access to open notebooks.  Raises ``NbtoolsError`` when the folder does not exist.
+    """
+
+    def elsewhere() -> Place:
+        return frontend.place(None, early=True)
+
+    policy, settings = (None, Settings(plugins=True, servers=True, record=True)) if before is None else (before.policy, before.settings)
+    session = Session(folder, policy=policy, settings=settings)
+    session.model = None if before is None else before.model
+    session.layers = session.store.layers()
+    for line in _warnings(session.store):
+        sys.stderr.write(f"{line}\n")
+    cards = Cards(elsewhere, root)
+    session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root)
+    session.observe(cards)
+    session.workspace.open_notebooks = live
+    for tool in own:
+        session.tools.register(tool)
+    return Bridge(session.sync(), cards, frontend)
+
+
+def _warnings(store: PolicyStore) -> Iterator[str]:
+    """Yields warnings about unreadable policy files and about project rules that are off."""
+    yield from store.problems()
+    project, trust = store.project(), store.trust()
+    if (project.policy.allow or project.policy.mode) and trust in (Trust.UNKNOWN, Trust.CHANGED):
+        until = "until you trust them" if trust is Trust.UNKNOWN else "because they have changed since you trusted them"
+        yield f"This project's allow rules are off {until}. %tools trust shows them."

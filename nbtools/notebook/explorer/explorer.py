@@ -1,0 +1,148 @@
+"""The explorer of one session log: ``nbtools.open_trace(path)`` and what ``%trace`` displays."""
+
+from __future__ import annotations
+
+import uuid
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nbtools.core.errors import TraceError
+from nbtools.notebook.explorer.call_cells import CellSources
+from nbtools.notebook.explorer.comm import register_in_kernel
+from nbtools.notebook.explorer.facets import Facets
+from nbtools.notebook.explorer.model import TRACE_MIME, TraceBar, TraceFact, TraceFilter, TraceView
+from nbtools.notebook.explorer.nesting import LineRow
+from nbtools.notebook.explorer.page_requests import PageResponder, Reply, Task
+from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.notebook.explorer.static_html import trace_html, trace_text
+from nbtools.notebook.explorer.summary import Summary, summary_of
+from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
+from nbtools.traces.model import Call
+from nbtools.traces.trace import Trace, load
+
+INITIAL_LINES = 200
+"""Lines sent with the initial view."""
+_BARS = 240
+
+
+class Explorer:
+    """Displays ``trace`` as the value of a cell.
+
+    ``log`` is its path as the person typed it, for the cells that the explorer offers; ``step`` is the number of the step to begin at.
+    Raises ``TraceError`` if there is no such step.
+    """
+
+    def __init__(self, trace: Trace, *, log: str = "", step: str = "") -> None:
+        self.id = uuid.uuid4().hex
+        self.trace = trace
+        self.step = self.line_at(step) if step else None
+        self._cells = CellSources(log)
+
+    @cached_property
+    def lines(self) -> Timeline:
+        """All lines of the list, in order."""
+        return timeline(self.trace)
+
+    @property
+    def size(self) -> int:
+        return len(self.lines)
+
+    @cached_property
+    def summary(self) -> Summary:
+        return summary_of(self.trace)
+
+    def line_at(self, step: str) -> int:
+        """Returns the index in ``lines`` of the step with this number: ``46``, ``48.1``.  Raises ``TraceError``."""
+        line = self._numbers.get(step.strip())
+        if line is None:
+            last = next((number for number in reversed(self.lines.numbers) if "." not in number), "")
+            has = f"the log has steps 1–{last}" if last else "the log has no steps"
+            raise TraceError(f"Step {step.strip()} does not exist ({has}).")
+        return line
+
+    def call_at(self, step: str) -> Call:
+        """Returns the call of this step.  Raises ``TraceError`` if there is no such step or it is a message."""
+        row = self.lines.rows[self.line_at(step)]
+        if not isinstance(row, Call):
+            raise TraceError(f"Step {step.strip()} is a message, not a tool call.")
+        return row
+
+    def calls_between(self, first: str, last: str) -> list[Call]:
+        """Returns the calls of the steps ``first`` to ``last`` (inclusive), with those nested under the last one.
+
+        Either end may be a message.  Raises ``TraceError`` if there is no such step, or no call in the range.
+        """
+        start, end = self.line_at(first), self.lines.end(self.line_at(last))
+        calls = [row for row in self.lines.rows[start:end] if isinstance(row, Call)]
+        if not calls:
+            raise TraceError(f"Steps {first.strip()}–{last.strip()} contain no tool call.")
+        return calls
+
+    def step_of(self, row: LineRow) -> str:
+        """Returns the step number of a row of ``trace``; empty for a row that has no line, such as a system message."""
+        line = self.lines.line_by_row.get(id(row))
+        return "" if line is None else self.lines.numbers[line]
+
+    def answer(self, task: Task) -> Reply:
+        """Answers a request of a page.  Raises ``TraceError``."""
+        return self._answers.answer(task)
+
+    def view(self) -> TraceView:
+        """Returns the initial view."""
+        return TraceView(
+            explorer=self.id,
+            title=self.summary.title,
+            facts=tuple(TraceFact(text=fact.text, doubt=fact.doubt, bad=fact.bad) for fact in self.summary.facts),
+            bars=tuple(map(_bar, bars(self.lines.tones, self.lines.weights, _BARS))),
+            kinds=self._facets.kinds(),
+            tools=self._facets.tools(),
+            paths=self._facets.paths(),
+            page=self._answers.page(TraceFilter(), 0, INITIAL_LINES),
+            step=self.step,
+            actions=self._cells.actions,
+        )
+
+    def bundle(self) -> dict[str, Any]:
+        """Returns a MIME bundle: the view for the JupyterLab extension, script-free HTML for other frontends and saved notebooks, and text.
+
+        Registers the explorer, so that pages can send it requests from now on.
+        """
+        EXPLORERS.add(self)
+        register_in_kernel()
+        drawn = bars(self.lines.tones, self.lines.weights)
+        return {
+            TRACE_MIME: self.view().model_dump(mode="json"),
+            "text/html": trace_html(self.summary, self.lines, drawn),
+            "text/plain": trace_text(self.summary, self.lines),
+        }
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return self.bundle()
+
+    def __repr__(self) -> str:
+        return f"<Explorer of {self.summary.title!r}, {len(self.lines)} steps>"
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {number: line for line, number in enumerate(self.lines.numbers)}
+
+    @cached_property
+    def _facets(self) -> Facets:
+        return Facets(self.trace, self.lines)
+
+    @cached_property
+    def _answers(self) -> PageResponder:
+        return PageResponder(self.trace, self.lines, self._facets, self._cells)
+
+
+def _bar(bar: Bar) -> TraceBar:
+    return TraceBar(first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone)
+
+
+def open_trace(path: str | Path, step: str | int | None = None) -> Explorer:
+    """Opens the session log at ``path``; its rows are ``.trace``.  ``step`` is the number of the step to begin at: ``46``, ``"48.1"``.
+
+    Raises ``TraceError`` if the log cannot be opened or its format is not recognised, and if there is no such step.
+    """
+    return Explorer(load(path), log=str(path), step="" if step is None else str(step))

@@ -1,0 +1,181 @@
+"""Applies the explorer's filter to the lines of a log, and builds the lines that are sent to the page."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from threading import Lock
+
+from nbtools.notebook.cards.highlighting import line_spans
+from nbtools.notebook.cards.model import Span
+from nbtools.notebook.explorer.facets import Facets
+from nbtools.notebook.explorer.model import TraceFilter, TraceLine
+from nbtools.notebook.explorer.recorded_card import relative_path
+from nbtools.notebook.explorer.redaction import redacted
+from nbtools.notebook.explorer.search import Search
+from nbtools.notebook.explorer.timeline import Timeline
+from nbtools.traces.model import Call, Event, Session
+from nbtools.traces.query.search import snippet
+from nbtools.traces.query.text_index import terms
+
+_CACHE_SIZE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredLines:
+    """The line indexes under a filter, in order; ``calls`` of them are calls.
+
+    ``indexed`` is the percentage of the log that has been searched.
+    """
+
+    lines: Sequence[int]
+    calls: int
+    indexed: int = 100
+
+    def index_of(self, line: int) -> int:
+        """Returns the index, from 0, of ``line`` in ``lines``, or of the first one after it."""
+        return bisect_left(self.lines, line)
+
+
+class LineFilter:
+    """Applies filters.  The last results are cached, because a page asks for one stretch after another."""
+
+    def __init__(self, lines: Timeline, facets: Facets, search: Search) -> None:
+        self._lines = lines
+        self._facets = facets
+        self._search = search
+        self._cache: OrderedDict[TraceFilter, FilteredLines] = OrderedDict()
+        self._lock = Lock()
+
+    def apply(self, query: TraceFilter) -> FilteredLines:
+        """Returns the lines under a filter.  Raises ``TraceError`` for an unknown kind or a text that cannot be searched for."""
+        with self._lock:
+            if query in self._cache:
+                self._cache.move_to_end(query)
+                return self._cache[query]
+        listed = self._filter(query)
+        if listed.indexed == 100:
+            with self._lock:
+                self._cache[query] = listed
+                if len(self._cache) > _CACHE_SIZE:
+                    self._cache.popitem(last=False)
+        return listed
+
+    def _filter(self, query: TraceFilter) -> FilteredLines:
+        found = self._search.find(query.text) if query.text.strip() else None
+        candidates = [*self._candidates(query), *([found.lines] if found else ())]
+        lines = _between(_common(candidates, len(self._lines)), query.first, query.last)
+        lines = self._unfolded(lines, query.folded) if query.folded else lines
+        return FilteredLines(lines, sum(map(self._is_call.__getitem__, lines)), found.indexed if found else 100)
+
+    def _candidates(self, query: TraceFilter) -> Iterator[Sequence[int]]:
+        if query.kind:
+            yield self._facets.lines_of_kind(query.kind)
+        if query.tool:
+            yield self._facets.lines_of_tool(query.tool)
+        if query.path:
+            yield self._facets.lines_of_path(query.path)
+
+    def _unfolded(self, lines: Sequence[int], folded: Sequence[int]) -> Sequence[int]:
+        """Removes the lines nested under one of ``folded``."""
+        visible: list[int] = []
+        at = 0
+        for line in sorted(fold for fold in folded if 0 <= fold < len(self._lines)):
+            end = bisect_right(lines, line, at)
+            visible += lines[at:end]
+            at = max(at, bisect_left(lines, self._lines.end(line)))
+        return [*visible, *lines[at:]]
+
+    @cached_property
+    def _is_call(self) -> bytes:
+        return bytes(isinstance(row, Call) for row in self._lines.rows)
+
+
+def _common(candidates: Sequence[Sequence[int]], count: int) -> Sequence[int]:
+    """Returns the lines that are in all of ``chosen``; all lines if there are no lists."""
+    if not candidates:
+        return range(count)
+    first, *others = sorted(candidates, key=len)
+    common: Sequence[int] = first
+    for other in others:
+        others_lines = set(other)
+        common = [line for line in common if line in others_lines]
+    return common
+
+
+def _between(lines: Sequence[int], first: int | None, last: int | None) -> Sequence[int]:
+    start = 0 if first is None else bisect_left(lines, first)
+    return lines[start : len(lines) if last is None else bisect_right(lines, last)]
+
+
+_WORD = re.compile(r"\w+")
+
+
+def wire_line(lines: Timeline, place: int, found: tuple[Span, ...] = ()) -> TraceLine:
+    """Returns the line at index ``place`` as it is sent to a page; ``found`` is the marked excerpt of a search."""
+    line = lines[place]
+    return TraceLine(
+        line=place,
+        number=line.number,
+        icon=line.icon,
+        name=line.name,
+        subject=line.subject,
+        right=line.right,
+        tone=line.tone,
+        depth=line.depth,
+        below=line.below,
+        call=line.call,
+        live=line.live,
+        added=line.added,
+        removed=line.removed,
+        snippet=found,
+    )
+
+
+class Snippets:
+    """One-line excerpts around search hits, with the hits marked.  The log is read only if the line itself does not contain the hit.
+
+    A query written like code that does not occur literally is found, and marked, by its words.
+    """
+
+    def __init__(self, lines: Timeline, search: Search, query: str) -> None:
+        self._lines = lines
+        self._search = search
+        self._queries = (query, " ".join(_WORD.findall(query)))
+
+    def of(self, place: int) -> tuple[Span, ...]:
+        text = self._line_text(place)
+        if not any(term.search(text) for term in _expressions(self._queries[0])):
+            text = self._search.text_at(place) or text
+        query = next((one for one in self._queries if any(term.search(text) for term in _expressions(one))), self._queries[0])
+        excerpt = redacted(snippet(text, query))
+        return line_spans([(excerpt, "")], _match_spans(excerpt, _expressions(query)), "hit")
+
+    def _line_text(self, place: int) -> str:
+        match row := self._lines.rows[place]:
+            case Call():
+                return relative_path(row.subject, self._lines.folder(row))
+            case Event():
+                return row.text
+            case Session():
+                return row.title
+
+
+@lru_cache(maxsize=64)
+def _expressions(query: str) -> tuple[re.Pattern[str], ...]:
+    """Returns the expressions that a query searches for, the longest first."""
+    words = sorted({term for term in terms(query) if term.strip("*\"'")}, key=len, reverse=True)
+    return tuple(re.compile(r"\s+".join(map(re.escape, word.split())), re.IGNORECASE) for word in words)
+
+
+def _match_spans(text: str, expressions: Sequence[re.Pattern[str]]) -> Sequence[tuple[int, int]]:
+    """Returns the spans of all matches, in order; of two that overlap, the longer expression's."""
+    spans: list[tuple[int, int]] = []
+    for start, end in (match.span() for term in expressions for match in term.finditer(text)):
+        if all(end <= first or start >= last for first, last in spans):
+            spans.append((start, end))
+    return sorted(spans)

@@ -1,0 +1,132 @@
+"""The ``%trace`` magic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
+from IPython.display import publish_display_data
+
+from nbtools.core.errors import NbtoolsError, TraceError
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.explorer.magic_arguments import FLAGS, CompareLogs, OpenLog, ReplayLog, TraceCommand, parse_line
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from nbtools.notebook.displayhook import DeduplicatingDisplayHook
+    from nbtools.notebook.explorer.explorer import Explorer
+    from nbtools.notebook.explorer.stepping import SteppedReplay
+    from nbtools.notebook.runtime import Workbench
+    from nbtools.replay.replay import Replayed
+    from nbtools.traces.query.compare import Comparison
+
+T = TypeVar("T")
+_USAGE = Sheet(
+    title="%trace LOG\nOpens the session log of a coding agent: Claude Code, Codex, Gemini CLI, SWE-agent, OpenHands, Inspect, others.",
+    rows=(
+        ("%trace LOG", "opens a log; t = %trace LOG gives access to it: t.trace has its sessions, calls and events"),
+        ("%trace LOG --step 46", "opens it at a step"),
+        ("%trace LOG --replay 46", "runs that call again in a temporary copy and compares the results"),
+        (
+            "steps = %trace LOG --replay 46-52",
+            "runs a range in one copy, up to the first different result: steps.run(), .step(…), .skip(), .close()",
+        ),
+        ("%trace A B", "compares two logs of one task"),
+        *((f"--{name}", text) for name, text in FLAGS.items()),
+    ),
+)
+
+
+@magics_class
+class TraceMagics(Magics):
+    """Opens, compares and replays session logs.  Every error is shown as a card."""
+
+    def __init__(self, shell: InteractiveShell, bench: Workbench, display_hook: DeduplicatingDisplayHook) -> None:
+        super().__init__(shell)
+        self._bench = bench
+        self._display_hook = display_hook
+
+    @no_var_expand
+    @line_magic
+    def trace(self, line: str) -> Explorer | Comparison | Replayed | SteppedReplay | None:
+        """Opens, compares or replays the session logs of coding agents: ``%trace ~/.claude/projects/…/session.jsonl``.
+
+        ::
+
+            %trace LOG                     opens a log; t = %trace LOG gives access to it: t.trace has sessions, calls, events
+            %trace LOG --step 46           opens it at a step
+            %trace LOG --replay 46         runs that call again in a temporary copy and compares the results
+            %trace LOG --replay 46-52      runs a range in one copy, up to the first different result
+                                           (steps = %trace … gives access to it: steps.run(), steps.step(new="…"),
+                                           steps.skip(), steps.root, steps.close())
+                --in FOLDER                the folder or checkout to copy in place of the session's folder
+                --at COMMIT                the commit to check out in the copy
+                --cwd FOLDER               the session's folder, if the log does not record it
+            %trace A B                     compares two logs of one task
+
+        A single path with spaces needs no quotes.
+        """
+        try:
+            command = parse_line(line)
+            if command is not None:
+                return self._run(command)
+            _show(_USAGE.bundle())
+        except NbtoolsError as error:
+            _show_error(line, error)
+        return None
+
+    def _run(self, command: TraceCommand) -> Explorer | Comparison | Replayed | SteppedReplay | None:
+        from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+
+        match command:
+            case OpenLog():
+                return _load_or_show(command.log, lambda: open_trace(command.log, step=command.step or None))
+            case CompareLogs():
+                return _compare(command)
+            case ReplayLog():
+                return self._replay(command)
+
+    def _replay(self, command: ReplayLog) -> Replayed | SteppedReplay | None:
+        from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - as above
+        from nbtools.notebook.explorer.replay_magic import ReplayMagic, ReplayOptions  # noqa: PLC0415 - as above
+
+        explorer = _load_or_show(command.log, lambda: open_trace(command.log))
+        if explorer is None:
+            return None
+        replay, where = ReplayMagic(self._bench, self._display_hook.remember), ReplayOptions(command.folder, command.commit, command.cwd)
+        if command.last:
+            return replay.replay_range(explorer, command.first, command.last, where)
+        return replay.replay_step(explorer, command.first, where)
+
+
+def _show_error(line: str, error: NbtoolsError) -> None:
+    from nbtools.notebook.cards.card import bundle  # noqa: PLC0415 - loaded on first use
+    from nbtools.notebook.explorer.error_cards import line_error_card  # noqa: PLC0415 - as above
+
+    _show(bundle(line_error_card(line, error)))
+
+
+def _load_or_show(log: str, load: Callable[[], T]) -> T | None:
+    """Returns the result of ``load``; if ``log`` cannot be opened, shows an error card and returns None."""
+    try:
+        return load()
+    except TraceError as error:
+        from nbtools.notebook.cards.card import bundle  # noqa: PLC0415 - loaded on first use
+        from nbtools.notebook.explorer.error_cards import open_error_card  # noqa: PLC0415 - as above
+
+        _show(bundle(open_error_card(log, error)))
+        return None
+
+
+def _compare(command: CompareLogs) -> Comparison | None:
+    from nbtools.traces.query.compare import compare  # noqa: PLC0415 - as above
+    from nbtools.traces.trace import load  # noqa: PLC0415 - as above
+
+    a, b = _load_or_show(command.a, lambda: load(command.a)), _load_or_show(command.b, lambda: load(command.b))
+    return None if a is None or b is None else compare(a, b, logs=(command.a, command.b))
+
+
+def _show(bundle: dict[str, str] | dict[str, object]) -> None:
+    publish_display_data(bundle)  # type: ignore[no-untyped-call]

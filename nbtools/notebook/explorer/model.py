@@ -1,0 +1,255 @@
+"""Wire format of the explorer, ``application/vnd.nbtools.trace.v1+json``, and of the requests that its page sends to the kernel.
+
+The bundle contains the initial view; everything else is sent on request.  The page computes nothing.
+
+A bundle may come from another person's notebook, so it names actions and contains no code: the source of a cell is sent only by the
+kernel, in reply to a request.  ``labextension/src/explorer/model.ts`` is generated from this file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from nbtools.notebook.cards.model import Card, Span, Wire
+from nbtools.notebook.explorer.recorded_card import Tone
+
+TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
+
+
+class TraceFact(Wire):
+    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news."""
+
+    text: str
+    doubt: str = ""
+    bad: bool = False
+
+
+class TraceLine(Wire):
+    """One line of the list.
+
+    ``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed.  ``below`` is the
+    number of lines nested under it.  ``call``: it is a tool call, not a message.  ``snippet`` is the excerpt that a search found.
+    """
+
+    line: int
+    number: str
+    icon: str
+    name: str
+    subject: str
+    right: str
+    tone: Tone
+    depth: int
+    below: int = 0
+    call: bool = False
+    live: bool = True
+    added: int = 0
+    removed: int = 0
+    snippet: tuple[Span, ...] = ()
+
+
+class TraceBar(Wire):
+    """One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage."""
+
+    first: int
+    last: int
+    height: int
+    tone: Tone
+
+
+class TraceChoice(Wire):
+    """A value to filter by: ``key`` goes into the filter, ``count`` is the number of lines that match in the whole log."""
+
+    key: str
+    label: str
+    count: int
+
+
+class TraceFilter(Wire):
+    """Selects the lines to list; empty fields select everything.
+
+    ``kind`` is a chip's key, ``tool`` and ``path`` are choices' keys, ``first`` … ``last`` are lines of the whole log (both inclusive).
+    ``folded`` are lines whose nested lines are not listed.
+    """
+
+    text: str = ""
+    kind: str = ""
+    tool: str = ""
+    path: str = ""
+    first: int | None = None
+    last: int | None = None
+    folded: tuple[int, ...] = ()
+
+
+class PageTask(Wire):
+    """Asks for ``count`` lines from index ``first`` (from 0) of those that match the filter."""
+
+    type: Literal["page"] = "page"
+    filter: TraceFilter
+    first: int
+    count: int
+
+
+class PlaceTask(Wire):
+    """Asks for the index, under the filter, of a line or of the first one after it."""
+
+    type: Literal["place"] = "place"
+    filter: TraceFilter
+    line: int
+
+
+class OpenTask(Wire):
+    """Asks for the detail view of one line."""
+
+    type: Literal["open"] = "open"
+    line: int
+
+
+class RawTask(Wire):
+    """Asks for the bytes of a line's record."""
+
+    type: Literal["raw"] = "raw"
+    line: int
+
+
+TraceAction = Literal["compare", "notebook", "sql"]
+
+
+class CellTask(Wire):
+    """Asks for the source of a cell that works on the whole log."""
+
+    type: Literal["cell"] = "cell"
+    action: Literal["compare", "sql"]
+
+
+class StoryTask(Wire):
+    """Asks to write the log as a notebook beside it."""
+
+    type: Literal["story"] = "story"
+
+
+TraceTask = Annotated[PageTask | PlaceTask | OpenTask | RawTask | CellTask | StoryTask, Field(discriminator="type")]
+
+
+class TraceRequest(Wire):
+    id: int
+    explorer: str
+    task: TraceTask
+
+
+class TracePage(Wire):
+    """Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
+
+    ``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later.
+    """
+
+    type: Literal["page"] = "page"
+    first: int
+    total: int
+    calls: int
+    lines: tuple[TraceLine, ...]
+    indexed: int = 100
+
+
+class TracePlace(Wire):
+    """Reply to ``PlaceTask``."""
+
+    type: Literal["place"] = "place"
+    number: int
+
+
+class TraceLink(Wire):
+    """Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths."""
+
+    text: str
+    line: int | None = None
+    path: str = ""
+
+
+class TraceAround(Wire):
+    """One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line."""
+
+    label: str
+    parts: tuple[TraceLink, ...]
+
+
+class TraceOpened(Wire):
+    """The detail view of a line: the card that a live call would have, its context, the position of its record.
+
+    ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
+    call as a ``%tool`` cell, ``link`` the cell that opens the log at this step; ``raw`` is the position of its bytes in the log.
+    """
+
+    type: Literal["opened"] = "opened"
+    line: int
+    card: Card
+    foot: str
+    around: tuple[TraceAround, ...] = ()
+    raw: str = ""
+    replay: str = ""
+    obstacle: str = ""
+    tool: str = ""
+    link: str = ""
+
+
+class TraceRaw(Wire):
+    """The bytes as text; ``note`` says what was left out."""
+
+    type: Literal["raw"] = "raw"
+    text: str
+    note: str = ""
+
+
+class TraceCell(Wire):
+    """The source of a cell, for the person to complete or edit."""
+
+    type: Literal["cell"] = "cell"
+    source: str
+
+
+class TraceStory(Wire):
+    """The notebook that was written.
+
+    ``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path.
+    """
+
+    type: Literal["story"] = "story"
+    path: str
+    place: str = ""
+
+
+class TraceProblem(Wire):
+    """Why there is no reply, and what to do."""
+
+    type: Literal["problem"] = "problem"
+    text: str
+
+
+TraceReply = Annotated[TracePage | TracePlace | TraceOpened | TraceRaw | TraceCell | TraceStory | TraceProblem, Field(discriminator="type")]
+
+
+class TraceAnswer(Wire):
+    """``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted)."""
+
+    id: int
+    gone: bool = False
+    reply: TraceReply | None = None
+
+
+class TraceView(Wire):
+    """The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at.
+
+    ``actions`` are offered for the whole log.
+    """
+
+    explorer: str
+    title: str
+    facts: tuple[TraceFact, ...]
+    bars: tuple[TraceBar, ...]
+    kinds: tuple[TraceChoice, ...]
+    tools: tuple[TraceChoice, ...]
+    paths: tuple[TraceChoice, ...]
+    page: TracePage
+    step: int | None = None
+    actions: tuple[TraceAction, ...] = ()

@@ -1,0 +1,109 @@
+"""Answers the requests that an explorer's page sends to the kernel."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from nbtools.core.errors import TraceError
+from nbtools.notebook.explorer.call_cells import CellSources
+from nbtools.notebook.explorer.facets import Facets
+from nbtools.notebook.explorer.listing import LineFilter, Snippets, wire_line
+from nbtools.notebook.explorer.model import (
+    CellTask,
+    OpenTask,
+    PageTask,
+    PlaceTask,
+    RawTask,
+    StoryTask,
+    TraceCell,
+    TraceFilter,
+    TraceOpened,
+    TracePage,
+    TracePlace,
+    TraceRaw,
+    TraceStory,
+)
+from nbtools.notebook.explorer.search import Search
+from nbtools.notebook.explorer.step_detail import StepRecords
+from nbtools.notebook.explorer.timeline import Timeline
+from nbtools.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from nbtools.notebook.explorer.step_detail import DetailBuilder
+
+MAX_LINES = 500
+"""Largest number of lines in one reply."""
+Task: TypeAlias = PageTask | PlaceTask | OpenTask | RawTask | CellTask | StoryTask
+Reply: TypeAlias = TracePage | TracePlace | TraceOpened | TraceRaw | TraceCell | TraceStory
+
+
+class PageResponder:
+    """Answers requests about ``trace``, whose ``lines`` and ``facets`` are known already.  Thread-safe."""
+
+    def __init__(self, trace: Trace, lines: Timeline, facets: Facets, cells: CellSources) -> None:
+        self._trace = trace
+        self._lines = lines
+        self._facets = facets
+        self._cells = cells
+        self._search = Search(trace, lines)
+        self._listing = LineFilter(lines, facets, self._search)
+
+    def answer(self, task: Task) -> Reply:
+        """Returns the reply.  Raises ``TraceError`` for an unknown line or kind, and if the log has changed since it was read."""
+        match task:
+            case PageTask():
+                return self.page(task.filter, task.first, task.count)
+            case PlaceTask():
+                return TracePlace(number=self._listing.apply(task.filter).index_of(task.line))
+            case OpenTask():
+                return self._opener.detail(self._checked(task.line))
+            case RawTask():
+                return self._records.raw(self._lines.rows[self._checked(task.line)])
+            case CellTask():
+                return TraceCell(source=self._cells.compare() if task.action == "compare" else self._cells.sql())
+            case StoryTask():
+                return self._export()
+
+    def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
+        """Returns lines under a filter, at most ``MAX_LINES``."""
+        listed = self._listing.apply(query)
+        first = max(0, first)
+        places = listed.lines[first : first + min(max(0, count), MAX_LINES)]
+        snippets = Snippets(self._lines, self._search, query.text) if query.text.strip() else None
+        lines = tuple(wire_line(self._lines, place, snippets.of(place) if snippets else ()) for place in places)
+        return TracePage(first=first, total=len(listed.lines), calls=listed.calls, lines=lines, indexed=listed.indexed)
+
+    def _export(self) -> TraceStory:
+        """Exports the log as a notebook beside it.  Raises ``TraceError`` if the log is not a file or the notebook cannot be written."""
+        if not self._cells.actions:
+            raise TraceError("This trace was not loaded from a file, so it has no folder for a notebook. Use trace.to_notebook(path).")
+        path = self._trace.to_notebook(self._cells.export_path())
+        return TraceStory(path=str(path), place=_from_notebook(path))
+
+    def _checked(self, line: int) -> int:
+        if not 0 <= line < len(self._lines):
+            raise TraceError(f"Line {line} does not exist: the log has {len(self._lines):,} lines.")
+        return line
+
+    @cached_property
+    def _records(self) -> StepRecords:
+        return StepRecords(self._trace)
+
+    @cached_property
+    def _opener(self) -> DetailBuilder:
+        from nbtools.notebook.explorer.step_detail import DetailBuilder  # noqa: PLC0415 - imports all tools, so only when a step is opened
+
+        return DetailBuilder(self._lines, self._facets, self._records, self._cells)
+
+
+def _from_notebook(path: Path) -> str:
+    """Returns ``path`` relative to the folder of this kernel's notebook; empty if there is no relative path."""
+    session = Path(os.environ.get("JPY_SESSION_NAME", ""))
+    folder = session.parent if session.is_absolute() else Path.cwd()
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return ""

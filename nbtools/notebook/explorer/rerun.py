@@ -1,0 +1,108 @@
+"""Runs recorded calls in a copy, from a cell: with a card while they run, approval requests as in the notebook, and cancellation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nbtools.core.errors import TraceError
+from nbtools.core.run_sync import run_sync
+from nbtools.notebook.approval.confirmer import NotebookConfirmer
+from nbtools.notebook.approval.prompt import Prompt
+from nbtools.notebook.call_bridge import Bridge
+from nbtools.notebook.cards.live_cards import Cards
+from nbtools.notebook.explorer.live_display import LiveDisplay
+from nbtools.policy.layers import Policy
+from nbtools.policy.modes import Mode
+from nbtools.replay.canonical_call import canonical_call
+from nbtools.replay.copy import Copy, make_copy
+from nbtools.replay.replay import open_session
+from nbtools.replay.steps import Steps
+from nbtools.replay.working_directory import WorkingDirectory
+from nbtools.traces.model import Call
+
+if TYPE_CHECKING:
+    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.runtime import Workbench
+
+T = TypeVar("T")
+
+
+class Rerun:
+    """A copy of the folder of recorded calls, and a session in it.
+
+    ``close`` removes both; so does the end of the notebook's runtime or of the kernel.
+    """
+
+    def __init__(self, bench: Workbench, copy: Copy, ground: WorkingDirectory) -> None:
+        self.copy = copy
+        self.ground = ground.in_copy(copy)
+        self._bench = bench
+        self._bridge = _bridge(bench, copy)
+        bench.call_sources.append(self)
+
+    def steps(self, calls: Iterable[Call]) -> Steps:
+        return Steps(calls, self.ground, self.copy, self._bridge.blocking.session)
+
+    def perform(self, work: Callable[[str], Coroutine[Any, Any, T]], display: LiveDisplay) -> T:
+        """Runs ``work``, which makes a call with the given id, shown at ``display``, and waits.  An interrupt cancels it and propagates."""
+        return self._bridge.perform(work, frame=display.target_for)
+
+    def cancel(self, call_id: str) -> object:
+        return self._bridge.cancel(call_id)
+
+    def leave(self) -> None:
+        """Does nothing: the copy is independent of the notebook's workspace."""
+
+    def close(self) -> None:
+        """Removes the session and the copy.  May be called more than once."""
+        if self in self._bench.call_sources:
+            self._bench.call_sources.remove(self)
+            self._bridge.blocking.close()
+        self.copy.remove()
+
+
+def replay_obstacle(call: Call, ground: WorkingDirectory) -> str:
+    """Returns why the call cannot be run here; empty if it can.  Checked before anything is copied."""
+    try:
+        canonical_call(call, ground, detail=call.detail)
+    except TraceError as error:
+        return str(error)
+    return ""
+
+
+def open_rerun(bench: Workbench, ground: WorkingDirectory, folder: Path, commit: str) -> Rerun:
+    """Copies ``folder``.  Raises ``TraceError`` if it cannot be copied."""
+    copy = run_sync(make_copy(folder, commit, ground.commit))
+    try:
+        return Rerun(bench, copy, ground)
+    except BaseException:
+        copy.remove()
+        raise
+
+
+def _bridge(bench: Workbench, copy: Copy) -> Bridge:
+    """Builds the session and the cards in the copy.  The cards have no links: the copy's files are soon deleted."""
+
+    def elsewhere() -> Place:
+        return bench.frontend.place(None, early=True)
+
+    def root() -> str:
+        return str(copy.root)
+
+    own = bench.session
+    session = open_session(copy, _policy(own.policy, own.mode), None)
+    session.layers = session.store.layers()
+    for rule in own.grants:
+        session.allow(rule)
+    cards = Cards(elsewhere, root)
+    session.confirmer = NotebookConfirmer(cards, Prompt(bench.frontend), root)
+    session.observe(cards)
+    return Bridge(session.sync(), cards, bench.frontend)
+
+
+def _policy(own: Policy, mode: Mode) -> Policy:
+    """Returns the notebook's rules, with a mode in which edits run: the copy is temporary."""
+    return replace(own, mode=mode if mode is Mode.YOLO else Mode.AUTO_EDIT)

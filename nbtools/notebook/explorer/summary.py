@@ -1,0 +1,142 @@
+"""Summarises a whole log in one line of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nbtools.notebook.cards.phrases import counted, elapsed
+from nbtools.notebook.explorer.redaction import redacted
+from nbtools.notebook.hidden_characters import one_line
+from nbtools.traces.model import Session
+from nbtools.traces.trace import Trace
+
+_AGENTS = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "gemini-cli": "Gemini CLI",
+    "inspect_ai": "Inspect",
+    "mini-swe-agent": "mini-SWE-agent",
+    "openhands": "OpenHands",
+    "swe-agent": "SWE-agent",
+}
+_MAX_MODELS = 2
+_MAX_TITLE = 120
+_MAX_AGENT = 80
+_PLACEHOLDER = "This version of the agent recorded placeholders instead of the number of output tokens."
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news."""
+
+    text: str
+    doubt: str = ""
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """``title`` is the session's own, else the first prompt, else the file's name."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+def summary_of(trace: Trace) -> Summary:
+    """Counts what the log records: calls made by the model that are on no rewound branch, and edits that took effect.
+
+    ``Trace.facts`` counts by the rules of each format, which leave some calls out.  What is not recorded is omitted; an unreliable fact
+    says why.
+    """
+    return Summary(_title(trace), tuple(_facts(trace)))
+
+
+def _title(trace: Trace) -> str:
+    roots = [session for session in trace.sessions if not session.parent]
+    named = next((session.title for session in roots if session.title), "") if len(roots) == 1 else ""
+    prompt = next((event.text for event in trace.events if event.kind == "user" and event.text.strip()), "") if len(roots) == 1 else ""
+    name = next((reading.source.path.name for reading in trace.readings), "")
+    return one_line(redacted((named or prompt or name).strip()), _MAX_TITLE)
+
+
+def _facts(trace: Trace) -> Iterator[Fact]:
+    yield from map(Fact, _agents_and_models(trace.sessions))
+    yield from _duration(trace.sessions)
+    roots = sum(not session.parent for session in trace.sessions)
+    if roots > 1:
+        yield Fact(counted(roots, "session"))
+    yield Fact(counted(sum(session.records for session in trace.sessions), "record"))
+    if trace.problems:
+        yield Fact(
+            f"{counted(len(trace.problems), 'place')} unreadable", "Whatever could be recovered from these places is shown.", bad=True
+        )
+    yield from _calls(trace)
+    yield from _edits(trace)
+    yield from _tokens(trace.sessions)
+    yield from _cost(trace.sessions)
+
+
+def _agents_and_models(sessions: Iterable[Session]) -> Iterator[str]:
+    """Yields the agents with their versions, then the models."""
+    named = (f"{_AGENTS.get(one.agent, one.agent)} {one.agent_version}".strip() for one in sessions if one.agent)
+    yield from dict.fromkeys(one_line(name, _MAX_AGENT) for name in named)
+    models = list(dict.fromkeys(model for session in sessions for model in session.models))
+    if models:
+        more = f" and {len(models) - _MAX_MODELS} more" if len(models) > _MAX_MODELS else ""
+        yield one_line(", ".join(models[:_MAX_MODELS]) + more, 100)
+
+
+def _duration(sessions: Iterable[Session]) -> Iterator[Fact]:
+    times = [time for session in sessions for time in (session.started, session.ended) if time is not None]
+    if times and max(times) > min(times):
+        yield Fact(elapsed(max(times) - min(times)))
+
+
+def _calls(trace: Trace) -> Iterator[Fact]:
+    calls = [call for call in trace.calls if call.level == "model" and call.live]
+    yield Fact(counted(len(calls), "call"))
+    if nested := sum(call.level == "nested" for call in trace.calls):
+        yield Fact(f"{nested:,} nested")
+    failed = sum(call.status == "error" for call in calls)
+    silent = not all(reading.format.tells_errors for reading in trace.readings)
+    if failed:
+        doubt = "This format does not record failures: they are inferred from exit codes and the text of results." if silent else ""
+        yield Fact(f"{failed:,} failed", doubt, bad=True)
+    elif silent and calls:
+        yield Fact("failures not recorded")
+
+
+def _edits(trace: Trace) -> Iterator[Fact]:
+    done = [change for change in trace.file_changes if change.applied]
+    files = {change.path for change in done if change.path}
+    if done:
+        yield Fact(f"{counted(len(done), 'edit')} in {counted(len(files), 'file')}" if files else counted(len(done), "edit"))
+
+
+def _tokens(sessions: Iterable[Session]) -> Iterator[Fact]:
+    tokens = [session.tokens for session in sessions]
+    tokens_in = sum((one.input or 0) + (one.cache_read or 0) + (one.cache_write or 0) for one in tokens)
+    tokens_out = sum(one.output or 0 for one in tokens)
+    placeholders = any("tokens_placeholder" in session.flags for session in sessions)
+    if tokens_in:
+        yield Fact(f"{short_number(tokens_in)} tokens in")
+    if tokens_out:
+        yield Fact(f"{short_number(tokens_out)} out", _PLACEHOLDER if placeholders else "")
+
+
+def _cost(sessions: Iterable[Session]) -> Iterator[Fact]:
+    costs = [session.cost for session in sessions if session.cost]
+    if costs:
+        yield Fact(f"${sum(costs):.2f}" if sum(costs) >= 0.1 else f"${sum(costs):.4f}")
+
+
+def short_number(count: int) -> str:
+    """Formats a count: ``812``, ``38 k``, ``1.2 M``."""
+    if count < 1000:
+        return str(count)
+    for unit, size in (("k", 1e3), ("M", 1e6), ("G", 1e9)):
+        if count < 999.5 * size or unit == "G":
+            value = count / size
+            return f"{value:.1f} {unit}" if value < 9.95 else f"{value:,.0f} {unit}"
+    raise AssertionError

@@ -1,0 +1,54 @@
+"""Connects an MCP server when one of its tools is first used."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.runtime import Workbench
+    from nbtools.session import Session
+
+_QUIET_SECONDS = 0.7
+"""Seconds of connecting before the cell shows its progress."""
+
+
+def is_waited_for(session: Session, name: str) -> bool:
+    """Whether a tool with that name may exist once its server is connected."""
+    if not name.startswith("mcp_") or name in session.tools:
+        return False
+    connection = session.mcp.of_tool(name)
+    return connection is not None and connection.state != "connected"
+
+
+def have(runtime: Workbench, name: str) -> None:
+    """Connects the server of the tool ``name`` if necessary.  Raises ``ToolFailure`` when that fails."""
+    if not name.startswith("mcp_") or name in runtime.session.tools:
+        return
+    from nbtools.notebook.mcp.status import servers_table  # noqa: PLC0415 - not needed to load the extension
+    from nbtools.notebook.wait_with_progress import SheetInPlace, attended  # noqa: PLC0415 - as above
+
+    session = runtime.session
+    connection = session.mcp.of_tool(name)
+
+    async def connect(place: Place) -> None:
+        if connection is None:
+            await session.mcp.ensure_connected(name)
+            return
+        sheet = SheetInPlace(place, lambda: servers_table(session, only=[connection.server.name]))
+        loop = asyncio.get_running_loop()
+        show_at = loop.time() + _QUIET_SECONDS
+
+        def update() -> None:
+            if sheet.is_displayed or (connection.state == "connecting" and loop.time() >= show_at):
+                sheet.turn()
+
+        timer, stop_watching = loop.call_at(show_at, update), session.mcp.watch(lambda _: update())
+        try:
+            await session.mcp.ensure_connected(name)
+        finally:
+            timer.cancel()
+            stop_watching()
+
+    attended(runtime, connect)

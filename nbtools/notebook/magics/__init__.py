@@ -1,0 +1,1 @@
+"""The magics `%tool` and `%tools` and their sub-commands."""

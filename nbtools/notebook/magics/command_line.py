@@ -1,0 +1,270 @@
+r"""Parses the line of a magic into the arguments of a tool, and formats arguments as a line.
+
+::
+
+    grep -i "round\(" src --glob "*.py" --limit 5     positional words in declared order, flags anywhere between them
+    edit a.py --old x --new=y --no-all                 --flag value, --flag=value, a boolean alone, --no-flag for false
+    grep -- -v src                                     -- ends the flags
+    ask "Really?"                                      a text for an object whose only required property is a text
+    shell --timeout 5 git log --oneline | head         a tool that requires only its body gets the rest of the line unchanged
+
+Quotes work as in a shell, except that a backslash escapes only a quote, a backslash or (outside quotes) a space; otherwise it is kept, so
+that patterns such as ``"round\("`` and ``\bword\b`` reach the tool unchanged.  Nothing is expanded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.parameters import did_you_mean
+from nbtools.notebook.magics.flags import Grammar, Parameter
+
+_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word without its quotes; ``bare`` if it does not start with a quote, so that it can be a flag."""
+
+    text: str
+    bare: bool
+    start: int
+    end: int
+
+
+def words(line: str, start: int = 0) -> Iterator[Word]:
+    """Yields the words of a line from ``start`` on.  Raises ``ToolFailure`` when a quote is not closed."""
+    while True:
+        while start < len(line) and line[start] in _SPACE:
+            start += 1
+        if start >= len(line):
+            return
+        word = _word(line, start)
+        yield word
+        start = word.end
+
+
+def _word(line: str, start: int) -> Word:
+    text, quote, at = [], "", start
+    while at < len(line) and (quote or line[at] not in _SPACE):
+        char, after = line[at], line[at + 1 : at + 2]
+        if char == "\\" and after and after in _escapable(quote):
+            text.append(after)
+            at += 1
+        elif char == quote:
+            quote = ""
+        elif char in "\"'" and not quote:
+            quote = char
+        else:
+            text.append(char)
+        at += 1
+    if quote:
+        raise _refused(f"the quote {quote} is not closed: close it, use the other kind of quotes, or write \\{quote}")
+    return Word("".join(text), line[start] not in "\"'\\", start, at)
+
+
+def _escapable(quote: str) -> str:
+    if quote == "'":
+        return ""
+    return '"\\' if quote else "\"'\\" + _SPACE
+
+
+def parse(grammar: Grammar, line: str, body: str | None = None) -> dict[str, Any]:
+    """Returns the arguments of a line; ``body`` is the text of a cell, which becomes the tool's body parameter.
+
+    Raises ``ToolFailure`` (``invalid_tool_params``) with the most similar flags.  Missing and invalid values are left to the tool.
+    """
+    reader = _Reader(grammar, line)
+    arguments = reader.read() if grammar.literal is None or body is not None else reader.read_literal(grammar.literal)
+    if body is not None:
+        parameter = _body_parameter(grammar, arguments)
+        arguments[parameter.name] = parameter.items_from(body) if parameter.is_list else body
+    return arguments
+
+
+def _body_parameter(grammar: Grammar, arguments: Mapping[str, Any]) -> Parameter:
+    if grammar.body is None:
+        raise _refused(f"{grammar.tool} has no parameter for a cell's text: write its arguments on the line, as in %tool {grammar.tool} …")
+    if grammar.body.name in arguments:
+        raise _refused(f"{grammar.tool} got {grammar.body.name} twice, on the line and as the cell's text: remove one of them")
+    return grammar.body
+
+
+class _Reader:
+    """Parses one line; single use."""
+
+    def __init__(self, grammar: Grammar, line: str) -> None:
+        self._grammar = grammar
+        self._line = line
+        self._at = 0
+        self._found: dict[str, Any] = {}
+
+    def read(self) -> dict[str, Any]:
+        positional: list[str] = []
+        flags_end = False
+        for word in self._words():
+            if word.bare and word.text == "--" and not flags_end:
+                flags_end = True
+            elif not flags_end and self._is_flag(word):
+                self._take_flag(word)
+            else:
+                positional.append(word.text)
+        self._take_positional(positional)
+        return self._found
+
+    def read_literal(self, body: Parameter) -> dict[str, Any]:
+        """Parses the flags; the rest of the line, unchanged, is the body."""
+        rest = 0
+        for word in self._words():
+            if word.bare and word.text == "--":
+                rest = word.end
+                break
+            if not self._is_flag(word):
+                break
+            self._take_flag(word)
+            rest = self._at
+        text = self._line[rest:].strip()
+        if text:
+            self._found[body.name] = text
+        return self._found
+
+    def _words(self) -> Iterator[Word]:
+        """Yields words like ``words``, without those that were consumed as the value of a flag."""
+        while (word := next(words(self._line, self._at), None)) is not None:
+            self._at = word.end
+            yield word
+
+    def _is_flag(self, word: Word) -> bool:
+        if not word.bare or not word.text.startswith("-") or word.text == "-":
+            return False
+        return word.text.startswith("--") or word.text[1:2] in self._grammar.short or not _is_number(word.text)
+
+    def _take_flag(self, word: Word) -> None:
+        if word.text.startswith("--"):
+            name, equals, value = word.text[2:].partition("=")
+            self._set_long(name, value if equals else None)
+        else:
+            self._set_short(word.text[1:])
+
+    def _set_long(self, name: str, value: str | None) -> None:
+        parameter = self._grammar.long.get(name.replace("_", "-"))
+        if parameter is not None:
+            self._set(parameter, f"--{name}", value)
+            return
+        negated = self._grammar.long.get(name.replace("_", "-").removeprefix("no-"))
+        if negated is None or not negated.is_switch or not name.startswith("no-"):
+            raise self._unknown(f"--{name}")
+        if value is not None:
+            raise _refused(f"--{name} takes no value: write --{negated.flag}={value} instead")
+        self._found[negated.name] = False
+
+    def _set_short(self, letters: str) -> None:
+        """Sets short flags: ``-i``, ``-in`` for two switches, ``-C 3`` and ``-C3`` for a value."""
+        for at, letter in enumerate(letters):
+            parameter = self._grammar.short.get(letter)
+            if parameter is None:
+                raise self._unknown(f"-{letter}")
+            if not parameter.is_switch:
+                attached = letters[at + 1 :].removeprefix("=")
+                self._set(parameter, f"-{letter}", attached or None)
+                return
+            self._found[parameter.name] = True
+
+    def _set(self, parameter: Parameter, flag: str, value: str | None) -> None:
+        if value is None and parameter.is_switch:
+            self._found[parameter.name] = True
+            return
+        text = self._next_value(flag) if value is None else value
+        if parameter.is_list and not parameter.is_whole(text):
+            self._found.setdefault(parameter.name, []).append(parameter.item_from(text))
+        else:
+            self._found[parameter.name] = parameter.value_from(text)
+
+    def _next_value(self, flag: str) -> str:
+        word = next(words(self._line, self._at), None)
+        if word is None:
+            raise _refused(f"{flag} needs a value")
+        self._at = word.end
+        return word.text
+
+    def _take_positional(self, texts: list[str]) -> None:
+        for parameter in self._grammar.positional:
+            if not texts:
+                return
+            if parameter.name in self._found:
+                continue
+            if parameter.is_list and not parameter.is_whole(texts[0]):
+                self._found[parameter.name] = [parameter.item_from(text) for text in texts]
+                return
+            self._found[parameter.name] = parameter.value_from(texts.pop(0))
+        if texts:
+            raise self._too_many(texts[0])
+
+    def _too_many(self, text: str) -> ToolFailure:
+        names = ", ".join(parameter.name for parameter in self._grammar.positional)
+        return _refused(
+            f"{text!r} is one argument too many: {self._grammar.tool} takes {names or 'no arguments'}. Put quotes around a text with spaces"
+        )
+
+    def _unknown(self, flag: str) -> ToolFailure:
+        known = [f"--{name}" for name in self._grammar.long]
+        hint = did_you_mean(flag, known) or " It has no flags."
+        return _refused(f"{self._grammar.tool} has no flag {flag}.{hint} (Write -- before words that are not flags.)")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _refused(message: str) -> ToolFailure:
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message if message.endswith((".", ")")) else f"{message}.")
+
+
+def format_line(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
+    """Returns a line that ``parse`` reads as these arguments: flags in any order, then a literal body."""
+    literal = grammar.literal.name if grammar.literal else ""
+    parts = [part for name, value in arguments.items() if name != literal for part in _spelled(grammar.named(name), value)]
+    if literal in arguments:
+        parts += ["--", str(arguments[literal])]
+    return " ".join(parts)
+
+
+def _spelled(parameter: Parameter, value: Any) -> list[str]:
+    if parameter.is_switch and isinstance(value, bool):
+        return [f"--{parameter.flag}" if value else f"--no-{parameter.flag}"]
+    if isinstance(value, str) and parameter.value_from(value) == value:
+        return [f"--{parameter.flag}={quoted(value)}"]
+    return [f"--{parameter.flag}={quoted(json.dumps(value, ensure_ascii=False))}"]
+
+
+def is_plain_line(text: str) -> bool:
+    """Whether ``text`` can be used on the line of a magic: it has only printable characters, spaces and tabs.
+
+    IPython splits a cell where ``str.splitlines`` does: at U+000B, U+000C, U+001C to U+001E, U+0085, U+2028 and U+2029 as well as at line
+    feeds and carriage returns.  Text after such a character would run as a separate line.  ``isPlainLine`` in the labextension is the
+    same rule.
+    """
+    return text.replace("\t", " ").isprintable()
+
+
+def magic_line(name: str, line: str) -> str:
+    """Returns the source of a cell that runs ``%name line``; a function call where the line has characters that would split the cell."""
+    source = f"%{name} {line}"
+    return source if is_plain_line(source) else f"get_ipython().run_line_magic({name!r}, {line!r})"
+
+
+def quoted(text: str) -> str:
+    """Returns ``text`` as one word of a line, quoted where necessary."""
+    if text and not any(char in _SPACE + "\"'\\" for char in text) and not text.startswith("-"):
+        return text
+    if "'" not in text:
+        return f"'{text}'"
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,185 @@
+"""Tab completion for the magics: tools, flags, values, workspace paths and sub-commands."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+
+from nbtools.core.errors import ToolFailure
+from nbtools.core.tool_names import server_prefix
+from nbtools.notebook.agent.magic import complete_line as agents_offered
+from nbtools.notebook.explorer.magic_arguments import complete_line
+from nbtools.notebook.magics.command_line import is_plain_line, words
+from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
+from nbtools.policy.modes import Mode
+
+if TYPE_CHECKING:
+    from nbtools.notebook.runtime import Workbench
+
+_LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace|agent)\s(.*)$", re.DOTALL)
+_FRAGMENT = re.compile(r"(?:\\[\s\"'\\]|\S)*$")
+_ESCAPED = re.compile(r"\\([\s\"'\\])")
+_SPECIAL = re.compile(r"([ \t\"'\\])")
+"""Characters that need a backslash in a word, as ``command_line`` parses it."""
+_MAX_PATHS = 200
+_TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "program": ("--save", "--remove"), "undo": ("--merge",)}
+
+
+def matcher_of(runtime: Workbench, commands: Callable[[], Sequence[str]]) -> Callable[[CompletionContext], SimpleMatcherResult]:
+    """Returns a matcher for IPython's completer (API version 2)."""
+
+    @context_matcher()  # type: ignore[untyped-decorator]
+    def nbtools_matcher(context: CompletionContext) -> SimpleMatcherResult:
+        found = _LINE.search(context.text_until_cursor)
+        if found is None:
+            return {"completions": []}
+        previous, fragment = _split(found[2])
+        candidates = _candidates(found[1], runtime, previous, fragment, commands)
+        matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment) and is_plain_line(text)]
+        return {"completions": matching, "suppress": True, "matched_fragment": fragment, "ordered": True}
+
+    matcher: Callable[[CompletionContext], SimpleMatcherResult] = nbtools_matcher
+    return matcher
+
+
+def _candidates(magic: str, runtime: Workbench, previous: list[str], fragment: str, commands: Callable[[], Sequence[str]]) -> Candidates:
+    match magic:
+        case "tool":
+            return _of_tool(runtime, previous, fragment)
+        case "trace":
+            return complete_line(previous, fragment)
+        case "agent":
+            return agents_offered(previous, fragment)
+        case _:
+            return _of_tools(runtime, previous, fragment, commands())
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    """Returns the words before the cursor's word, and the part of that word before the cursor."""
+    fragment = text[_FRAGMENT.search(text).start() :]  # type: ignore[union-attr]
+    before = text[: len(text) - len(fragment)]
+    try:
+        return [word.text for word in words(before)], fragment
+    except ToolFailure:  # a quote is open: split at spaces
+        return before.split(), fragment
+
+
+Candidates = Iterable[tuple[str, str]]
+
+
+def _of_tool(runtime: Workbench, previous: list[str], fragment: str) -> Candidates:
+    tools = runtime.session.tools
+    if not previous:
+        return [*((tool.name, "function") for tool in tools), *((name, "module") for name in _unconnected_servers(runtime))]
+    tool = tools.find(previous[0])
+    if tool is None:
+        return []
+    grammar, last = grammar_of(tool), previous[-1]
+    named, equals, value = fragment.partition("=")
+    if fragment.startswith("--") and equals:
+        parameter = grammar.long.get(named[2:])
+        return [(f"{named}={text}", kind) for text, kind in _values(runtime, parameter, value)] if parameter else []
+    if fragment.startswith("-"):
+        return _flags(grammar)
+    if len(previous) > 1 and (parameter := _flag(grammar, last)) is not None and not parameter.is_switch:
+        return list(_values(runtime, parameter, fragment))
+    return [*_positional_values(grammar), *_paths(runtime, fragment)]
+
+
+def _unconnected_servers(runtime: Workbench) -> list[str]:
+    """Returns the name prefixes of MCP servers that are not connected yet; completion never connects one."""
+    session = runtime.session
+    if not session.settings.servers:
+        return []
+    return [server_prefix(name) for name, one in session.mcp.connections.items() if one.state != "connected" and not one.server.disabled]
+
+
+def _flags(grammar: Grammar) -> Candidates:
+    for flag, parameter in grammar.long.items():
+        yield f"--{flag}", "param"
+        if parameter.is_switch and parameter.default is True:
+            yield f"--no-{flag}", "param"
+    yield from ((f"-{letter}", "param") for letter in grammar.short)
+
+
+def _flag(grammar: Grammar, word: str) -> Parameter | None:
+    if word.startswith("--"):
+        return grammar.long.get(word[2:])
+    return grammar.short.get(word[1:]) if word.startswith("-") else None
+
+
+def _values(runtime: Workbench, parameter: Parameter, fragment: str) -> Candidates:
+    if parameter.choices:
+        return [(str(choice), "enum") for choice in parameter.choices]
+    return _paths(runtime, fragment) if "string" in (*parameter.types, *parameter.item_types) else []
+
+
+def _positional_values(grammar: Grammar) -> Candidates:
+    return [(str(choice), "enum") for parameter in grammar.positional if parameter.required for choice in parameter.choices]
+
+
+def _of_tools(runtime: Workbench, previous: list[str], fragment: str, commands: Sequence[str]) -> Candidates:
+    if not previous:
+        return [(name, "keyword") for name in commands]
+    from nbtools.notebook.magics.rule_commands import SWITCHES, all_rules  # noqa: PLC0415 - only needed for completing %tools
+    from nbtools.notebook.magics.setting_commands import choices, descriptions  # noqa: PLC0415 - as above
+
+    command, session = previous[0], runtime.session
+    if command in ("mcp", "prompt"):
+        from nbtools.notebook.mcp import commands as servers  # noqa: PLC0415 - as above
+        from nbtools.notebook.mcp import prompts  # noqa: PLC0415 - as above
+
+        words = servers.complete_line(runtime, previous[1:], fragment) if command == "mcp" else prompts.complete_line(session, previous[1:])
+        return [(word, "enum") for word in words]
+    if fragment.startswith("--"):
+        return [(flag, "param") for flag in _TOOLS_FLAGS.get(command, ()) if flag not in previous]
+    if command == "import":
+        return _paths(runtime, fragment)
+    if command == "program":
+        from nbtools.notebook.magics.program_commands import offered as programs_offered  # noqa: PLC0415 - as above
+
+        return [(word, "enum") for word in programs_offered(session, previous[1:])]
+    rules = [tool.name for tool in session.tools]
+    values: dict[str, Callable[[], Iterable[str]]] = {
+        "use": lambda: session.dialects,
+        "mode": lambda: [mode.value for mode in Mode],
+        "confirm": lambda: ["auto", "widget", "prompt", "deny"],
+        "allow": lambda: rules,
+        "ask": lambda: rules,
+        "deny": lambda: rules,
+        "save": lambda: session.grants,
+        "revoke": lambda: all_rules(session),
+        "approve": lambda: SWITCHES if len(previous) == 1 else ["on", "off"],
+        "trust": lambda: ["yes", "no"],
+        "cancel": lambda: [call.request.id for call in session.active],
+        "undo": lambda: [entry.id for entry in reversed(session.changes) if not entry.undone],
+        "set": lambda: list(descriptions()) if len(previous) == 1 else choices(previous[1]),
+    }
+    return [(value, "enum") for value in values.get(command, tuple)()]
+
+
+def _paths(runtime: Workbench, fragment: str) -> Candidates:
+    """Yields workspace paths that start with ``fragment``, escaped for a line; dot files only after a dot."""
+    folder, _, start = _ESCAPED.sub(r"\1", fragment).rpartition("/")
+    if fragment.startswith(("/", "~")):
+        return
+    base = Path(runtime.session.workspace.root, folder)
+    prefix = f"{folder}/" if folder else ""
+    visible = (entry for entry in _entries(base, start) if not runtime.session.workspace.hides(f"{prefix}{entry[0]}", folder=entry[1]))
+    for name, is_folder in islice(visible, _MAX_PATHS):
+        yield _SPECIAL.sub(r"\\\1", f"{prefix}{name}{'/' if is_folder else ''}"), "path"
+
+
+def _entries(base: Path, start: str) -> list[tuple[str, Any]]:
+    try:
+        with os.scandir(base) as entries:
+            found = [(entry.name, entry.is_dir()) for entry in entries if entry.name.startswith(start)]
+    except OSError:
+        return []
+    return sorted(entry for entry in found if start.startswith(".") or not entry[0].startswith("."))

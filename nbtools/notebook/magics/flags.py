@@ -1,0 +1,226 @@
+"""Derives command-line flags and positional arguments from a tool's JSON Schema, and converts words to values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.tool import AnyToolBuilder
+
+_BODIES = ("content", "command", "new", "patch")
+_WHOLE = ("content", "patch")
+_TRUE = {"true", "yes", "on", "1"}
+_FALSE = {"false", "no", "off", "0"}
+_INVALID = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: ``types`` are JSON Schema's type names, ``item_types`` those of a list's items; ``short`` is a letter or empty."""
+
+    name: str
+    types: tuple[str, ...]
+    required: bool
+    description: str = ""
+    default: Any = None
+    choices: tuple[Any, ...] = ()
+    item_types: tuple[str, ...] = ()
+    short: str = ""
+    body: bool = False
+    whole: bool = False
+    """Whether a body keeps its last newline, as the content of a file does and a command does not."""
+    item_text: str = ""
+    """For items that are objects: their only required property, if it is a text.  A plain word then means an object with that text."""
+
+    @property
+    def flag(self) -> str:
+        """The long flag without the dashes."""
+        return self.name.replace("_", "-")
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is only a boolean (or null), so that its flag needs no value."""
+        return self._only("boolean")
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is only a list (or null), so that its flag can be repeated."""
+        return self._only("array")
+
+    def _only(self, kind: str) -> bool:
+        return set(self.types) - {"null"} == {kind}
+
+    def value_from(self, text: str) -> Any:
+        """Converts a word to a value.  Raises ``ToolFailure`` when it fits none of the types."""
+        return _read(self.name, text, self.types, self.choices)
+
+    def item_from(self, text: str) -> Any:
+        """Converts a word to one item of the list."""
+        if self.item_text and not text.lstrip().startswith("{"):
+            return {self.item_text: text}
+        return _read(self.name, text, self.item_types or ("string",), ())
+
+    def is_whole(self, text: str) -> bool:
+        """Whether a word is the whole list, as JSON.  A text such as ``[x] done`` can still be an item."""
+        return text.lstrip().startswith("[") and (not self.item_text or _as("array", text) is not _INVALID)
+
+    def items_from(self, text: str) -> Any:
+        """Converts a cell's text to the list: from JSON, else one item per line."""
+        return (
+            self.value_from(text) if self.is_whole(text) else [self.item_from(line.strip()) for line in text.splitlines() if line.strip()]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The flags and positional arguments of one tool.  ``literal`` is the body where it takes the rest of the line unchanged."""
+
+    tool: str
+    parameters: tuple[Parameter, ...]
+    body: Parameter | None
+    literal: Parameter | None
+    long: Mapping[str, Parameter]
+    short: Mapping[str, Parameter]
+
+    @property
+    def positional(self) -> tuple[Parameter, ...]:
+        """The parameters that can be positional, in declared order."""
+        return tuple(parameter for parameter in self.parameters if not parameter.is_switch)
+
+    def named(self, name: str) -> Parameter:
+        """Returns the parameter with that name; one that is not in the schema accepts any JSON."""
+        found = next((parameter for parameter in self.parameters if parameter.name == name), None)
+        return found or Parameter(name, _ANY, required=False)
+
+
+def grammar_of(tool: AnyToolBuilder) -> Grammar:
+    """Returns the grammar of a tool's line, from its schema.  Cached, because building a schema takes a millisecond."""
+    return _grammar_of(tool)  # type: ignore[arg-type]  # tools are hashed by identity
+
+
+@lru_cache(maxsize=256)
+def _grammar_of(tool: Any) -> Grammar:
+    schema = tool.schema.get("parameters") or {}
+    return grammar_from(tool.name, schema)
+
+
+def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:
+    """Returns the grammar for a JSON Schema of type object."""
+    required = set(schema.get("required") or ())
+    definitions = {**(schema.get("definitions") or {}), **(schema.get("$defs") or {})}
+    declared = {name: spec if isinstance(spec, Mapping) else {} for name, spec in (schema.get("properties") or {}).items()}
+    parameters = tuple(_parameter(name, spec, name in required, definitions) for name, spec in declared.items())
+    body = next((p for p in parameters if p.body), None) or next((p for name in _BODIES for p in parameters if p.name == name), None)
+    literal = body if body is not None and not body.is_list and [p for p in parameters if p.required] == [body] else None
+    return Grammar(
+        tool,
+        parameters,
+        body,
+        literal,
+        {parameter.flag: parameter for parameter in parameters},
+        {parameter.short: parameter for parameter in parameters if parameter.short},
+    )
+
+
+_ANY = ("boolean", "integer", "number", "null", "array", "object", "string")
+
+
+def _parameter(name: str, spec: Mapping[str, Any], required: bool, definitions: Mapping[str, Any]) -> Parameter:
+    branches = [_resolved(branch, definitions) for branch in _branches(_resolved(spec, definitions))]
+    types = tuple(dict.fromkeys(kind for branch in branches for kind in _types(branch))) or _ANY
+    items = next((_resolved(branch["items"], definitions) for branch in branches if isinstance(branch.get("items"), Mapping)), {})
+    return Parameter(
+        name,
+        types,
+        required,
+        str(spec.get("description", "")),
+        spec.get("default"),
+        tuple(choice for branch in branches for choice in _choices(branch)),
+        _types(items),
+        str(spec.get("flag", "")).lstrip("-")[:1],
+        bool(spec.get("body", False)),
+        spec.get("body") == "whole" or name in _WHOLE,
+        _only_text(items, definitions),
+    )
+
+
+def _only_text(spec: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """Returns the only required property of an object, if it is a text, else an empty string."""
+    required = spec.get("required", ())
+    if len(required) != 1 or _types(spec) != ("object",):
+        return ""
+    known = _resolved(spec.get("properties", {}).get(required[0], {}), definitions)
+    return str(required[0]) if _types(known) == ("string",) else ""
+
+
+def _resolved(spec: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    target = definitions.get(str(spec.get("$ref", "")).rpartition("/")[2])
+    return {**target, **spec} if isinstance(target, Mapping) else spec
+
+
+def _branches(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    for word in ("anyOf", "oneOf", "allOf"):
+        if isinstance(spec.get(word), list):
+            return list(spec[word])
+    return [spec]
+
+
+def _types(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    declared = spec.get("type")
+    if declared is not None:
+        return tuple(one for one in ([declared] if isinstance(declared, str) else declared) if one in _ANY)
+    return tuple(dict.fromkeys(_type_of(choice) for choice in _choices(spec)))
+
+
+def _choices(spec: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (spec["const"],) if "const" in spec else tuple(spec.get("enum", ()))
+
+
+def _type_of(value: Any) -> str:
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "null")
+
+
+def _read(name: str, text: str, types: tuple[str, ...], choices: tuple[Any, ...]) -> Any:
+    for choice in choices:
+        if text == str(choice):
+            return choice
+    for kind in sorted(types, key=_ORDER.index):
+        value = _as(kind, text)
+        if value is not _INVALID:
+            return value
+    expected = " or ".join(_NOUNS[kind] for kind in types if kind != "null")
+    raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{name} must be {expected}, not {text!r}.")
+
+
+_ORDER = ("integer", "number", "boolean", "null", "array", "object", "string")
+_NOUNS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "array": 'a list such as ["a", "b"]',
+    "object": 'an object such as {"a": 1}',
+    "string": "a text",
+    "null": "null",
+}
+_JSON_TYPES: dict[str, tuple[type, ...]] = {"integer": (int,), "number": (int, float), "array": (list,), "object": (dict,)}
+
+
+def _as(kind: str, text: str) -> Any:
+    """Returns ``text`` as a value of the type, or ``_INVALID``."""
+    if kind == "string":
+        return text
+    if kind == "null":
+        return None if text == "null" else _INVALID
+    if kind == "boolean":
+        word = text.casefold()
+        return True if word in _TRUE else False if word in _FALSE else _INVALID
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return _INVALID
+    return value if isinstance(value, _JSON_TYPES[kind]) and not isinstance(value, bool) else _INVALID

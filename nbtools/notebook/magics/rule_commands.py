@@ -1,0 +1,209 @@
+"""The sub-commands of ``%tools`` that add, list, save and remove rules and grants, and descriptions of rules in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, get_args
+
+from nbtools.core.errors import PolicyError
+from nbtools.core.parameters import did_you_mean
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
+from nbtools.policy.coverage import RUN_COMMANDS, coverage
+from nbtools.policy.grants import Grant
+from nbtools.policy.importers.void import Switch, approval_rules
+from nbtools.policy.policy_file import VERBS
+from nbtools.policy.rules import Rule, read_rule
+
+if TYPE_CHECKING:
+    from nbtools.notebook.runtime import Workbench
+    from nbtools.policy.layers import Policy
+    from nbtools.session.session import Session
+
+_ON = {"on": True, "off": False}
+SWITCHES: tuple[str, ...] = get_args(Switch)
+
+
+class RuleCommands:
+    """The sub-commands about rules and grants.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+
+    def __init__(self, runtime: Workbench) -> None:
+        self._runtime = runtime
+        self.commands = {
+            "allow": SubCommand(
+                "[--save] RULE …",
+                "allows calls without approval in this session; with --save also in later sessions in this workspace",
+                self._allow,
+            ),
+            "ask": SubCommand("RULE …", "requires approval for these calls", lambda rules: self._add("ask", rules)),
+            "deny": SubCommand("RULE …", "never allows these calls", lambda rules: self._add("deny", rules)),
+            "grants": SubCommand("", "lists what is allowed without approval, for this session or saved", self._grants),
+            "save": SubCommand("RULE …", "saves grants of this session for later sessions in this workspace", self._save),
+            "revoke": SubCommand("RULE …", "removes rules and grants, also saved ones; * removes all grants", self._revoke),
+            "approve": SubCommand(
+                "WHAT on|off", f"allows a whole kind of calls without approval, as in Void: {', '.join(SWITCHES)}", self._approve
+            ),
+        }
+
+    @property
+    def _session(self) -> Session:
+        return self._runtime.session
+
+    def _allow(self, rest: list[str]) -> Sheet:
+        words, flags = without_flags(rest, "allow", "--save")
+        rules, save = checked(words, "allow"), bool(flags)
+        inside(self._runtime, lambda session: _grant(session, rules, save=save))
+        how_long = "for this and later sessions in this workspace" if save else "for this session"
+        return sheet_of_lines(f"Allowed {how_long}: {', '.join(rules)}.", *self._covered(rules), "%tools revoke removes it.")
+
+    def _covered(self, rules: list[str]) -> Iterator[str]:
+        """Yields what each rule about commands covers, and what it does not."""
+        session = self._session
+        for rule in rules:
+            if session.tool_named(read_rule(rule).tool) in RUN_COMMANDS:
+                yield " ".join(coverage(rule, session.programs).sentences)
+
+    def _add(self, verb: str, rules: list[str]) -> Sheet:
+        policy = self._session.policy
+        listed = tuple(dict.fromkeys((*getattr(policy, verb), *checked(rules, verb))))
+        inside(self._runtime, lambda session: setattr(session, "policy", _with(policy, {verb: listed})))
+        return sheet_of_lines(f"{verb} rules of this session: {', '.join(map(str, listed))}.")
+
+    def _grants(self, rest: list[str]) -> Sheet:
+        if rest:
+            raise refused("%tools grants takes no arguments. %tools allow, save and revoke change the grants.")
+        granted = self._session.granted
+        if not granted:
+            return sheet_of_lines(
+                "There are no grants.", "“Always allow” on a card or %tools allow RULE adds one; %tools save keeps it for later sessions."
+            )
+        lines = ("%tools revoke RULE removes a grant, %tools save RULE keeps it for later sessions.",)
+        return Sheet("", tuple(map(_row, granted)), lines, ("rule", "duration", "since", "granted for"))
+
+    def _save(self, rest: list[str]) -> Sheet:
+        rules, session = checked(rest, "save"), self._session
+        unknown = [rule for rule in rules if rule not in (*session.grants, *session.saved_grants)]
+        if unknown:
+            near = did_you_mean(unknown[0], session.grants) if session.grants else ""
+            how = f"%tools allow --save {_quoted(unknown[0])} adds and saves it."
+            raise PolicyError(f"{unknown[0]} is not a grant of this session.{near} {how}")
+        inside(self._runtime, lambda there: _grant(there, rules, save=True))
+        return sheet_of_lines(f"Saved for later sessions in this workspace: {', '.join(rules)}.", "%tools revoke removes it.")
+
+    def _revoke(self, rest: list[str]) -> Sheet:
+        session = self._session
+        rules = [*session.grants, *session.saved_grants] if rest == ["*"] else checked(rest, "revoke")
+        unknown = inside(self._runtime, lambda there: [rule for rule in rules if not _removed(there, rule)])
+        if unknown:
+            raise PolicyError(f"There is no rule or grant {', '.join(unknown)}.{did_you_mean(unknown[0], all_rules(session))}")
+        return sheet_of_lines(f"Removed: {', '.join(rules)}." if rules else "There are no grants to remove.")
+
+    def _approve(self, rest: list[str]) -> Sheet:
+        if not rest:
+            rows = tuple((switch, "on" if self._is_on(switch) else "off", ", ".join(approval_rules(switch))) for switch in SWITCHES)
+            return Sheet("", rows, ("%tools approve edits on allows all edits without approval in this session.",), ("switch", "", "rules"))
+        *words, state = rest
+        if not words or state not in _ON:
+            raise refused("%tools approve takes a switch and on or off, as in %tools approve edits on.")
+        switch = next((one for one in SWITCHES if one.lower() == " ".join(words).lower()), " ".join(words))
+        rules = approval_rules(switch)
+        inside(self._runtime, lambda session: _grant(session, rules) if _ON[state] else _revoke_all(session, rules))
+        effect = "allowed without approval" if _ON[state] else "the mode and the rules decide"
+        return sheet_of_lines(f"{switch}: {effect} ({', '.join(rules)}).")
+
+    def _is_on(self, switch: str) -> bool:
+        return set(approval_rules(switch)) <= {*self._session.grants, *self._session.saved_grants}
+
+
+def checked(rules: list[str], verb: str) -> list[str]:
+    """Returns ``rules``.  Raises ``PolicyError`` unless there is at least one and all are valid."""
+    if not rules:
+        raise PolicyError(f'%tools {verb} needs a rule, as in %tools {verb} edit or %tools {verb} "shell(git status)".')
+    for rule in rules:
+        read_rule(rule)
+    return rules
+
+
+def all_rules(session: Session) -> tuple[str, ...]:
+    """Returns all rules that can be revoked."""
+    policy = session.policy
+    return (*session.grants, *session.saved_grants, *map(str, (*policy.allow, *policy.ask, *policy.deny)))
+
+
+def described(rule: str | Rule) -> str:
+    """Returns a rule with the conditions that its text does not contain."""
+    if isinstance(rule, str):
+        return rule
+    only = [f"only in {', '.join(rule.modes)}"] if rule.modes else []
+    only += [f"only where {name} is {'true' if value else 'false'}" for name, value in rule.annotations]
+    only += ["including redirections"] if rule.redirects else []
+    return f"{rule} ({'; '.join(only)})" if only else str(rule)
+
+
+def _row(grant: Grant) -> tuple[str, str, str, str]:
+    since = datetime.fromtimestamp(grant.at).astimezone()
+    return (grant.rule, "saved" if grant.saved else "this session", f"{since:%Y-%m-%d %H:%M}", grant.by or "by hand")
+
+
+def _quoted(rule: str) -> str:
+    return f'"{rule}"' if "(" in rule or " " in rule else rule
+
+
+def _grant(session: Session, rules: Iterable[str], *, save: bool = False) -> None:
+    for rule in rules:
+        session.allow(rule, save=save)
+
+
+def _revoke_all(session: Session, rules: Iterable[str]) -> None:
+    for rule in rules:
+        session.revoke(rule)
+
+
+def _removed(session: Session, rule: str) -> bool:
+    """Removes a rule from the grants or the session's policy; returns whether it was there."""
+    if session.revoke(rule):
+        return True
+    policy = session.policy
+    changed = _with(policy, {verb: tuple(one for one in getattr(policy, verb) if str(one) != rule) for verb in VERBS})
+    session.policy = changed
+    return changed != policy
+
+
+def _with(policy: Policy, lists: Mapping[str, tuple[object, ...]]) -> Policy:
+    """Returns the policy with its lists of rules replaced, by their names."""
+    return replace(policy, **lists)  # type: ignore[arg-type]
+
+
+_EVERYTHING = {
+    "shell": "every command",
+    "read": "reading every file",
+    "edit": "every change to a file by edit",
+    "*": "every call of every tool",
+}
+
+_ABOUT = {"edit": "changing", "read": "reading", "fetch": "fetching from"}
+
+
+def in_words(rule: str | Rule, tool_named: Callable[[str], str]) -> str:
+    """Describes a rule: ``every command that begins with git``.  ``tool_named`` converts any agent's tool name to the canonical one."""
+    parsed = rule if isinstance(rule, Rule) else read_rule(rule)
+    tool = tool_named(parsed.tool)
+    if parsed.is_bare:
+        return _EVERYTHING.get(tool, f"every call of {parsed.tool}")
+    if not parsed.spec:
+        return f"calls of {parsed.tool} that match the expression"
+    if tool == "shell":
+        return _commands(parsed.spec)
+    action = _ABOUT.get(tool, f"calls of {parsed.tool} on")
+    return f"{action} {parsed.spec.removeprefix('domain:')}"
+
+
+def _commands(spec: str) -> str:
+    beginning = spec.removesuffix(":*")
+    if beginning == spec and spec.endswith(" *") and "*" not in spec[:-1]:
+        beginning = spec.removesuffix(" *")
+    if beginning != spec:
+        return f"every command that begins with {beginning}"
+    return f"every command that matches {spec}" if "*" in spec else f"exactly the command {spec}"

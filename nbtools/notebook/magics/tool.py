@@ -1,0 +1,108 @@
+"""The magics ``%tool``, ``%%tool`` and ``%tools``."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
+from IPython.display import publish_display_data
+
+from nbtools.core.errors import NbtoolsError, ToolFailure
+from nbtools.core.result import ToolResult, failed
+from nbtools.notebook.cards.tables import Sheet, Text
+from nbtools.notebook.lazy_mcp import have
+from nbtools.notebook.magics.command_line import parse
+from nbtools.notebook.magics.flags import Grammar, grammar_of
+from nbtools.notebook.magics.help_pages import help_sheet, overview
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from nbtools.notebook.displayhook import DeduplicatingDisplayHook
+    from nbtools.notebook.magics.tools import Management
+    from nbtools.notebook.runtime import Workbench
+
+
+@magics_class
+class ToolMagics(Magics):
+    """The magics of a shell.  Errors are shown as cards or lines, not as tracebacks."""
+
+    def __init__(self, shell: InteractiveShell, runtime: Workbench, displayhook: DeduplicatingDisplayHook) -> None:
+        super().__init__(shell)
+        self._runtime = runtime
+        self._displayhook = displayhook
+
+    @cached_property
+    def management(self) -> Management:
+        from nbtools.notebook.magics.tools import Management  # noqa: PLC0415 - loaded with the first %tools
+
+        return Management(self._runtime)
+
+    @no_var_expand
+    @line_cell_magic
+    def tool(self, line: str, cell: str | None = None) -> ToolResult | None:
+        """Call a tool: ``%tool grep -i TODO src --glob "*.py"``.
+
+        ``%tool`` alone lists the tools, ``%tool grep?`` explains one, ``r = %tool …`` assigns the result.  ``%%tool write notes.txt``
+        passes the cell's text as the body parameter.  Variables in the line are not expanded.
+        """
+        name, _, rest = line.strip().partition(" ")
+        if not name:
+            self._show(overview(self._runtime.session))
+            return None
+        if name.endswith("?") or rest.strip() in {"?", "??"}:
+            self._help(name.rstrip("?"))
+            return None
+        try:
+            have(self._runtime, name)
+            tool = self._runtime.session.tools.get(name)
+            arguments = parse(grammar_of(tool), rest, _body(grammar_of(tool), cell))
+        except ToolFailure as failure:
+            return self._refuse(name, rest, failure)
+        return self._remember(self._runtime.bridge.run(name, arguments))
+
+    @no_var_expand
+    @line_magic
+    def tools(self, line: str) -> str | None:
+        """Show and change the session: ``%tools`` shows it, ``%tools help`` lists the sub-commands."""
+        try:
+            sheet = self.management.run(line)
+            if sheet is None:
+                return None
+            self._show(sheet)
+        except NbtoolsError as error:
+            self._show(Sheet(lines=(f"✕ {error}",)))
+            return None
+        if not isinstance(sheet, Text):
+            return None
+        self._displayhook.remember(sheet.value)
+        return sheet.value
+
+    def _help(self, name: str) -> None:
+        try:
+            have(self._runtime, name)
+            self._show(help_sheet(self._runtime.session.tools.get(name), self._runtime.session))
+        except ToolFailure as failure:
+            self._show(Sheet(lines=(failure.message,)))
+
+    def _refuse(self, name: str, rest: str, failure: ToolFailure) -> ToolResult:
+        """Shows an error card for a line that could not be turned into a call."""
+        from nbtools.notebook.cards.card import show_refusal  # noqa: PLC0415 - loaded with the first card
+
+        show_refusal(name, rest, failure, self._runtime.frontend.place(None))
+        return self._remember(failed(failure.error))
+
+    def _remember(self, result: ToolResult) -> ToolResult:
+        self._displayhook.remember(result)
+        return result
+
+    def _show(self, sheet: Sheet) -> None:
+        publish_display_data(sheet.bundle())  # type: ignore[no-untyped-call]
+
+
+def _body(grammar: Grammar, cell: str | None) -> str | None:
+    """Returns a cell's text for the body parameter; only the content of a file keeps its last newline."""
+    if cell is None or grammar.body is None or grammar.body.whole:
+        return cell
+    return cell.removesuffix("\n")

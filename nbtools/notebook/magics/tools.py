@@ -1,0 +1,221 @@
+"""The magic ``%tools``, which shows and changes the session, and its general sub-commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ErroredCall, FinishedCall, LiveCall, ValidatingCall
+from nbtools.core.errors import ErrorCode
+from nbtools.core.parameters import did_you_mean
+from nbtools.dialects import dialect_names
+from nbtools.notebook.cards.decision_text import decided_by
+from nbtools.notebook.cards.phrases import clock, counted, elapsed
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.display_target import Way
+from nbtools.notebook.magics.command_line import words
+from nbtools.notebook.magics.policy_file_commands import LayerCommands
+from nbtools.notebook.magics.program_commands import ProgramCommands
+from nbtools.notebook.magics.rule_commands import RuleCommands, described
+from nbtools.notebook.magics.setting_commands import SettingCommands
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, one_of, refused, sheet_of_lines
+from nbtools.notebook.magics.undo_commands import UndoCommands
+from nbtools.notebook.mcp.commands import McpCommands
+from nbtools.notebook.mcp.prompts import PromptCommands
+from nbtools.notebook.mcp.status import servers_row
+from nbtools.policy.modes import Mode
+from nbtools.policy.policy_file import VERBS
+from nbtools.policy.store import StoredPolicy, Trust
+
+if TYPE_CHECKING:
+    from nbtools.notebook.runtime import Workbench
+    from nbtools.session.session import Session
+
+
+class ServeCommands:
+    """The sub-command ``serve``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+
+    def __init__(self, runtime: Workbench) -> None:
+        self._runtime = runtime
+        self.commands = {
+            "serve": SubCommand(
+                "[off]", "lets MCP clients call the tools through nbtools mcp; approval requests are shown here", self._serve
+            ),
+        }
+
+    def _serve(self, rest: list[str]) -> Sheet | None:
+        if rest:
+            return self._stop(one_of(rest, "serve", "off"))
+        from nbtools.notebook.mcp.serving import ClientServing  # noqa: PLC0415 - loaded with the first %tools serve
+
+        if self._runtime.served is None:
+            self._runtime.served = ClientServing(self._runtime)
+        else:
+            self._runtime.served.move()
+        return None  # the view displays itself
+
+    def _stop(self, word: str) -> Sheet:
+        if word != "off":
+            raise refused(f"%tools serve takes no argument or off, not {word!r}.")
+        return sheet_of_lines("Serving has ended." if self._runtime.stop_serving("Serving has ended.") else "This notebook is not serving.")
+
+
+_RECENT = 30
+_METHODS = {"auto": None, "widget": Way.WIDGET, "prompt": Way.PROMPT, "deny": Way.NOBODY}
+
+
+class Management:
+    """All sub-commands of ``%tools``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+
+    def __init__(self, runtime: Workbench) -> None:
+        self._runtime = runtime
+        self._commands: dict[str, SubCommand] = {
+            "": SubCommand("", "shows the session: workspace, mode, rules, running calls", self._overview),
+            "use": SubCommand("DIALECT", "uses the tool names and parameters of another agent", self._use),
+            "mode": SubCommand("MODE", f"sets the permission mode, which applies where no rule does: {', '.join(Mode)}", self._mode),
+            **RuleCommands(runtime).commands,
+            **LayerCommands(runtime).commands,
+            **ProgramCommands(runtime).commands,
+            **UndoCommands(runtime).commands,
+            **McpCommands(runtime).commands,
+            **PromptCommands(runtime).commands,
+            "history": SubCommand("[COUNT]", "lists finished calls, latest last", self._history),
+            "pending": SubCommand("", "lists calls that are running or need your answer", self._pending),
+            "cancel": SubCommand("ID …", "cancels calls", self._cancel),
+            "workspace": SubCommand("[FOLDER]", "switches to another folder", self._workspace),
+            **SettingCommands(runtime).commands,
+            **ServeCommands(runtime).commands,
+            "confirm": SubCommand("METHOD", "sets how approval is requested: auto, widget, prompt, deny", self._confirm),
+            "help": SubCommand("", "shows this list", self._help),
+        }
+
+    def run(self, line: str) -> Sheet | None:
+        """Runs a line and returns the table to show; None where a card shows the result."""
+        name, *rest = [word.text for word in words(line)] or [""]
+        command = self._commands.get(name.rstrip("?") or ("help" if name else ""))
+        if command is None:
+            known = [known for known in self._commands if known]
+            raise refused(f"%tools has no sub-command {name!r}.{did_you_mean(name, known)} %tools help lists them.")
+        return command.run(rest)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name in self._commands if name)
+
+    @property
+    def _session(self) -> Session:
+        return self._runtime.session
+
+    def _overview(self, _: list[str]) -> Sheet:
+        session, store = self._session, self._session.store
+        rows = [
+            ("workspace", f"{session.workspace.root}"),
+            ("dialect", session.dialect.name),
+            ("mode", session.mode.value),
+            ("approval by", self._method_name()),
+            *_of_files(session, store.user(), store.project(), store.trust()),
+            *((verb, ", ".join(map(described, rules))) for verb in VERBS if (rules := getattr(session.policy, verb))),
+            ("granted", ", ".join(session.grants) or "nothing yet"),
+            *((("remembered", ", ".join(session.saved_grants)),) if session.saved_grants else ()),
+            *servers_row(session),
+            ("calls", f"{len(session.history)} finished, {len(session.active)} running"),
+        ]
+        lines = ("%tools help lists what can be changed; %tool lists the tools.", *store.problems())
+        return Sheet("", tuple(rows), lines, code=frozenset())
+
+    def _help(self, _: list[str]) -> Sheet:
+        rows = tuple((f"%tools {name} {command.takes}".strip(), command.says) for name, command in self._commands.items())
+        return Sheet("", rows, ('A rule names a tool, optionally with a path or command: edit, edit(src/**), "shell(git log:*)".',))
+
+    def _use(self, rest: list[str]) -> Sheet:
+        if not rest:
+            return sheet_of_lines(f"The dialect is {self._session.dialect.name}. Available dialects: {', '.join(dialect_names())}.")
+        dialect = one_of(rest, "use", "claude")
+        inside(self._runtime, lambda session: setattr(session, "dialect", dialect))
+        return sheet_of_lines(f"Dialect set to {dialect}. Tools: {', '.join(self._session.tools.names())}.")
+
+    def _mode(self, rest: list[str]) -> Sheet:
+        if rest:
+            mode = one_of(rest, "mode", "plan").replace("-", "_")
+            inside(self._runtime, lambda session: setattr(session, "policy", replace(session.policy, mode=mode)))
+            if mode != self._session.mode:
+                return sheet_of_lines(
+                    f"The mode stays {self._session.mode.value}, because the project's rules are stricter. %tools rules shows them."
+                )
+        return sheet_of_lines(f"The mode is {self._session.mode.value}.")
+
+    def _history(self, rest: list[str]) -> Sheet:
+        count = int(rest[0]) if rest and rest[0].isdigit() else _RECENT
+        calls = self._session.history[-count:]
+        if not calls:
+            return sheet_of_lines("No call has finished yet.")
+        head = ("id", "tool", "what", "state", "decided by", "when", "duration")
+        return Sheet("", tuple(_history_row(call) for call in calls), head=head, code=frozenset({1, 2}))
+
+    def _pending(self, _: list[str]) -> Sheet:
+        calls = self._session.active
+        if not calls:
+            return sheet_of_lines("No call is running.")
+        rows = tuple((call.request.id, call.request.spoken, _subject(call), _state(call), clock(call.at)) for call in calls)
+        return Sheet("", rows, ("%tools cancel ID cancels a call.",), ("id", "tool", "what", "state", "since"), frozenset({1, 2}))
+
+    def _cancel(self, ids: list[str]) -> Sheet:
+        if not ids:
+            raise refused("%tools cancel needs the id of a call; %tools pending lists them.")
+        cancelled = inside(self._runtime, lambda session: [call_id for call_id in ids if session.cancel(call_id)])
+        unknown = [call_id for call_id in ids if call_id not in cancelled]
+        lines = [f"Cancelled: {', '.join(cancelled)}."] if cancelled else []
+        return sheet_of_lines(*lines, *([f"Not running: {', '.join(unknown)}."] if unknown else []))
+
+    def _workspace(self, rest: list[str]) -> Sheet:
+        if rest:
+            self._runtime.move(one_of(rest, "workspace", "../project"))
+        return sheet_of_lines(f"The workspace is {self._session.workspace.root}.")
+
+    def _confirm(self, rest: list[str]) -> Sheet:
+        if rest:
+            method = one_of(rest, "confirm", "widget")
+            if method not in _METHODS:
+                raise refused(f"%tools confirm has no method {method!r}. Methods: {', '.join(_METHODS)}.")
+            self._runtime.frontend.preference = _METHODS[method]
+        return sheet_of_lines(f"Approval is requested by: {self._method_name()}.")
+
+    def _method_name(self) -> str:
+        return next(name for name, method in _METHODS.items() if method is self._runtime.frontend.preference)
+
+
+def _of_files(session: Session, user: StoredPolicy, project: StoredPolicy, trust: Trust) -> list[tuple[str, str]]:
+    """Returns a row for each active layer from a file, and for a project that is not trusted."""
+    names = [layer.name for layer in session.layers]
+    rows = [("your rules", f"{_summary(user)} ({user.path})")] if user.layer in names else []
+    if project.layer in names:
+        state = "trusted" if trust is Trust.TRUSTED else f"{trust.value}, so its allow rules are off: %tools trust"
+        rows.append(("project rules", f"{_summary(project)}; {state}"))
+    return rows
+
+
+def _summary(stored: StoredPolicy) -> str:
+    counts = [f"{len(rules)} {verb}" for verb in VERBS if (rules := getattr(stored.policy, verb))]
+    counts += [counted(len(stored.policy.programs), "program")] if stored.policy.programs else []
+    mode = [f"mode {stored.policy.mode}"] if stored.policy.mode else []
+    return "cannot be read" if stored.problem else ", ".join([*mode, *counts]) or "none"
+
+
+def _history_row(call: FinishedCall) -> tuple[str, ...]:
+    duration = elapsed(call.at - call.last.at)
+    return (call.request.id, call.request.spoken, _subject(call.last), _state(call), decided_by(call), clock(call.at), duration)
+
+
+def _subject(call: LiveCall) -> str:
+    text = "" if isinstance(call, ValidatingCall) else call.plan.invocation.get_description()
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _state(call: LiveCall | FinishedCall) -> str:
+    if isinstance(call, AwaitingApprovalCall):
+        return "needs your answer"
+    if isinstance(call, CancelledCall) and call.answer is not None:
+        return "denied"
+    if isinstance(call, ErroredCall) and call.result.error and call.result.error.code is ErrorCode.POLICY_VIOLATION:
+        return "not allowed"
+    return {"success": "done", "executing": "running", "scheduled": "queued"}.get(call.state, call.state)

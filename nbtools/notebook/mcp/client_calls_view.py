@@ -1,0 +1,158 @@
+"""Displays the calls of MCP clients in the cell that serves them, below a list of pending approvals."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
+from nbtools.notebook.approval.widget import WIDGET_MIME
+from nbtools.notebook.cards.model import Card
+from nbtools.notebook.cards.phrases import clock, counted
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.display_target import Bundle, KernelScreen, Place, Way
+from nbtools.notebook.hidden_characters import one_line
+
+MAX_CARDS, REMAINING_CARDS = 60, 30
+"""Largest number of cards in the cell, and how many remain when the earliest are removed."""
+
+
+class ClientCallsScreen:
+    """Displays below one head, the newest last.  The earliest cards are removed once there are many, but not while a question is open.
+
+    The cell's output keeps growing after the cell has ended.
+    """
+
+    updates = True
+
+    def __init__(self, cell: KernelScreen, head: str) -> None:
+        """``head`` is the id of the display that stays at the top."""
+        self._cell = cell
+        self._head = head
+        self._displays: dict[str, Bundle] = {}
+        self._lock = threading.Lock()
+
+    def draw(self, card: Card) -> Bundle:
+        return self._cell.draw(card)
+
+    def show(self, bundle: Bundle, display_id: str, update: bool) -> None:
+        with self._lock:
+            known = display_id in self._displays
+            if known or not update:
+                self._displays[display_id] = bundle
+            self._cell.show(bundle, display_id, known or update)
+            if len(self._displays) > MAX_CARDS and not any(WIDGET_MIME in one for one in self._displays.values()):
+                self._forget_earlier()
+
+    def move(self, cell: KernelScreen) -> None:
+        """Shows everything in another cell, and all later displays too."""
+        with self._lock:
+            self._cell = cell
+            self._show_all()
+
+    def _forget_earlier(self) -> None:
+        earlier = len(self._displays) - REMAINING_CARDS
+        for display_id in [one for one in islice(self._displays, earlier) if one != self._head]:
+            del self._displays[display_id]
+        self._cell.clear()
+        self._show_all()
+
+    def _show_all(self) -> None:
+        for display_id, bundle in self._displays.items():
+            self._cell.show(bundle, display_id, False)
+
+
+_log = logging.getLogger(__name__)
+_NAME = 60
+"""Largest length of a client's name."""
+
+
+class ClientCallsView:
+    """The cell of ``%tools serve``.  ``place`` is its display target, ``show_at`` sets the display target of a coming call."""
+
+    def __init__(self, root: Path, place: Place, cell: KernelScreen, show_at: Callable[[str, Place], None]) -> None:
+        self._root = root
+        self._head = uuid.uuid4().hex
+        self._screen = ClientCallsScreen(cell, self._head)
+        self._place = replace(place, screen=self._screen)
+        self._show_at = show_at
+        self._callers: dict[str, str] = {}
+        self._waiting: dict[str, AwaitingApprovalCall] = {}
+        self._clients = 0
+        self._draw()
+
+    def move(self, place: Place, cell: KernelScreen) -> None:
+        """Moves all displays to another cell."""
+        self._place = replace(place, screen=self._screen)
+        self._screen.move(cell)
+
+    def announce_call(self, call_id: str, client: str) -> None:
+        """Announces a call by a client with this name."""
+        self._callers[call_id] = one_line(client, _NAME)
+        self._show_at(call_id, replace(self._place, display_id=uuid.uuid4().hex, asker=self._callers[call_id]))
+
+    def set_client_count(self, clients: int) -> None:
+        """Sets the number of connected clients, each with a server process of its own."""
+        self._clients = clients
+        self._draw()
+
+    def notice(self, event: CallEvent) -> None:
+        """Updates the list of pending approvals; called in the session's loop."""
+        if isinstance(event, OutputEvent) or event.request.id not in self._callers:
+            return
+        call_id = event.request.id
+        was_waiting = self._waiting.pop(call_id, None) is not None
+        if isinstance(event, AwaitingApprovalCall):
+            self._waiting[call_id] = event
+        if isinstance(event, FINISHED):
+            del self._callers[call_id]
+        if was_waiting or call_id in self._waiting:
+            self._draw()
+
+    def end(self, why: str) -> None:
+        """Shows in the head that serving has ended, and why."""
+        self._waiting.clear()
+        self._show(Sheet(f"{why} Clients of nbtools mcp continue without this notebook.", lines=("%tools serve starts serving again.",)))
+
+    def _draw(self) -> None:
+        self._show(
+            Sheet(
+                self._title(), self._rows(), self._lines(), ("client", "tool", "call", "since") if self._waiting else (), frozenset({1, 2})
+            )
+        )
+
+    def _title(self) -> str:
+        pending = f"{counted(len(self._waiting), 'call')} {'waits' if len(self._waiting) == 1 else 'wait'} for your answer"
+        connected = f"{self._clients} connected" if self._clients else "no client connected"
+        return f"{pending} below." if self._waiting else f"Serving MCP clients on {self._root}: {connected}."
+
+    def _rows(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(
+            (self._callers[call_id], call.request.spoken, one_line(call.plan.invocation.get_description(), 80), clock(call.at))
+            for call_id, call in self._waiting.items()
+        )
+
+    def _lines(self) -> tuple[str, ...]:
+        if self._waiting:
+            return ()
+        warning = (
+            ()
+            if self._place.way is Way.WIDGET
+            else ("Nobody can approve calls here, so those that need approval are denied. To change that: %tools confirm auto",)
+        )
+        return (
+            *warning,
+            f'Command for MCP clients: nbtools mcp --workspace "{self._root}"',
+            "Calls and approval requests appear below. After reloading the page run this cell again. To stop: %tools serve off",
+        )
+
+    def _show(self, sheet: Sheet) -> None:
+        try:
+            self._screen.show(sheet.bundle(), self._head, update=False)
+        except Exception:  # noqa: BLE001 - a display error must not fail a call
+            _log.exception("Could not display the list of clients' calls")

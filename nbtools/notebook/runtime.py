@@ -1,0 +1,121 @@
+"""The runtime of one notebook: its session, cards, agents, explorers and frontend."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from nbtools.notebook.frontend import Kernel, frontend_of
+from nbtools.plugins.function_tool import FunctionTool
+from nbtools.workspace.state_folder import project_folder
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from nbtools.notebook.call_bridge import Bridge
+    from nbtools.notebook.mcp.serving import ClientServing
+    from nbtools.notebook.open_notebooks import FrontendNotebooks
+    from nbtools.session import Session
+    from nbtools.session.sync import BlockingSession
+
+
+class CallSource(Protocol):
+    """Another source of calls in this notebook: a session in a copy of a folder, an agent's run."""
+
+    def cancel(self, call_id: str) -> object: ...
+
+    def leave(self) -> object:
+        """Ends the source's work, because the notebook is about to switch to another folder."""
+
+    def close(self) -> None: ...
+
+
+class Workbench:
+    """The runtime of one shell.  The session is created when it is first used, so that loading the extension is fast.
+
+    ``move`` creates another session on another folder with the same policy and settings, but without grants, which are about files of
+    the previous folder.
+    """
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.frontend = frontend_of(shell)
+        self._folder = project_folder(Path.cwd())
+        self._own: dict[str, FunctionTool] = {}
+        self._bridge: Bridge | None = None
+        self._live: FrontendNotebooks | None = None
+        self.call_sources: list[CallSource] = []
+        self.served: ClientServing | None = None
+
+    @property
+    def bridge(self) -> Bridge:
+        if self._bridge is None:
+            self._bridge = self._open(self._folder, None)
+        return self._bridge
+
+    @property
+    def blocking(self) -> BlockingSession:
+        return self.bridge.blocking
+
+    @property
+    def session(self) -> Session:
+        return self.bridge.blocking.session
+
+    @property
+    def root(self) -> str:
+        """The workspace relative to the notebook's folder."""
+        return os.path.relpath(self.session.workspace.root)
+
+    @property
+    def live(self) -> FrontendNotebooks | None:
+        """Access to the open notebooks; None in a terminal."""
+        if self._live is None and isinstance(self.frontend, Kernel):
+            from nbtools.notebook.open_notebooks import FrontendNotebooks, comm_publisher  # noqa: PLC0415 - not needed to load the extension
+
+            self._live = FrontendNotebooks(self.frontend, comm_publisher())
+        return self._live
+
+    def adopt(self, tool: FunctionTool) -> None:
+        """Registers a tool that the person has defined, also for later workspaces."""
+        self._own[tool.name] = tool
+        if self._bridge is not None:
+            self.session.tools.register(tool)
+
+    def move(self, folder: str) -> None:
+        """Switches to another folder.  Raises ``ToolFailure`` when it does not exist; then nothing has changed.
+
+        An agent's run on the previous folder is ended first, so that code that awaits it is notified.
+        """
+        before = self.bridge
+        after = self._open(Path(folder).expanduser(), self.session)
+        for source in tuple(self.call_sources):
+            source.leave()
+        self.stop_serving("The notebook has switched to another folder.")
+        self._bridge = after
+        before.blocking.close()
+
+    def stop_serving(self, why: str) -> bool:
+        """Stops ``%tools serve``; returns False if the notebook was not serving."""
+        served, self.served = self.served, None
+        if served is not None:
+            served.close(why)
+        return served is not None
+
+    def cancel(self, call_id: str) -> None:
+        """Cancels a call of any session of this notebook; thread-safe, does not wait for its end."""
+        self.bridge.cancel(call_id)
+        for source in tuple(self.call_sources):
+            source.cancel(call_id)
+
+    def close(self) -> None:
+        """Cancels all running calls and ends the threads."""
+        for source in tuple(self.call_sources):
+            source.close()
+        self.stop_serving("The notebook has closed.")
+        if self._bridge is not None:
+            self._bridge.blocking.close()
+
+    def _open(self, folder: Path, before: Session | None) -> Bridge:
+        from nbtools.notebook.create_session import open_bridge  # noqa: PLC0415 - not needed to load the extension
+
+        return open_bridge(self.frontend, folder, before, self._own.values(), lambda: self.root, self.live)

@@ -1,1 +1,0 @@
-"""``%tools serve``: this notebook's tools for MCP clients, their calls shown here."""

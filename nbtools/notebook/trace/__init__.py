@@ -1,1 +1,0 @@
-"""``%trace``: sessions of agents, to look through, to compare and to run again."""

@@ -1,0 +1,250 @@
+"""Runs hooks that are commands, by Claude Code's contract: JSON on stdin, a verdict by exit code and stdout.
+
+Exit code 0 is success, and stdout that begins with ``{`` is parsed as JSON.  2 blocks, whatever was printed, with stderr as the reason.
+Any other code is a fault of the hook, but its JSON still counts.  Unlike in Claude Code, a missing script is reported, and a fault of a
+closed hook blocks the call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from nbtools.core.errors import ToolFailure
+from nbtools.core.hooks import After, AfterCall, AfterHook, Allow, Ask, Before, BeforeCall, BeforeHook, Block, Change, Fault, Note, Replace
+from nbtools.core.tool import Kind
+from nbtools.workspace.processes.capture import CaptureResult, capture
+
+Read: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+_BLOCKS = 2
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+
+
+class _Specific(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    permission: Literal["allow", "deny", "ask", "defer"] | None = Field(None, alias="permissionDecision")
+    reason: str = Field("", alias="permissionDecisionReason")
+    changed: dict[str, Any] | None = Field(None, alias="updatedInput")
+    context: str = Field("", alias="additionalContext")
+    output: Any = Field(None, alias="updatedToolOutput")
+
+
+class _Printed(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    specific: _Specific = Field(_Specific(), alias="hookSpecificOutput")
+    decision: Literal["block", "deny", "approve", "allow", "ask"] | None = None
+    reason: str = ""
+    continues: bool = Field(True, alias="continue")
+    stop_reason: str = Field("", alias="stopReason")
+    message: str = Field("", alias="systemMessage")
+    context: str = Field("", alias="additionalContext")
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return tuple(Note(text) for text in (self.specific.context, self.context, self.message) if text)
+
+
+def read_before(got: CaptureResult, read: Read) -> tuple[Before, ...]:
+    """Returns a hook's verdicts before a call; ``read`` makes changed input canonical and raises ``ToolFailure``."""
+    if got.ended.exit_code == _BLOCKS:
+        return (Block(_reason(got)),)
+    printed = _printed(got)
+    faults = tuple(fault for fault in (_fault(got), printed) if isinstance(fault, Fault))
+    return faults if not isinstance(printed, _Printed) else (*_verdicts(printed, read), *printed.notes, *faults)
+
+
+def _verdicts(printed: _Printed, read: Read) -> tuple[Before, ...]:
+    specific = printed.specific
+    if not printed.continues:
+        return (Block(printed.stop_reason or "it requested to stop"),)
+    match specific.permission or printed.decision:
+        case "deny" | "block":
+            return (Block(specific.reason or printed.reason or "it gives no reason"),)
+        case "ask" | "defer":
+            verdicts: tuple[Before, ...] = (Ask(specific.reason or printed.reason),)
+        case "allow" | "approve":
+            verdicts = (Allow(specific.reason or printed.reason),)
+        case _:
+            verdicts = ()
+    return verdicts if specific.changed is None else (_change(specific.changed, read), *verdicts)
+
+
+def _change(changed: Mapping[str, Any], read: Read) -> Change | Block:
+    # A change that cannot be applied blocks the call: the hook did not accept it unchanged.
+    try:
+        return Change(read(changed))
+    except ToolFailure as failure:
+        return Block(f"it changed the input to an invalid one: {failure.message}")
+
+
+def read_after(got: CaptureResult) -> tuple[After, ...]:
+    """Returns a hook's verdicts after a call."""
+    if got.ended.exit_code == _BLOCKS:
+        return (Block(_reason(got)),)
+    printed = _printed(got)
+    faults = tuple(fault for fault in (_fault(got), printed) if isinstance(fault, Fault))
+    if not isinstance(printed, _Printed):
+        return faults
+    replaced = (Replace(_content(printed.specific.output)),) if printed.specific.output is not None else ()
+    blocks = printed.decision in ("block", "deny") or not printed.continues
+    objections = (Block(printed.reason or printed.stop_reason or "it gives no reason"),) if blocks else ()
+    return (*replaced, *objections, *printed.notes, *faults)
+
+
+def _content(output: object) -> str:
+    """Returns the new result text: the output itself, or ``content`` of a changed ``tool_response``."""
+    if isinstance(output, dict) and isinstance(output.get("content"), str):
+        return str(output["content"])
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+
+
+def _printed(got: CaptureResult) -> _Printed | Fault | None:
+    if not got.stdout.lstrip().startswith("{"):
+        return None
+    try:
+        return _Printed.model_validate_json(got.stdout)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        return Fault(f"printed JSON that cannot be used ({where}{': ' if where else ''}{first['msg']})")
+
+
+def _fault(got: CaptureResult) -> Fault | None:
+    """Returns the fault of the hook's own process, if any."""
+    ended, code = got.ended, got.ended.exit_code
+    last = _reason(got).splitlines()[-1] if got.stderr.strip() else ""
+    detail = f": {last}" if last else ""
+    if got.too_long:
+        return Fault(f"printed too much on {got.too_long}")
+    if ended.stopped:
+        return Fault("took too long")
+    if code == 0:
+        return None
+    if code in (_NOT_EXECUTABLE, _NOT_FOUND):
+        return Fault(f"is missing or cannot be run{detail}")
+    return Fault(f"ended with exit code {code}{detail}" if code is not None else f"was ended by {ended.signal}{detail}")
+
+
+def _reason(got: CaptureResult) -> str:
+    return got.stderr.strip() or got.stdout.strip() or "it gives no reason"
+
+
+_EXTRA_SECONDS = 30
+"""Added to a hook's own timeout, which the scheduler enforces; this limit is for hooks run without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedCall:
+    """A call translated to a hook's dialect.  ``read`` makes changed arguments canonical again; it raises ``ToolFailure``."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+class HookTranslator(Protocol):
+    """Translates calls to the dialect of a hook."""
+
+    def names(self, tool: str, kind: Kind) -> Iterable[str]:
+        """Returns the names by which a matcher may name the tool."""
+        ...
+
+    def translate(self, tool: str, arguments: Mapping[str, Any], root: str) -> TranslatedCall: ...
+
+    def mode_name(self, mode: str) -> str:
+        """Returns the dialect's name of a permission mode."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHook:
+    """A hook that runs a command line with ``sh`` in the workspace, for at most about ``seconds``."""
+
+    command: str
+    translator: HookTranslator
+    seconds: float
+
+    async def before(self, call: BeforeCall) -> tuple[Before, ...]:
+        translated = self.translator.translate(call.tool, call.arguments, call.setting.root)
+        return read_before(await self._run(call, translated, "PreToolUse", {}), translated.read)
+
+    async def after_success(self, call: AfterCall) -> tuple[After, ...]:
+        return await self._after(call, "PostToolUse") if call.result.ok else ()
+
+    async def after_failure(self, call: AfterCall) -> tuple[After, ...]:
+        return () if call.result.ok else await self._after(call, "PostToolUseFailure")
+
+    async def _after(self, call: AfterCall, event: str) -> tuple[After, ...]:
+        translated = self.translator.translate(call.tool, call.arguments, call.setting.root)
+        response = {"content": call.result.llm_content, "is_error": not call.result.ok, "data": _plain(call.result.data)}
+        details = {"tool_response": response, "duration_ms": round(call.seconds * 1000)}
+        if call.result.error is not None:
+            details["error"] = call.result.error.message
+        return read_after(await self._run(call, translated, event, details))
+
+    async def _run(
+        self, call: BeforeCall | AfterCall, translated: TranslatedCall, event: str, details: Mapping[str, object]
+    ) -> CaptureResult:
+        setting = call.setting
+        message = {
+            "session_id": setting.session,
+            "transcript_path": "",
+            "cwd": setting.root,
+            "permission_mode": self.translator.mode_name(setting.mode),
+            "hook_event_name": event,
+            "tool_name": translated.name,
+            "tool_input": dict(translated.arguments),
+            "tool_use_id": call.id,
+            **details,
+            "nbtools": {"tool": call.tool, "arguments": dict(call.arguments), "kind": call.kind},
+        }
+        text = json.dumps(message, ensure_ascii=False, default=_plain)
+        command = ["/bin/sh", "-c", self.command]
+        env = {"CLAUDE_PROJECT_DIR": setting.root}
+        return await capture(command, cwd=Path(setting.root), stdin=text, seconds=self.seconds + _EXTRA_SECONDS, env=env)
+
+
+def _plain(value: object) -> object:
+    """Converts data to what ``json`` can serialise."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value if isinstance(value, str | int | float | bool | list | tuple | dict | None) else repr(value)
+
+
+def command_before(
+    command: str, translator: HookTranslator, *, name: str = "", matcher: str = "*", closed: bool = False, timeout: float = 60
+) -> BeforeHook:
+    """Returns a hook that runs a command before calls."""
+    run = CommandHook(command, translator, timeout).before
+    return BeforeHook(name=name or _short(command), matcher=matcher, closed=closed, timeout=timeout, names=translator.names, run=run)
+
+
+def command_after(
+    command: str,
+    translator: HookTranslator,
+    *,
+    name: str = "",
+    matcher: str = "*",
+    closed: bool = False,
+    timeout: float = 60,
+    on_failure: bool = False,
+) -> AfterHook:
+    """Returns a hook that runs a command after successful calls, or with ``on_failure`` after failed ones."""
+    hook = CommandHook(command, translator, timeout)
+    run = hook.after_failure if on_failure else hook.after_success
+    return AfterHook(name=name or _short(command), matcher=matcher, closed=closed, timeout=timeout, names=translator.names, run=run)
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= 60 else line[:59] + "…"

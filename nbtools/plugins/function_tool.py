@@ -1,0 +1,267 @@
+"""The ``@tool`` decorator: makes a typed, documented function a tool.
+
+>>> @tool(kind="read")
+... def area(width: float, height: float = 1.0) -> float:
+...     '''The area of a rectangle.
+...
+...     Args:
+...         width: in metres
+...         height: in metres
+...     '''
+...     return width * height
+
+Descriptions come from the docstring, in Google, NumPy or Sphinx style.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_type_hints, overload
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.result import ToolResult
+from nbtools.core.tool import BaseToolInvocation, Kind, ToolLocation, UpdateOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """A docstring's text before any section, and the description of each parameter."""
+
+    text: str
+    parameters: dict[str, str]
+
+
+_GOOGLE = re.compile(r"^(args|arguments|parameters|params)\s*:\s*$", re.IGNORECASE)
+_SECTION = re.compile(r"^(returns?|raises|yields?|examples?|notes?|see also|args|arguments|parameters|params)\s*:?\s*$", re.IGNORECASE)
+_SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)$")
+_ENTRY = re.compile(r"^\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>.*)$")
+_NUMPY_ENTRY = re.compile(r"^(?P<name>\w+)\s*(?::.*)?$")
+
+
+def read_docstring(function: Callable[..., Any]) -> Docstring:
+    lines = (inspect.getdoc(function) or "").splitlines()
+    return Docstring(_text(lines), dict(_parameters(lines)))
+
+
+def _text(lines: list[str]) -> str:
+    text: list[str] = []
+    for number, line in enumerate(lines):
+        underlined = number + 1 < len(lines) and set(lines[number + 1].strip()) == {"-"}
+        if _SPHINX.match(line) or line.startswith(":return") or (_SECTION.match(line) and (line.rstrip().endswith(":") or underlined)):
+            break
+        text.append(line)
+    return "\n".join(text).strip()
+
+
+def _parameters(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines):
+        sphinx = _SPHINX.match(line)
+        if sphinx:
+            yield sphinx["name"], sphinx["text"]
+        elif _GOOGLE.match(line):
+            yield from _entries(lines[number + 1 :], _ENTRY)
+        elif line.strip().lower() == "parameters" and number + 1 < len(lines) and set(lines[number + 1].strip()) == {"-"}:
+            yield from _numpy_entries(lines[number + 2 :])
+
+
+def _entries(lines: list[str], pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Yields indented ``name: text`` entries, joined with their deeper continuation lines, until the indentation ends."""
+    depth, name, parts = -1, "", [""]
+    for line in lines:
+        if not line.strip():
+            continue
+        indent = len(line) - len(line.lstrip())
+        if indent == 0:
+            break
+        depth = indent if depth < 0 else depth
+        found = pattern.match(line.strip()) if indent == depth else None
+        if found:
+            if name:
+                yield name, " ".join(parts).strip()
+            name, parts = found["name"], [found["text"]]
+        else:
+            parts.append(line.strip())
+    if name:
+        yield name, " ".join(parts).strip()
+
+
+def _numpy_entries(lines: list[str]) -> Iterator[tuple[str, str]]:
+    name, parts = "", [""]
+    for number, line in enumerate(lines):
+        if number + 1 < len(lines) and lines[number + 1].strip() and set(lines[number + 1].strip()) == {"-"}:
+            break
+        found = _NUMPY_ENTRY.match(line) if line[:1].strip() else None
+        if found:
+            if name:
+                yield name, " ".join(parts).strip()
+            name, parts = found["name"], []
+        elif line.strip():
+            parts.append(line.strip())
+    if name:
+        yield name, " ".join(parts).strip()
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+Locations = Callable[..., list[str]]
+
+
+class FunctionTool(BaseDeclarativeTool[BaseModel]):
+    """A tool made of a function.  Calling the tool object calls ``function`` directly, without policy or approval."""
+
+    parameters: type[BaseModel]
+
+    def __init__(self, function: Callable[..., Any], kind: Kind, confirm: bool | None, locations: Locations | None) -> None:
+        doc = read_docstring(function)
+        self.function = function
+        self.name = self.display_name = function.__name__
+        self.description = doc.text or function.__name__.replace("_", " ")
+        self.kind = kind
+        self.asks = confirm
+        self.can_update_output = inspect.isasyncgenfunction(function)
+        self.locations = locations
+        self.parameters = _model_of(function, doc)
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def create_invocation(self, params: BaseModel) -> FunctionInvocation:
+        return FunctionInvocation(self, params)
+
+
+class FunctionInvocation(BaseToolInvocation[BaseModel]):
+    __slots__ = ("_tool",)
+
+    def __init__(self, tool: FunctionTool, params: BaseModel) -> None:
+        super().__init__(params)
+        self._tool = tool
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return {name: getattr(self.params, name) for name in type(self.params).model_fields}
+
+    def get_description(self) -> str:
+        return ", ".join(f"{name}={_short(value)}" for name, value in self.arguments.items())
+
+    def tool_locations(self) -> tuple[ToolLocation, ...]:
+        listed = self._tool.locations(**self.arguments) if self._tool.locations else []
+        return tuple(ToolLocation(path) for path in listed)
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        return _as_result(await self._value(update_output))
+
+    async def _value(self, update_output: UpdateOutput | None) -> Any:
+        """Calls the function; a plain one in a worker thread, where cancelling ends the wait but not the function."""
+        function, arguments = self._tool.function, self.arguments
+        if inspect.isasyncgenfunction(function):
+            return await _collect(function(**arguments), update_output)
+        if inspect.iscoroutinefunction(function):
+            return await function(**arguments)
+        return await asyncio.to_thread(function, **arguments)
+
+
+async def _collect(pieces: AsyncIterator[Any], update_output: UpdateOutput | None) -> str:
+    text = ""
+    async for piece in pieces:
+        text += str(piece)
+        if update_output is not None:
+            update_output(text)
+    return text
+
+
+def _as_result(value: Any) -> ToolResult:
+    """Converts a return value: a ``ToolResult`` unchanged, a string as text, None as "Done.", all else as JSON and in ``data``."""
+    if isinstance(value, ToolResult):
+        return value
+    if value is None:
+        return ToolResult("Done.", "", summary="done")
+    text = value if isinstance(value, str) else _to_text(value)
+    return ToolResult(text, text, summary=_summary(value, text), data=value)
+
+
+def _summary(value: Any, text: str) -> str:
+    """Returns a short value itself, or the size of a long one."""
+    if isinstance(value, dict | list | tuple | set):
+        return _counted(len(value), "item")
+    lines = text.strip().count("\n") + 1
+    return _short(text.strip()) if lines == 1 else _counted(lines, "line")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        return value.model_dump_json(indent=2)
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _model_of(function: Callable[..., Any], doc: Docstring) -> type[BaseModel]:
+    """Returns a pydantic model of the function's parameters.  Raises ``TypeError`` for a parameter without type or not passed by name."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise TypeError(f"{function.__name__}: a tool's parameters are passed by name, which {parameter} does not allow.")
+        if name not in hints:
+            raise TypeError(f"{function.__name__}: give the parameter {name} a type, for example {name}: str.")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[name] = (hints[name], Field(default, description=doc.parameters.get(name)))
+    return create_model(function.__name__, __config__=ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True), **fields)
+
+
+@overload
+def tool(function: F, /) -> FunctionTool: ...
+@overload
+def tool(
+    *, kind: Kind | str = Kind.OTHER, confirm: bool | None = None, locations: Locations | None = None
+) -> Callable[[F], FunctionTool]: ...
+
+
+def tool(
+    function: F | None = None,
+    /,
+    *,
+    kind: Kind | str = Kind.OTHER,
+    confirm: bool | None = None,
+    locations: Locations | None = None,
+) -> FunctionTool | Callable[[F], FunctionTool]:
+    """Makes a typed, documented function a tool: a plain one, a coroutine function, or an async generator for streaming.
+
+    Name, description and schema come from the signature and the docstring.  ``kind`` says what the tool does, which decides whether a
+    mode requires approval; ``confirm`` overrides that.  ``locations`` is called with the same arguments and returns the paths that the call
+    uses, for rules to match.  Register it with ``session.tools.register``; in a notebook that has loaded nbtools it registers itself.
+    """
+
+    def decorate(function: F) -> FunctionTool:
+        created = FunctionTool(function, Kind(kind), confirm, locations)
+        for listener in _LISTENERS:
+            listener(created)
+        return created
+
+    return decorate if function is None else decorate(function)
+
+
+_LISTENERS: list[Callable[[FunctionTool], None]] = []
+
+
+def on_new_tool(listener: Callable[[FunctionTool], None]) -> Callable[[], None]:
+    """Calls ``listener`` with every new function tool until the returned function is called."""
+    _LISTENERS.append(listener)
+    return lambda: _LISTENERS.remove(listener)

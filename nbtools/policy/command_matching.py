@@ -1,0 +1,395 @@
+"""Matches a command line against the rules: its programs, the files they read and write, and what is only known at run time.
+
+The table of programs cannot list every way to name a file, so a command that mentions a path hidden from reading needs approval, however
+the path is written (``--file=a``, ``@a``, ``HEAD:a``, ``'read a'``).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nbtools.core.decision import Action, Decision
+from nbtools.policy.command_rules import WordRule
+from nbtools.policy.coverage import unknown_program
+from nbtools.policy.layers import SourcedRule
+from nbtools.policy.modes import AUTO_EDIT_RUNS
+from nbtools.policy.path_rules import ResolvedPath
+from nbtools.policy.protected import DOUBT, critical_deletion, critical_question, protected_question, protection_reason, repository_question
+from nbtools.policy.rule_index import Rules
+from nbtools.policy.rule_matching import CallMatcher, joint_permission, possible_rule_question, rule_decision
+
+if TYPE_CHECKING:
+    from nbtools.shell import AnalysedCommand, CommandAnalysis, ProgramTable
+
+_BETWEEN = re.compile(r"[\s=:@,;|<>(){}\"'`$]+")
+_BEFORE = re.compile(r"(?i:file:/*)?\$(?:PWD|\{PWD\})/+|~\+/+|(?i:\bfile://(?:localhost)?)(?=/)")
+_WHOLE = re.compile(r"[\w./][\w./+-]*")
+"""A word that is taken as one path, without splitting."""
+_PLAIN = re.compile(r"[\w./*?\[\]-]*")
+_NO_PATH = re.compile(r"--[\w-]*|-\w?|\d+")
+_BLANK = re.compile(r"\s")
+_HERE = ("",)
+_ONLY_SAY = frozenset({"echo", "printf"})
+_HAVE_MESSAGES = frozenset({"git", "gh", "hg", "svn"})
+
+
+def mentioned_paths(act: AnalysedCommand) -> Iterable[str]:
+    """Yields every part of the command that may be a path, relative to where the command line starts."""
+    pieces = dict.fromkeys(piece for word in _words(act) for piece in ((word,) if _WHOLE.fullmatch(word) else _pieces(word)) if piece)
+    if act.folders == _HERE:
+        return pieces
+    return [posixpath.join(folder, piece) if folder else piece for piece in pieces for folder in act.folders]
+
+
+def _words(act: AnalysedCommand) -> Iterable[str]:
+    """Returns the words without the operands of ``echo`` and without the texts of commit messages."""
+    program, words = act.words[:1], act.words[1:]
+    if program and program[0] in _ONLY_SAY:
+        words = ()
+    elif program and program[0] in _HAVE_MESSAGES:
+        words = tuple(word for word in words if not _BLANK.search(word))
+    return (*(assignment.partition("=")[2] for assignment in act.assignments), *words) if act.assignments else words
+
+
+def _pieces(word: str) -> Iterator[str]:
+    if _NO_PATH.fullmatch(word):
+        return
+    if _PLAIN.fullmatch(word) and not word.startswith("-"):
+        yield word
+        return
+    text = _BEFORE.sub("", word)
+    for piece in (text, *_BETWEEN.split(text)):
+        yield from filter(None, (piece, piece[2:] if piece.startswith("-") else ""))
+
+
+UNCOVERED = "commands need approval"
+_LOOKERS = "ls dir vdir find tree du df stat cd pushd pwd dirname basename realpath readlink test [ [["
+_NAMES_ONLY = frozenset(_LOOKERS.split())
+"""Programs that show names but no contents of files, so they may look at folders above hidden files."""
+_OUTPUT_BY_DASH = frozenset({"tar", "bsdtar", "gtar", "curl", "wget", "zip", "touch"})
+_HERE = ("",)
+_REMOVES = re.compile(
+    r"(?<![\w./-])(?:\S*/)?(?:rm|rmdir|unlink|shred|mv|dd|mkfs[.\w]*|wipefs|truncate|rsync|chmod|chown|find|fd|git\s+clean|eval|xargs)(?![\w-])"
+    r"|\$'|:\s*\(\)|>\s*/dev/"
+)
+"""Programs and constructs that may delete essential files, for lines that are not understood."""
+_NO_WRITE = re.compile(r"/dev/(?:null|zero|full|tty|stdout|stderr)|-")
+"""Devices that a write does not change.  Descriptors by number are missing, as they may be any open file."""
+_NO_FILE = re.compile(r"/dev/(?:null|zero|full|tty|stdin|stdout|stderr|fd/\d+)|-")
+
+
+@dataclass(frozen=True)
+class CommandMatcher(CallMatcher):
+    """Matches a call that runs ``command`` in ``directory``, relative to the workspace; ``moving``: or elsewhere (see ``CommandTarget``).
+
+    ``edits_run``: whether the mode allows edits in the workspace; ``table``: the table of programs, None for the included one.
+    """
+
+    command: str = ""
+    directory: str = "."
+    moving: bool = False
+    edits_run: bool = False
+    table: ProgramTable | None = None
+
+    @cached_property
+    def analysis(self) -> CommandAnalysis:
+        from nbtools.shell import analyse  # noqa: PLC0415 - large: loaded only for commands
+
+        return analyse(self.command, self.table)
+
+    @cached_property
+    def written(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
+        """Every written path: by which command, as written, and resolved; for a path through links also where they lead."""
+        files = (
+            (act, path, "./-" if path == "-" and not _writes_to_output(act) else path)
+            for act in self.analysis.commands
+            for path in act.writes
+        )
+        written = (file for file in files if not _NO_WRITE.fullmatch(file[2]))
+        return tuple((act, path, resolved) for act, path, file in written for resolved in self._resolve(act, file))
+
+    @cached_property
+    def read(self) -> tuple[tuple[AnalysedCommand, ResolvedPath], ...]:
+        read = ((act, path) for act in self.analysis.commands for path in act.reads if not _NO_FILE.fullmatch(path))
+        return tuple((act, resolved) for act, path in read for resolved in self._resolve(act, path))
+
+    @cached_property
+    def mentioned(self) -> dict[str, tuple[AnalysedCommand, tuple[ResolvedPath, ...]]]:
+        """The mentioned paths that a rule hides from reading, each with the first command that mentions it and the resolved paths."""
+        candidates: dict[str, AnalysedCommand] = {}
+        for act in self.analysis.commands:
+            for path in mentioned_paths(act):
+                candidates.setdefault(path, act)
+        rule_lists = [rules for rules in (self.rules.deny.reads, self.rules.ask.reads) if rules]
+        found = {}
+        for path, act in candidates.items() if rule_lists else ():
+            resolved_paths = self._named(path)
+            if any(rules.find_touching(resolved) for rules in rule_lists for resolved in resolved_paths):
+                found[path] = act, resolved_paths
+        return found
+
+    def _named(self, path: str) -> tuple[ResolvedPath, ...]:
+        resolved = self.grounds.resolve_in_command(path, self.directory)
+        led = self.grounds.follow_links(resolved)
+        return (resolved,) if led is None else (resolved, led)
+
+    def _resolve(self, act: AnalysedCommand, path: str) -> Iterator[ResolvedPath]:
+        known = path not in act.unclear and not (self.moving and not path.startswith(("/", "~")))
+        resolved = self.grounds.resolve_in_command(path, self.directory, known=known)
+        yield resolved
+        if (led := self.grounds.follow_links(resolved)) is not None:
+            yield led
+
+    def required_question(self) -> Decision | None:
+        """Returns the question for critical deletions, protected paths, and command lines that could not be analysed."""
+        if critical := next(self._removals(), None):
+            return critical
+        if protected := next(self._protected(), None):
+            return protected
+        if repository := repository_question((resolved for _, _, resolved in self.written), self.grounds):
+            return repository
+        if doubt := self.analysis.doubt or self._moved():
+            return Decision(Action.ASK, f"the command could not be fully analysed ({doubt})", DOUBT)
+        if self.analysis.unverified and (found := _REMOVES.search(self.command)):
+            why = f"the command may delete something with {found[0]}, and could not be fully analysed: {self.analysis.unverified}"
+            return Decision(Action.ASK, why, DOUBT)
+        return None
+
+    def _protected(self) -> Iterator[Decision]:
+        """Yields a question for each write to a protected path, and for unpacking or linking over the workspace itself."""
+        for act, path, resolved in self.written:
+            if why := protection_reason(resolved, self.grounds):
+                yield protected_question(resolved, why)
+            if resolved.relative == "." and path in act.named and path in act.links:
+                yield protected_question(resolved, "files unpacked or linked there may start programs")
+
+    def _removals(self) -> Iterator[Decision]:
+        """Yields a question for each critical deletion and each write to a device."""
+        for act in self.analysis.commands:
+            if act.critical:
+                yield critical_question(act.text, act.critical)
+            for path in filter(None, act.removes):
+                resolved = critical_deletion(path, self.directory, self.grounds, known=path not in act.unclear)
+                if resolved is not None:
+                    yield critical_question(act.text, f"{path} means {resolved.absolute}")
+
+    def _moved(self) -> str:
+        """Returns why a program may be another one, or run others, as it does not run in the workspace's root; empty if it may not."""
+        for act in self.analysis.commands:
+            if act.folder_risk and (self.directory != "." or self.moving or act.folders != _HERE):
+                for folder in act.folders:
+                    if self.moving or "/" in act.words[0] or not self._same_repository(folder):
+                        return act.folder_risk
+        return ""
+
+    def _same_repository(self, folder: str) -> bool:
+        """Whether git finds the workspace's own repository from that folder, with no other repository in between."""
+        resolved = self.grounds.resolve_in_command(folder or ".", self.directory)
+        if not resolved.inside or resolved.unclear or self.grounds.follow_links(resolved) is not None:
+            return False
+        way = resolved.absolute
+        while len(way) > len(self.grounds.root):
+            if any(self.grounds.exists(f"{way}/{name}") for name in (".git", "HEAD", "commondir")):
+                return False
+            if any(written.absolute == way or written.absolute.startswith(f"{way}/") for _, _, written in self.written):
+                return False
+            way = way.rpartition("/")[0]
+        return True
+
+    def _touched(self, rules: Rules, action: Action) -> Decision | None:
+        found = next(self._programs_touched(rules), None) if rules.commands else None
+        found = found or (next(self._paths_touched(rules), None) if rules.reads or rules.writes else None)
+        if found is None:
+            return None
+        one, act = found
+        return rule_decision(
+            action, one, act.text, "grammar" if self.analysis.unverified or act not in self.analysis.commands else "strict", act.entry
+        )
+
+    def _programs_touched(self, rules: Rules) -> Iterator[tuple[SourcedRule, AnalysedCommand]]:
+        for act in self.analysis.commands:
+            if (one := rules.commands.find_touching(act)) is not None:
+                yield one, act
+        if rules.commands.find_mentioned(self.command) is not None:
+            yield from ((one, act) for act in self._otherwise_read if (one := rules.commands.find_touching(act)) is not None)
+
+    def _paths_touched(self, rules: Rules) -> Iterator[tuple[SourcedRule, AnalysedCommand]]:
+        for act, resolved in self.read if rules.reads else ():
+            if (one := rules.reads.find_touching(resolved)) is not None:
+                yield one, act
+        for act, _, resolved in self.written if rules.writes else ():
+            if (one := rules.writes.find_touching(resolved) or rules.writes.find_below(resolved)) is not None:
+                yield one, act
+
+    @cached_property
+    def _otherwise_read(self) -> tuple[AnalysedCommand, ...]:
+        """The commands as the grammar parses them: deny and ask rules apply to what either parser finds."""
+        from nbtools.shell import AnalysedCommand, parse_shell  # noqa: PLC0415 - as above
+
+        return tuple(
+            AnalysedCommand(command.text, command.argv, command.assignments, command.dynamic)
+            for command in parse_shell(self.command).commands
+        )
+
+    def _perhaps(self) -> Decision | None:
+        return next(self._doubtful(), None) or self._hidden()
+
+    def _hidden(self) -> Decision | None:
+        """Returns a question where a line that was not fully analysed mentions a program that a deny or ask rule covers."""
+        why = self.analysis.unverified or next((act.risk for act in self.analysis.commands if act.risk and act.words), "")
+        for rules in (self.rules.deny, self.rules.ask) if why else ():
+            if rules.commands and (one := rules.commands.find_mentioned(self.command)) is not None:
+                return possible_rule_question(one, f"the command could not be fully analysed: {why}", reading="text")
+        return None
+
+    def _doubtful(self) -> Iterator[Decision]:
+        """Yields a question for each word, path or folder that a deny or ask rule possibly covers."""
+        for rules in (self.rules.deny, self.rules.ask):
+            for act in self.analysis.commands if rules.commands else ():
+                if (one := rules.commands.find_possible(act)) is not None:
+                    yield possible_rule_question(one, f"what `{act.text}` runs is only known when it runs", act.text)
+            for act, resolved in self.read if rules.reads else ():
+                if not _looks_at_names(act) and (one := rules.reads.find_possible(resolved)) is not None:
+                    yield possible_rule_question(
+                        one, resolved.unclear or f"{resolved.relative or resolved.absolute} may contain what the rule covers", act.text
+                    )
+            for path, (act, resolved_paths) in self.mentioned.items() if rules.reads else ():
+                if (one := next(filter(None, map(rules.reads.find_touching, resolved_paths)), None)) is not None:
+                    yield possible_rule_question(one, f"the command mentions {path}", act.text)
+            for act, _, resolved in self.written if rules.writes else ():
+                if (one := rules.writes.find_possible(resolved)) is not None:
+                    yield possible_rule_question(
+                        one, resolved.unclear or f"{resolved.relative or resolved.absolute} may contain what the rule covers", act.text
+                    )
+
+    def _covered(self) -> Decision | None:
+        """Returns the permission if every command has a rule.  A command that only starts others needs none of its own."""
+        allow = self.rules.allow.commands
+        if not (allow or self.edits_run):
+            return None
+        if self.directory == "." and not self.moving and (spelled := allow.find_exact(self.command.strip())):
+            return rule_decision(Action.ALLOW, spelled, "", "text")
+        if why := self._not_whole():
+            return Decision(Action.ASK, why, UNCOVERED)
+        used: list[SourcedRule] = []
+        for act in sorted(self.analysis.commands, key=_is_carried):
+            found = self._covers_writes(act) if _is_carried(act) else self._cover(act)
+            if isinstance(found, str):
+                why = f"no rule allows {act.text}" + (f": {found}" if found else "")
+                return Decision(Action.ASK, why, UNCOVERED, act.text) if used or found else None
+            used += found
+        if not used and self.edits_run:
+            why = "mode `auto_edit` allows commands that only change files in the workspace"
+            return Decision(Action.ALLOW, why, AUTO_EDIT_RUNS, reading="strict", entry=self._entries)
+        return joint_permission(used, "strict", self._entries)
+
+    @property
+    def _entries(self) -> str:
+        """The entries of the table of programs that were used, each once."""
+        acts = self.analysis.commands
+        return acts[0].entry if len(acts) == 1 else ", ".join(dict.fromkeys(act.entry for act in acts if act.entry))
+
+    def remark(self) -> str:
+        """Names the first program that is not in the table: a rule that allows it would allow whatever it does."""
+        for act in () if self.analysis.unverified else self.analysis.commands:
+            words = act.plain or act.words
+            if words and 0 not in act.dynamic and (name := unknown_program(words, self.table)):
+                return f"{name} is not in the table of programs: a rule for it would allow whatever it does"
+        return ""
+
+    def _not_whole(self) -> str:
+        """Returns why rules for single programs cannot allow the line; empty where they can."""
+        if self.analysis.unverified:
+            return f"only a rule with exactly this line allows it, because it could not be fully analysed: {self.analysis.unverified}"
+        odd = self._odd_names() if self.analysis.uses_file_names else ""
+        return f"file names become arguments of a program, and {odd}" if odd else ""
+
+    def _odd_names(self) -> str:
+        """Returns why file names may be taken for options; empty where none of them can."""
+        if any(not act.via and (not resolved.inside or resolved.unclear) for act, resolved in self.read):
+            return "they come from outside the workspace"
+        return "the line itself creates files" if self.written else self.grounds.option_like_name()
+
+    def _cover(self, act: AnalysedCommand) -> list[SourcedRule] | str:
+        """Returns the rules that allow a command, or why a matching rule does not allow it; empty where no rule matches."""
+        why = ""
+        away = "" if act.harmless else self._away(act)
+        if self.edits_run and act.edits and not act.risk and not away and self._stays_inside(act):
+            return []
+        for rule in self.rules.allow.commands.find_allowing(act):
+            if away:
+                return f"it runs in {away}, and the rule {rule.sourced.name} applies to this workspace"
+            if act.risk and not (rule.exact or rule.spells_out(act.spelled)):
+                why = why or act.risk
+                continue
+            if rule.sourced.rule.redirects:
+                return [rule.sourced]
+            writes = self._covers_writes(act, rule=rule)
+            if not isinstance(writes, str):
+                return [rule.sourced, *writes]
+            why = why or writes
+        return why
+
+    def _stays_inside(self, act: AnalysedCommand) -> bool:
+        read = all(resolved.inside and not resolved.unclear for owner, resolved in self.read if owner is act)
+        return read and all(resolved.inside and not resolved.unclear for owner, _, resolved in self.written if owner is act)
+
+    def _away(self, act: AnalysedCommand) -> str:
+        """Returns the folder outside the workspace that the command runs in, where the same words may run another project's code."""
+        folders = (folder or "." for folder in act.folders if folder or self.directory != ".")
+        resolved_paths = (self.grounds.resolve_in_command(folder, self.directory) for folder in folders)
+        outside = (resolved for resolved in resolved_paths if not resolved.inside or resolved.unclear or self._leads_out(resolved))
+        return next((resolved.absolute for resolved in outside), "")
+
+    def _leads_out(self, resolved: ResolvedPath) -> bool:
+        led = self.grounds.follow_links(resolved)
+        return led is not None and not led.inside
+
+    def _covers_writes(self, act: AnalysedCommand, *, rule: WordRule | None = None) -> list[SourcedRule] | str:
+        """Returns the rules that allow the files a command writes, or why one of them is not covered.
+
+        A rule for the program covers what the program writes inside the workspace.  Files named by options need a rule that spells out
+        the option or the whole command.  Redirects need a rule of their own.
+        """
+        used: list[SourcedRule] = []
+        for owner, path, resolved in self.written:
+            if owner is not act:
+                continue
+            if rule is not None and path not in act.redirected:
+                is_plain = resolved.inside and not resolved.unclear
+                if rule.exact or (is_plain and _rule_covers_write(rule, act, path)):
+                    continue
+            one = self._edit(resolved)
+            if one is None and not (self.edits_run and resolved.inside and not resolved.unclear):
+                return resolved.unclear or f"it writes {path}"
+            used += [one] if one else []
+        return used
+
+    def _edit(self, resolved: ResolvedPath) -> SourcedRule | None:
+        if resolved.unclear:
+            return None
+        return self.rules.allow.writes.find_covering(resolved) or (self.rules.allow.edits if resolved.inside else None)
+
+
+def _is_carried(act: AnalysedCommand) -> bool:
+    """Whether the command only starts others, so that the rules for these are enough."""
+    return act.transparent and not act.risk
+
+
+def _rule_covers_write(rule: WordRule, act: AnalysedCommand, path: str) -> bool:
+    """Whether a rule for the program covers the write: the program's purpose, or the rule spells out the option that causes it."""
+    return path not in act.named or any(option in rule.words for option in act.rewrites)
+
+
+def _writes_to_output(act: AnalysedCommand) -> bool:
+    """Whether ``-`` means the standard output to the program; to others, such as ``tee`` and ``cp``, it is a file."""
+    return bool(act.words) and act.words[0].rpartition("/")[2] in _OUTPUT_BY_DASH
+
+
+def _looks_at_names(act: AnalysedCommand) -> bool:
+    return bool(act.words) and act.words[0].rpartition("/")[2] in _NAMES_ONLY

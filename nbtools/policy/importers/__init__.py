@@ -1,0 +1,1 @@
+"""Importers that convert permission settings of other agents into policy rules."""

@@ -1,0 +1,132 @@
+"""Converts the conditions of Gemini CLI's rules: prefixes of commands, and regular expressions for the arguments as JSON.
+
+Gemini CLI searches the arguments' JSON text with a JavaScript expression; ``commandPrefix`` and ``commandRegex`` are short for expressions
+that begin with ``"command":"``. An allow is converted only where it matches the same calls or fewer in the text that rules here match.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from nbtools.core.errors import PolicyError
+from nbtools.policy.importers.gemini_names import EVERY_TOOL, PATH_ARGUMENTS
+from nbtools.policy.importers.imported import literal_pattern
+from nbtools.policy.patterns import expression
+from nbtools.policy.rules import Rule
+
+_PLAIN_PREFIX = re.compile(r"""[^\s!|&;<>(){}$`\\"'](?:[^\n\r\t|&;<>(){}$`\\"']*[^\s|&;<>(){}$`\\"'])?""")
+"""Words without characters that quote, end a command or start another one."""
+_FOLDER = re.compile(r'"(\w+)"\s*:\s*"(?:\./)?((?:/?[\w-][\w -]*)(?:/[\w -]+)*/)(?:\.\*)?')
+"""An expression that consists only of the folder that a path begins with."""
+_SAME = r"""
+    \\ [sSdDwWbBtnrfv/.^$*+?()\[\]{}|"':\ ,;=<>!@\#%&~_-] | \\ \\      # escapes
+  | \[ \^? (?: \\ [sSdDwWtnrfv\]\[\\^/.$*+?(){}|"'-] | [^\]\[\\] )+ \]  # classes
+  | \( (?: \? [:=!] | (?!\?) ) | \)                                    # groups
+  | (?: [*+?] | \{ \d+ (?: , \d* )? \} ) (?: \? (?!\?) | (?!\?) ) (?! [*+{] )  # repetitions, each read in one way
+  | [^\\\[\](){}*+?]
+"""
+_SAME_IN_BOTH = re.compile(f"(?:{_SAME})*", re.VERBOSE)
+"""An expression with the same meaning in JavaScript and Python."""
+_NARROWER = r"""
+    \\ [sdwb.*+?()\[\]{}|/-]
+  | \[ \^? [\w\ .,:=@%/+*;&|<>-]+ \]
+  | \( (?: \?: )? (?! \? )
+  | [)|] | [*+?] (?! [*+{] )
+  | \{ \d+ (?: , \d* )? \}
+  | [\w\ .,:=@%/~\#<>!&;'-]
+"""
+_NARROWER_HERE = re.compile(f"(?:{_NARROWER})+", re.VERBOSE)
+"""An expression for a command's beginning that matches here only what it matches in JSON: no quotes, anchors, lookaheads."""
+_COMMAND = re.compile(r'"command\\?"(?:\s|\\s[*+?]?)*:(?:\s|\\s[*+?]?)*\\?"')
+_NAMED = re.compile(r'"(\w+)(\\?"\s*:)')
+_RENAMED = {"file_path": "path", "absolute_path": "path", "dir_path": "path", "is_background": "background"}
+_UNCHANGED = frozenset({"command", "content", "pattern", "path"})
+_UNCERTAIN = re.compile(r'"\s*:|_path|_string|\^|\$|\\s[*+?]*:')
+"""Parts of an expression that may depend on the names, order or number of arguments."""
+_TO_QUOTE = re.compile(r'(?:\\[^"]|\[\^?\]?(?:\\.|[^\]\\])*\]|[^"\\\[])*', re.DOTALL)
+
+
+# --- allow
+
+
+def allowed_beginning(tool: str, prefix: str, base: dict[str, Any]) -> Rule:
+    """Returns the rule for commands that begin with these words.  Raises ``PolicyError`` where the text is more than words."""
+    if not _PLAIN_PREFIX.fullmatch(prefix) or "  " in prefix:
+        raise PolicyError(f"the prefix {prefix!r} is more than the first words of one command")
+    if "*" in prefix:
+        return Rule(tool, command=_literal_beginning(prefix), **base)
+    return Rule(tool, f"{prefix}:*", **base)
+
+
+def allowed_command(regex: str) -> str:
+    """Returns the expression if it matches no more here than in Gemini CLI.  Raises ``PolicyError`` otherwise."""
+    expression(regex)
+    if not _NARROWER_HERE.fullmatch(regex):
+        raise PolicyError("its expression depends on more than the command's plain text, which is matched differently here")
+    return regex
+
+
+def allowed_arguments(regex: str) -> str:
+    """Returns the expression for arguments of an MCP tool, which are the same here.  Raises ``PolicyError`` if its meaning differs."""
+    expression(regex)
+    if not _SAME_IN_BOTH.fullmatch(regex):
+        raise PolicyError("its expression has another meaning in Python")
+    return regex
+
+
+def allowed_folder(tool_name: str, regex: str) -> str:
+    """Returns the folder that an expression narrows the tool to, as a path pattern.  Raises ``PolicyError`` for other expressions.
+
+    A rule matches the resolved path, an expression the path as written.
+    """
+    found = _FOLDER.fullmatch(regex)
+    if found is None or found[1] not in PATH_ARGUMENTS.get(tool_name, ()):
+        raise PolicyError("its pattern depends on how the arguments are written; use a rule like edit(docs/**) instead")
+    return f"/{found[2]}**"
+
+
+# --- deny and ask
+
+
+def forbidding_rules(
+    tool: str, prefixes: tuple[str, ...], command: str | None, arguments: str | None, base: dict[str, Any]
+) -> Iterator[Rule]:
+    """Yields rules that together match wherever one of the conditions does.  Raises ``PolicyError`` if that cannot be expressed."""
+    commands = tool in ("shell", EVERY_TOOL)
+    for prefix in prefixes:
+        plain = _PLAIN_PREFIX.fullmatch(prefix) and "*" not in prefix
+        if commands:
+            yield Rule("shell", f"{prefix}:*", **base) if plain else Rule("shell", command=_literal_beginning(prefix), **base)
+        if tool != "shell" or not plain:
+            text = re.escape(json.dumps(prefix, ensure_ascii=False)[:-1])
+            yield Rule(tool, arguments=rf'"command":{text}(?:[\s"]|\\")', **base)
+    for regex in filter(None, (command and f'"command":"{command}', arguments)):
+        for found in _COMMAND.finditer(regex) if commands else ():
+            yield Rule("shell", command=_dot_matches_all(_TO_QUOTE.match(regex, found.end())), **base)
+        yield Rule(tool, arguments=_portable(regex, tool), **base)
+
+
+def _literal_beginning(prefix: str) -> str:
+    return rf"{literal_pattern(prefix.strip())}(?:[\s'\x22]|$)"
+
+
+def _dot_matches_all(found: re.Match[str] | None) -> str:
+    """Returns the expression with a dot that matches newlines too, as in JSON a newline is two characters."""
+    text = re.sub(r"(?:\\\\)+$", "", found[0] if found else "")
+    return f"(?s){text}" if "." in text else text or r"\S"
+
+
+def _portable(regex: str, tool: str) -> str:
+    """Returns the expression with the argument names used here.  Raises ``PolicyError`` where it may match fewer calls here."""
+    expression(regex)
+    if not _SAME_IN_BOTH.fullmatch(regex):
+        raise PolicyError("its expression has another meaning in Python")
+    if tool.startswith("mcp__"):
+        return regex
+    names = [found[1] for found in _NAMED.finditer(regex)]
+    if any(name not in _RENAMED and name not in _UNCHANGED for name in names) or _UNCERTAIN.search(_NAMED.sub("", regex)):
+        raise PolicyError("its pattern depends on arguments that have another form here")
+    return _NAMED.sub(lambda found: f'"{_RENAMED.get(found[1], found[1])}{found[2]}', regex)

@@ -1,0 +1,132 @@
+"""The working directory of recorded calls, and how its paths map to a copy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from posixpath import isabs, join, normpath
+from typing import TYPE_CHECKING
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.model import Call, Session
+from nbtools.traces.reader import LogFile
+
+if TYPE_CHECKING:
+    from nbtools.replay.copy import Copy
+
+_HOME = re.compile(r"/home/[^/]+|/Users/[^/]+|/root(?=/|$)")
+
+
+@dataclass(frozen=True)
+class WorkingDirectory:
+    """The recorded working directory of a session.
+
+    ``cwd`` is absolute, empty if not recorded; ``agent`` is the dialect of its calls, empty if not supported; ``commit`` is the recorded
+    checkout, empty if unknown.  ``path_pairs`` are pairs of an original folder and its counterpart in the copy.
+    """
+
+    cwd: str = ""
+    commit: str = ""
+    agent: str = ""
+    path_pairs: tuple[tuple[str, str], ...] = ()
+
+    def in_copy(self, copy: Copy) -> WorkingDirectory:
+        """Returns it with the paths of a copy: of the recorded folder, the copied one, and their repositories."""
+        (folder, root), (whole, top) = copy.moved
+        places = [(self.cwd, root), (folder, root), (whole, top)]
+        below = folder.removeprefix(whole)
+        if self.cwd.endswith(below):
+            places.insert(1, (self.cwd.removesuffix(below), top))
+        return replace(self, path_pairs=tuple(dict(reversed([one for one in places if one[0] not in {"", "/"}])).items())[::-1])
+
+    def relative(self, path: str, folder: str = "") -> str:
+        """Returns a recorded path relative to the recorded folder; ``folder`` is the base of relative paths.
+
+        Raises ``TraceError`` for a path outside of it.
+        """
+        full = normpath(join(folder or self.cwd, path))
+        if not isabs(full):
+            return full
+        if not self.cwd:
+            raise TraceError(f"{path} is an absolute path, but the log does not record the session's folder. Pass it as cwd=….")
+        if full == self.cwd:
+            return "."
+        inside = full.removeprefix(self.cwd.rstrip("/") + "/")
+        if inside == full:
+            raise TraceError(f"{path} is outside of the session's folder, {self.cwd}, and was not copied.")
+        return inside
+
+    def map_paths(self, text: str, root: str) -> str:
+        """Returns a command with paths of the recorded folder replaced by ``root``, and of other copied folders by the copy's."""
+        new_names = {spelled: new for old, new in reversed(self.path_pairs or ((self.cwd, root),)) for spelled in _spellings(old)}
+        if not new_names:
+            return text
+        longest = sorted(new_names, key=len, reverse=True)
+        pattern = rf"(?:(?<![\w./-])|(?<=\s-\w)|(?<=file://))(?:{'|'.join(map(re.escape, longest))})(?![\w.-])"
+        return re.sub(pattern, lambda match: new_names[match[0]], text)
+
+    def restore_paths(self, text: str, root: str) -> str:
+        """Returns a tool's output with the copy's paths replaced by the recorded ones."""
+        for old, new in self.path_pairs or ((self.cwd, root),):
+            text = text.replace(new, old or ".")
+        return text
+
+
+def _spellings(folder: str) -> Iterator[str]:
+    """Yields the ways to write a folder: as it is, and relative to the home folder (``~``, ``$HOME``)."""
+    if folder in {"", "/"}:
+        return
+    yield folder
+    homes = [home[0] for home in [_HOME.match(folder)] if home]
+    for home in (*homes, str(Path.home())):
+        if folder == home or folder.startswith(f"{home}/"):
+            yield from (f"{name}{folder.removeprefix(home)}" for name in ("~", "$HOME", "${HOME}"))
+
+
+def working_directory_of(call: Call, cwd: str = "", sessions: Mapping[str, Session] | None = None) -> WorkingDirectory:
+    """Returns the working directory of a call's session; a sub-agent inherits missing values from its parents.
+
+    ``cwd`` replaces the recorded folder.  Without ``sessions`` the log is read again, once.
+    """
+    if sessions is None:
+        sessions = _sessions(call.origin) if isinstance(call.origin, LogFile) else {}
+    chain = _ancestors(call.session, sessions)
+    recorded = next((one.cwd for one in chain if one.cwd), "") or call.detail.cwd
+    folder = normpath(cwd or recorded) if cwd or recorded else ""
+    return WorkingDirectory(folder if isabs(folder) else "", next((one.commit for one in chain if one.commit), ""), _dialect_of(chain))
+
+
+def folder_to_copy(ground: WorkingDirectory, folder: str | Path | None) -> Path:
+    """Returns the folder to copy.  Raises ``TraceError`` if it does not exist, or none is given and none recorded."""
+    if folder is None and not ground.cwd:
+        raise TraceError("the log does not record the session's folder. Name the folder to copy.")
+    found = Path(ground.cwd if folder is None else folder).expanduser()
+    if not found.is_dir():
+        problem = f"{found} is not a folder" if folder is not None else f"the session ran in {found}, which does not exist on this machine"
+        raise TraceError(f"{problem}. Name the folder or repository to copy.")
+    return found.resolve()
+
+
+@lru_cache(maxsize=4)
+def _sessions(origin: LogFile) -> dict[str, Session]:
+    return {row.id: row for row in origin.rows() if isinstance(row, Session)}
+
+
+def _ancestors(session: str, sessions: Mapping[str, Session]) -> list[Session]:
+    """Returns the session and its ancestors; cycles end the list."""
+    chain: list[Session] = []
+    while (found := sessions.get(session)) is not None and found not in chain:
+        chain.append(found)
+        session = found.parent
+    return chain
+
+
+def _dialect_of(chain: list[Session]) -> str:
+    """Returns the dialect by the log's format, else by the agent that an interchange format names."""
+    text = " ".join(f"{one.format} {one.agent}" for one in chain[:1]).lower()
+    if text.startswith("nbtools"):
+        return "nbtools"
+    return next((name for name in ("claude", "gemini") if name in text), "")

@@ -1,0 +1,221 @@
+"""Obtains approval for a call: asks the confirmer, adds grants for "always allow" and plans a modified call again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from nbtools.core.call import Approval, AwaitingApprovalCall, Clock, Plan, ToolCallRequest
+from nbtools.core.confirmation import (
+    Answer,
+    Confirmation,
+    Confirmer,
+    ToolCallConfirmationDetails,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+    ToolEditConfirmationDetails,
+    ToolInfoConfirmationDetails,
+    answer_unavailable_message,
+    approval_unavailable_message,
+    confirmation_unavailable_message,
+)
+from nbtools.core.decision import Action
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.result import ToolResult, failed
+from nbtools.core.tool import ModifiableTool
+from nbtools.policy.grants import can_be_allowed, coverage_texts, folder_rules, offered_rules
+from nbtools.scheduler.hook_decisions import as_json
+
+if TYPE_CHECKING:
+    from nbtools.shell import ProgramTable
+
+Replan: TypeAlias = Callable[[ToolCallRequest], Awaitable[Plan]]
+"""Plans a call again, hooks included."""
+
+_ALWAYS = (
+    ToolConfirmationOutcome.PROCEED_ALWAYS,
+    ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL,
+    ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER,
+)
+
+
+class ApprovalContext(Protocol):
+    """Supplies the confirmer and stores the grants of "always allow"."""
+
+    @property
+    def confirmer(self) -> Confirmer | None: ...
+
+    @property
+    def programs(self) -> ProgramTable | None:
+        """The table of programs for command analysis; None for the built-in one."""
+
+    def allow(self, rule: str, *, save: bool = False, by: str = "") -> None: ...
+
+
+class CallDenied(Exception):  # noqa: N818 - an answer, not an error
+    """The person denied the call."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.reason)
+        self.answer = answer
+
+    @property
+    def result(self) -> ToolResult:
+        reason = f" Reason: {self.answer.reason}" if self.answer.reason else ""
+        return failed(ToolError(ErrorCode.CONFIRMATION_DENIED, f"The call was denied; nothing was changed.{reason}"), self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalState:
+    """A plan that awaits approval; ``proposal`` is the model's original text once the person has changed it.
+
+    ``conflict`` explains why an approved call needs approval again; an answer to it never adds a grant.
+    """
+
+    plan: Plan
+    proposal: str | None = None
+    modified: bool = False
+    conflict: str = ""
+
+
+async def approve(
+    request: ToolCallRequest,
+    plan: Plan,
+    context: ApprovalContext,
+    enter: Callable[[AwaitingApprovalCall], None],
+    replan: Replan,
+    clock: Clock,
+    conflict: str = "",
+) -> tuple[Plan, Approval | None]:
+    """Returns the plan to run, which differs from ``plan`` if the person modified it, and the approval.
+
+    Raises ``ToolFailure`` when the policy denies the call or there is no confirmer, ``Declined`` when the person denies it.
+    """
+    draft = ApprovalState(plan, conflict=conflict)
+    while True:
+        confirmer = _confirmer(request, draft, context)
+        waiting = await _approval_request(request, draft, context.programs, clock)
+        enter(waiting)
+        answer = await confirmer.ask(waiting.confirmation)
+        await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
+        if answer.outcome is ToolConfirmationOutcome.CANCEL:
+            raise CallDenied(answer)
+        if answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR:
+            answer = _add_grants(answer, waiting.confirmation, context)
+            return draft.plan, Approval(waiting.confirmation, answer, clock())
+        draft = await _modified(request, draft, waiting.confirmation.details, answer.payload, replan)
+        if draft.plan.decision.action is Action.ALLOW:
+            return draft.plan, Approval(waiting.confirmation, answer, clock())
+
+
+def _confirmer(request: ToolCallRequest, draft: ApprovalState, context: ApprovalContext) -> Confirmer:
+    decision = draft.plan.decision
+    if decision.action is Action.DENY:
+        raise ToolFailure(ErrorCode.POLICY_VIOLATION, f"The policy denies {request.spoken}: {decision.reason}.")
+    if context.confirmer is None:
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _how_to_allow(request, draft.plan, context.programs))
+    return context.confirmer
+
+
+def _how_to_allow(request: ToolCallRequest, plan: Plan, programs: ProgramTable | None) -> str:
+    if plan.tool.asks == "always":
+        return answer_unavailable_message(request.spoken)
+    if not can_be_allowed(plan.decision):
+        return confirmation_unavailable_message(request.spoken, plan.decision)
+    return approval_unavailable_message(
+        request.spoken, plan.decision, offered_rules(plan.tool, plan.invocation, programs) or (plan.tool.name,)
+    )
+
+
+async def _approval_request(
+    request: ToolCallRequest, draft: ApprovalState, programs: ProgramTable | None, clock: Clock
+) -> AwaitingApprovalCall:
+    plan = draft.plan
+    details = await plan.invocation.should_confirm_execute() or _default_question(request, plan)
+    if isinstance(details, ToolEditConfirmationDetails):
+        note = f"{draft.conflict} {details.note}".strip()
+        details = replace(details, is_modifying=draft.modified or details.is_modifying, note=note)
+    confirmation = Confirmation(request.id, plan.tool.name, details, plan.decision)
+    if not draft.conflict and can_be_allowed(plan.decision):
+        offered = offered_rules(plan.tool, plan.invocation, programs)
+        covered = coverage_texts(plan.tool, plan.invocation, offered, programs)
+        confirmation = replace(confirmation, offers=offered, narrower=folder_rules(plan.tool, plan.invocation), covered=covered)
+    return AwaitingApprovalCall(request, plan, confirmation, clock())
+
+
+def _default_question(request: ToolCallRequest, plan: Plan) -> ToolInfoConfirmationDetails:
+    description = plan.invocation.get_description()
+    return ToolInfoConfirmationDetails(f"Run {request.spoken}?", description or plan.tool.description)
+
+
+def _add_grants(answer: Answer, confirmation: Confirmation, context: ApprovalContext) -> Answer:
+    """Adds the answer's grants and returns the answer in force.
+
+    A grant that cannot be saved holds for this session only, with a warning; ``save`` of the returned answer is then False.
+    """
+    for rule in _grants(answer, confirmation):
+        try:
+            context.allow(rule, save=answer.save, by=confirmation.call_id)
+        except (ToolFailure, OSError) as error:
+            if not answer.save:
+                raise
+            warnings.warn(f"{rule} is allowed for this session only, because the grant could not be saved: {error}", stacklevel=2)
+            answer = replace(answer, save=False)
+            context.allow(rule, by=confirmation.call_id)
+    return answer
+
+
+def _grants(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
+    """Returns the rules that the answer adds, only ones that the approval request offered."""
+    match answer.outcome:
+        case _ if confirmation.type == "ask" or not confirmation.offers:
+            return ()
+        case ToolConfirmationOutcome.PROCEED_ALWAYS:
+            chosen = answer.payload.rules if answer.payload is not None else ()
+            return tuple(rule for rule in chosen if rule in confirmation.narrower) or confirmation.offers
+        case ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
+            return confirmation.offers
+        case ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER if confirmation.details.type == "mcp":
+            return (confirmation.details.rule,) if confirmation.details.rule else ()
+        case _:
+            return ()
+
+
+async def _modified(
+    request: ToolCallRequest,
+    draft: ApprovalState,
+    details: ToolCallConfirmationDetails,
+    payload: ToolConfirmationPayload | None,
+    replan: Replan,
+) -> ApprovalState:
+    """Plans the call again with the person's changes."""
+    if details.type == "ask":
+        message = f"{request.spoken} only asks questions and cannot be modified; answer them or deny the call."
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
+    if payload is not None and payload.arguments is not None:
+        plan = await replan(replace(request, arguments=payload.arguments))
+        return ApprovalState(_with_change_note(request, plan), draft.proposal, modified=True)
+    tool = draft.plan.tool
+    if payload is None or payload.new_content is None or not isinstance(tool, ModifiableTool) or details.type != "edit":
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, f"{request.spoken} cannot be modified by editing its text; give new arguments instead."
+        )
+    context = tool.get_modify_context()
+    proposal = details.new_content if draft.proposal is None else draft.proposal
+    arguments = context.create_updated_params(details.original_content, payload.new_content, draft.plan.invocation.params)
+    plan = await replan(replace(request, arguments=arguments))
+    return ApprovalState(replace(plan, invocation=context.remember_proposal(plan.invocation, proposal)), proposal, modified=True)
+
+
+def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:
+    """Adds a note for the model about the arguments that the person changed.  A tool itself reports a changed proposal."""
+    before, after = request.arguments, plan.arguments
+    changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    removed = [name for name in before if name not in after]
+    if not changed and not removed:
+        return plan
+    without = f", without {', '.join(removed)}" if removed else ""
+    note = f"[The person changed the call before it ran. Changed arguments: {as_json(changed)}{without}]"
+    return replace(plan, notes=(*plan.notes, note))

@@ -1,1 +1,0 @@
-"""A session's tools for other agents, over MCP."""

@@ -1,0 +1,131 @@
+"""Runs a session's tool calls: translates them from a dialect, schedules them and words the results in that dialect."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from nbtools.core.call import Plan, ToolCallRequest, ValidatingCall
+from nbtools.core.decision import Action, Decision
+from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
+from nbtools.core.parameters import did_you_mean
+from nbtools.core.redaction import Redactor
+from nbtools.core.result import CancelledOutput, ToolResult, failed, with_notes, with_output
+from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.toolset import ToolRegistry
+from nbtools.dialects import Dialect, DialectTools
+from nbtools.scheduler.scheduler import ToolScheduler
+from nbtools.tools.undo import UndoTool
+from nbtools.workspace.processes.environment import secret_variables
+from nbtools.workspace.workspace import Workspace
+
+Arguments: TypeAlias = Mapping[str, Any]
+_MAX_DESCRIPTION = 200
+"""Characters."""
+
+
+class CallPipeline:
+    """Runs the calls of one session.
+
+    ``connect`` is awaited with each tool's name before the call and connects the MCP server that offers it.  Every id starts with
+    ``prefix``.
+    """
+
+    def __init__(
+        self, registry: ToolRegistry, scheduler: ToolScheduler, workspace: Workspace, connect: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self.prefix = secrets.token_hex(3)
+        self._numbers = itertools.count(1)
+        self._registry = registry
+        self._scheduler = scheduler
+        self._workspace = workspace
+        self._connect = connect
+        self._closed = False
+
+    def new_id(self) -> str:
+        """Returns an unused call id.  Safe from any thread."""
+        return f"{self.prefix}-{next(self._numbers)}"
+
+    def close(self) -> None:
+        self._closed = True
+
+    def ensure_open(self) -> None:
+        """Raises ``SessionError`` when the session is closed."""
+        if self._closed:
+            raise SessionError("This session is closed; open a new one.")
+
+    async def run(self, dialect: Dialect, name: str, arguments: Arguments, call_id: str | None, *, approved: bool) -> ToolResult:
+        """Runs one call; see ``Session.call``."""
+        self.ensure_open()
+        if call_id is not None and self._scheduler.is_live(call_id):
+            message = f"A call with the id {call_id!r} is already running; give each call its own id."
+            return failed(ToolError(ErrorCode.INVALID_TOOL_PARAMS, message))
+        try:
+            await self._connect(name)
+            translated = dialect.read(name, arguments, str(self._workspace.root))
+        except ToolFailure as failure:
+            return dialect.refuse(name, failure.error)
+        tool = translated.tool
+        if tool not in self._registry:
+            tool = DialectTools(self._registry, dialect).canonical_name(tool)
+        request = ToolCallRequest(call_id or self.new_id(), tool, translated.arguments, name)
+        planner = partial(self._approved_plan, translated.arguments) if approved else None
+        result = (await self._scheduler.run(request, planner)).result
+        if result.error is not None and result.error.code is ErrorCode.TOOL_NOT_REGISTERED:
+            return dialect.refuse(name, self._unknown(name, dialect))
+        return self._completed(result, translated.convert_result(result))
+
+    def _unknown(self, name: str, dialect: Dialect) -> ToolError:
+        suggestion = did_you_mean(name, DialectTools(self._registry, dialect).names())
+        return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{suggestion}")
+
+    def _completed(self, result: ToolResult, reply: ToolResult) -> ToolResult:
+        """Adds the notes of ``result`` to the dialect's ``reply`` and redacts it again: its wording may show other secrets."""
+        if isinstance(result.data, CancelledOutput) and reply is not result:
+            reply = with_output(reply, result.data, result.return_display)
+        if result.notes:
+            reply = with_notes(reply, result.notes)
+        redactor = self._scheduler.redactor
+        return reply if redactor is None or reply is result else redactor.result(reply)
+
+    def _approved_plan(self, approved: Arguments, request: ToolCallRequest) -> Plan:
+        """Plans a call that was approved beforehand.  It asks again where the tool always asks or a hook has changed the arguments."""
+        plan = self._scheduler.plan(request)
+        if plan.decision.action is not Action.ASK or plan.tool.asks == "always" or request.arguments != approved:
+            return plan
+        return replace(plan, decision=Decision(Action.ALLOW, "the caller had already approved it", "approved before"))
+
+    async def undo(self, target: str | None, call_id: str | None, *, merge: bool) -> ToolResult:
+        """Restores what a call replaced; see ``Session.undo``."""
+        self.ensure_open()
+        request = ToolCallRequest(call_id or self.new_id(), "undo", {"call": target or "", "merge": merge}, "undo")
+        return (await self._scheduler.run(request, self._undo_plan)).result
+
+    def _undo_plan(self, request: ToolCallRequest) -> Plan:
+        tool = UndoTool(self._workspace)
+        invocation = tool.build(request.arguments)
+        allowed = Decision(Action.ALLOW, "a person requested the undo", "undo needs no approval")
+        decision = self._scheduler.judge.deny_for_person(tool, invocation) or allowed
+        return Plan(tool, invocation, decision, request.arguments)
+
+    async def call_tool(self, tool: AnyToolBuilder, arguments: Arguments) -> ToolResult:
+        """Runs a call of a tool that is in no registry; policy, approval and recording apply as to any other call."""
+
+        def plan(request: ToolCallRequest) -> Plan:
+            invocation = tool.build(request.arguments)
+            return Plan(tool, invocation, self._scheduler.judge.decide(tool, invocation, request.arguments), request.arguments)
+
+        return (await self._scheduler.run(ToolCallRequest(self.new_id(), tool.name, arguments, tool.name), plan)).result
+
+    def describe(self, call_id: str) -> str:
+        """Describes a running call for people, without secrets, because a grant that answers it may be saved with this text."""
+        call = next((live for live in self._scheduler.live if live.request.id == call_id), None)
+        if call is None:
+            return call_id
+        description = "" if isinstance(call, ValidatingCall) else call.plan.invocation.get_description()
+        return Redactor.of(secret_variables(os.environ)).text(f"{call.request.spoken} {description}".strip())[:_MAX_DESCRIPTION]

@@ -1,0 +1,242 @@
+"""The policy in force in a session: its layers, its own rules and its grants; loads the layers that outlast a session."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from nbtools.core.decision import Action
+from nbtools.core.errors import from_os_error
+from nbtools.policy.decide import Policy, PolicyEngine
+from nbtools.policy.grants import Grant
+from nbtools.policy.layers import SAVED, SESSION, Layer, as_rule
+from nbtools.policy.path_rules import PathContext
+from nbtools.policy.rules import read_rule
+from nbtools.policy.store import PolicyStore
+from nbtools.workspace.paths import real_path
+from nbtools.workspace.state_folder import config_folder, state_folder, state_path, workspace_key
+
+
+def policy_layers(root: str | os.PathLike[str] = ".") -> tuple[Layer, ...]:
+    """Loads the saved policy layers of the workspace at ``root``, for ``Session(root, layers=policy_layers(root))``.
+
+    Notebooks load them by themselves.  ``user``: ``policy.toml`` in ``$NBTOOLS_CONFIG`` or the user's configuration folder.
+    ``project``: ``.nbtools/policy.toml`` in the workspace; until the person trusts it (``%tools trust``), only its deny and ask rules
+    apply.  ``saved``: grants.  A file that cannot be read causes a warning, and then every call needs approval.
+    """
+    store = policy_store(root)
+    for problem in store.problems():
+        warnings.warn(problem, stacklevel=2)
+    return store.layers()
+
+
+def policy_store(root: str | os.PathLike[str] = ".") -> PolicyStore:
+    """Returns the store of saved rules and grants.  Raises ``ToolFailure`` where there is no state folder and none can be made."""
+    real = Path(os.path.realpath(root))
+    try:
+        return PolicyStore(real, config_folder(), state_folder(), workspace_key(real))
+    except OSError as error:
+        raise from_os_error(error, f"The state folder {error.filename}") from None
+
+
+def path_context(root: Path) -> PathContext:
+    """Returns the folders that rules about paths refer to: workspace, home, nbtools' own state and configuration, programs."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where there is none
+    homes = dict.fromkeys((home, os.path.realpath(home))) if home.startswith("/") else ()
+    own = tuple(os.path.realpath(folder) for folder in (state_path(), config_folder()))
+    start = str(root)
+    return PathContext(
+        start,
+        tuple(homes),
+        own,
+        _programs(start),
+        real=lambda path: _real(start, path),
+        exists=_exists,
+        option_like_name=lambda: _odd_name(start),
+    )
+
+
+def _programs(root: str) -> tuple[str, ...]:
+    """Lists the folders of ``PATH`` inside the workspace, links both by their own and by their real path."""
+    # A write to such a folder can replace the program that a command starts.
+    listed = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder.startswith("/")]
+    named = dict.fromkeys(name for folder in listed for name in (os.path.normpath(folder), os.path.realpath(folder)))
+    return tuple(folder for folder in named if folder == root or folder.startswith(f"{root.rstrip('/')}/"))
+
+
+_ODD = re.compile(r"(?:\A|[\s'\"\\])-")
+_MAX_NAMES = 50_000
+
+
+def _odd_name(root: str) -> str:
+    """Reports a file or folder whose name, or a part of it after a blank or quote, a program may read as an option; else empty.
+
+    With more than ``_MAX_NAMES`` files it reports that instead.
+    """
+    folders, seen = [root], 0
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    seen += 1
+                    if _ODD.search(entry.name):
+                        return f"a file is named {entry.name!r}, which programs may read as an option"
+                    if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:
+            continue
+        if seen > _MAX_NAMES:
+            return f"there are more than {_MAX_NAMES:,} files, too many to check their names"
+    return ""
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # NUL or a lone surrogate
+        return False
+
+
+def _real(root: str, path: str) -> str:
+    """Resolves symbolic links; a text that cannot be a path is returned unchanged.  ``root`` is resolved already."""
+    try:
+        if not path.startswith(f"{root}/"):
+            return os.path.realpath(path)
+        below = path[len(root) + 1 :]
+        return real_path(root, below) if _has_links(root, below) else path
+    except (OSError, ValueError):  # a cycle of links, a name that is too long; NUL or a lone surrogate
+        return path
+
+
+def _has_links(root: str, below: str) -> bool:
+    """Whether a component of the path is a symbolic link.  Cheaper than resolving, and most paths have none."""
+    step = root
+    for part in below.split("/"):
+        step = f"{step}/{part}"
+        try:
+            mode = os.lstat(step).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        if stat.S_ISLNK(mode):
+            return True
+    return False
+
+
+_OF_SERVER = re.compile(r"(?!mcp__)(?:mcp_|[^*]+__)")
+
+
+class PolicyState:
+    """The rules and grants of one session.
+
+    ``judge`` decides by the current rules; ``changed`` is called with each new judge.  ``tool_named`` returns the canonical tool that a
+    name in a rule means.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        policy: Policy,
+        layers: Iterable[Layer],
+        tool_named: Callable[[str], str],
+        changed: Callable[[PolicyEngine], None],
+    ) -> None:
+        self._root = root
+        self._policy = policy
+        self._layers = tuple(layers)
+        self._tool_named = tool_named
+        self._changed = changed
+        self._grounds = path_context(root)
+        self._session_grants: dict[str, Grant] = {}
+        self.judge = self._judge()
+
+    def rebuild(self) -> None:
+        """Builds a new judge, after the rules or the names of tools have changed."""
+        self.judge = self._judge()
+        self._changed(self.judge)
+
+    def _judge(self) -> PolicyEngine:
+        return PolicyEngine((*self._layers, Layer(SESSION, self._policy)), self._session_grants, self._tool_named, self._grounds)
+
+    @property
+    def names_servers(self) -> bool:
+        """Whether a rule names an MCP tool as Gemini CLI does: ``mcp_server_tool``, ``server__tool``."""
+        rules = (
+            rule
+            for policy in (self._policy, *(layer.policy for layer in self._layers))
+            for action in Action
+            for rule in policy.rules(action)
+        )
+        return any(_OF_SERVER.match(as_rule(rule).tool) for rule in (*rules, *self._session_grants))
+
+    @property
+    def policy(self) -> Policy:
+        """The session's own rules."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        self._policy = policy
+        self.rebuild()
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers below the session's own rules, the strongest last."""
+        return self._layers
+
+    @layers.setter
+    def layers(self, layers: Iterable[Layer]) -> None:
+        self._layers = tuple(layers)
+        self.rebuild()
+
+    @property
+    def session_grants(self) -> tuple[str, ...]:
+        """The grants for this session only, oldest first."""
+        return tuple(self._session_grants)
+
+    @property
+    def saved_grants(self) -> tuple[str, ...]:
+        """The saved grants, as far as they are among this session's layers."""
+        return tuple(str(rule) for layer in self._layers if layer.name == SAVED for rule in layer.policy.allow)
+
+    @property
+    def all_grants(self) -> tuple[Grant, ...]:
+        """All grants, saved ones first, with their time and origin; reads the saved ones from disk."""
+        saved = self.saved_grants
+        return (*(grant for grant in self.store.grants() if grant.rule in saved), *self._session_grants.values())
+
+    @property
+    def store(self) -> PolicyStore:
+        """The store of the person's and the project's rules, the saved grants and the project's trust."""
+        return policy_store(self._root)
+
+    def allow(self, rule: str, *, save: bool, by: str) -> None:
+        """Adds a grant.  Raises ``PolicyError`` for an invalid rule, ``ToolFailure`` where it cannot be saved; then nothing has changed."""
+        read_rule(rule)
+        grant = Grant(rule, save, time.time(), by)
+        if save:
+            self.store.save(self._session_grants.get(rule, grant))
+            self._session_grants.pop(rule, None)
+            self._set_saved((*(saved for saved in self.saved_grants if saved != rule), rule))
+            return
+        self._session_grants.setdefault(rule, grant)
+        self.rebuild()
+
+    def revoke(self, rule: str) -> bool:
+        """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.  Raises ``ToolFailure``."""
+        if rule not in self._session_grants and rule not in self.saved_grants:
+            return False
+        if rule in self.saved_grants:
+            self.store.remove(rule)
+        self._session_grants.pop(rule, None)
+        self._set_saved(tuple(saved for saved in self.saved_grants if saved != rule))
+        return True
+
+    def _set_saved(self, rules: tuple[str, ...]) -> None:
+        # Grants that other sessions have saved since apply to sessions opened later, not to this one.
+        others = tuple(layer for layer in self._layers if layer.name != SAVED)
+        self.layers = (*others, Layer(SAVED, Policy(allow=rules))) if rules else others

@@ -1,0 +1,89 @@
+"""Adds a session's external tools: from plugins, from a discovery command and from MCP servers."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import TYPE_CHECKING
+
+from nbtools.core.tool_names import CANONICAL_NAMES
+from nbtools.core.toolset import ToolRegistry
+from nbtools.dialects import DialectTools
+from nbtools.plugins.discovered_tools import Command, DiscoveryResult, discover
+from nbtools.plugins.entry_points import plugin_tools
+from nbtools.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from nbtools.mcp.client.sampling import Run
+    from nbtools.mcp.client.server_requests import Ask
+    from nbtools.mcp.client.servers import McpServers
+
+
+class ToolSources:
+    """Adds the tools of plugins and of a discovery command to one registry."""
+
+    def __init__(self, registry: ToolRegistry, workspace: Workspace) -> None:
+        self._registry = registry
+        self._workspace = workspace
+        self._discovered: tuple[str, ...] = ()
+
+    def add_plugins(self) -> None:
+        """Registers the tools of installed plugins; warns about each that cannot be used."""
+        plugins = plugin_tools(self._workspace, {*CANONICAL_NAMES, *self._registry.names()})
+        for tool in plugins.tools:
+            self._registry.register(tool)
+        for problem in plugins.problems:
+            warnings.warn(problem, stacklevel=3)
+
+    async def discover(self, discovery_command: Command, call_command: Command, seconds: float) -> DiscoveryResult:
+        """Registers the tools that a command lists and removes those discovered before.  After ``ToolFailure`` nothing has changed."""
+        taken = set(self._registry.names()) - set(self._discovered)
+        discovered = await discover(discovery_command, call_command, self._workspace, taken=taken, seconds=seconds)
+        for name in self._discovered:
+            if name in self._registry:
+                self._registry.unregister(name)
+        for tool in discovered.tools:
+            self._registry.register(tool)
+        self._discovered = tuple(tool.name for tool in discovered.tools)
+        return discovered
+
+
+class LazyMcpServers:
+    """The MCP servers of one session, created when they are first needed.
+
+    ``ask`` calls the tool ``ask``; ``run`` calls a tool that is in no registry.
+    """
+
+    def __init__(self, registry: ToolRegistry, workspace: Workspace, ask: Ask, run: Run) -> None:
+        self._registry = registry
+        self._workspace = workspace
+        self._ask = ask
+        self._run = run
+        self._servers: McpServers | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def servers(self) -> McpServers:
+        """The servers, created now if need be; with those from configuration files where the settings say so."""
+        with self._lock:  # another thread may ask, too
+            if self._servers is None:
+                self._servers = self._create()
+            return self._servers
+
+    def _create(self) -> McpServers:
+        from nbtools.mcp.client.sampling import Sampling  # noqa: PLC0415 - a session without servers need not load them
+        from nbtools.mcp.client.servers import McpServers  # noqa: PLC0415 - as above
+
+        servers = McpServers(self._registry, self._workspace.root, self._ask, Sampling(lambda: self._workspace.model, self._run))
+        if self._workspace.settings.servers:
+            servers.load()
+        return servers
+
+    async def connect_for(self, tool: str, tools: DialectTools) -> None:
+        """Connects the server that offers ``tool``, unless it is connected.  Raises ``ToolFailure`` when that fails."""
+        if tool.startswith("mcp_") and tool not in tools and (self._servers is not None or self._workspace.settings.servers):
+            await self.servers.ensure_connected(tool)
+
+    async def close(self) -> None:
+        if self._servers is not None:
+            await self._servers.close()

@@ -1,0 +1,277 @@
+"""Analyses a command line: every program that it starts, directly or through another program, and hidden characters."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from nbtools.core.shell_syntax import Redirect, SimpleCommand, parse_shell
+from nbtools.shell.command_model import AnalysedCommand, CommandAnalysis, Effects, Script, StartedProgram, dashes_of
+from nbtools.shell.critical import critical_removal, critical_write
+from nbtools.shell.program_effects import derive_effects
+from nbtools.shell.program_table import ProgramTable, included_table
+from nbtools.shell.reader import parse_strictly
+from nbtools.shell.variables import exported_risk, variable_risk
+from nbtools.shell.working_directory import WorkingDirectories
+
+_HIDDEN = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"}
+_BLANK_LOOKING = "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180b\u180c\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_SUSPECT = re.compile(rf"[^\x20-\x7e\n\t\w]|[{_BLANK_LOOKING}]")
+
+
+def hidden_character(text: str) -> str:
+    """Names the first control, zero-width, bidirectional, tag or unusual blank character; empty when there is none."""
+    if text.isascii() and text.isprintable():
+        return ""
+    for found in _SUSPECT.finditer(text):
+        letter = found[0]
+        if unicodedata.category(letter) in _HIDDEN or re.match(f"[{_BLANK_LOOKING}]", letter):
+            return f"it contains an invisible character, U+{ord(letter):04X} ({unicodedata.name(letter, 'a control character')})"
+    return ""
+
+
+_DEEPEST = 12
+"""The deepest chain of programs that start one another; a longer one is not analysed."""
+_MOST = 20_000
+"""The most commands of a line."""
+_HERE = re.compile(r"(?:\./+)*\.?")
+_LOOP = re.compile(r"\b(?:for|while|until)\b")
+_MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
+_SAME_SHELL = frozenset({"eval", "trap", "source", "."})
+_CONNECTION = re.compile(r"/+dev/+(?:tcp|udp)/")
+
+
+@lru_cache(maxsize=512)
+def analyse(command: str, table: ProgramTable | None = None) -> CommandAnalysis:
+    """Analyses a command line.  Never raises: what is not understood is reported in the result."""
+    walk = _Walk(table or included_table(), command)
+    walk.add_doubt(hidden_character(command))
+    walk.line(command, _Context())
+    acts = walk.acts
+    if walk.links and _LOOP.search(command):  # in a loop, commands before a link run after it in the next iteration
+        found = ([path for path in (*act.reads, *act.writes) if _is_through_link(path, walk.links)] for act in acts)
+        acts = [act._replace(unclear=tuple(dict.fromkeys((*act.unclear, *paths)))) for act, paths in zip(acts, found, strict=True)]
+    return CommandAnalysis(tuple(acts), walk.doubt, walk.unverified, walk.of_names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The programs that start a part of the line, and the folder if it runs in another one than the line."""
+
+    via: tuple[str, ...] = ()
+    elsewhere: str = ""
+
+    def inside(self, name: str, folder: str) -> _Context:
+        return _Context((*self.via, name), folder or self.elsewhere)
+
+
+class _Head(NamedTuple):
+    """The words of a command, before its effects are known."""
+
+    text: str
+    words: tuple[str, ...]
+    assignments: tuple[str, ...]
+    dynamic: tuple[int, ...]
+    via: tuple[str, ...]
+    critical: str = ""
+    launched: tuple[str, ...] = ()
+    piped: bool = False
+
+
+class _Walk:
+    def __init__(self, table: ProgramTable, text: str) -> None:
+        self.table = table
+        self.text = text
+        self.acts: list[AnalysedCommand] = []
+        self.doubt = ""
+        self.unverified = ""
+        self.of_names = False
+        self.places = WorkingDirectories(loops=bool(_LOOP.search(text)))
+        self.links: list[str] = []
+        """Paths at which an earlier command of the line may have created links."""
+        self.names = False
+        """Whether the last command prints only file names."""
+
+    def add_doubt(self, why: str) -> None:
+        self.doubt = self.doubt or why
+
+    def line(self, text: str, context: _Context) -> None:
+        """Adds the commands of a shell text, from the strict reader or, where that fails, from the grammar."""
+        reading = parse_strictly(text)
+        commands, fork_bomb = reading.commands, ""
+        if reading.problem:
+            self.unverified = self.unverified or reading.problem
+            parsed = parse_shell(text)
+            commands = parsed.commands
+            fork_bomb = next((f"{name} starts itself endlessly" for name in parsed.functions if _starts_itself(name, text)), "")
+        for name in reading.variables:
+            if risk := variable_risk(name):
+                self._add(_Head(f"{name}=…", (), (f"{name}=",), (), context.via), Effects(risk=risk, transparent=True), ())
+        for command in commands:
+            self._simple(command, context, fork_bomb)
+
+    def _simple(self, command: SimpleCommand, context: _Context, critical: str) -> None:
+        self.places.prepare(command)
+        head = _Head(command.text, command.argv, command.assignments, command.dynamic, context.via, critical, piped=command.operator == "|")
+        if not command.argv:
+            risk = next((risk for risk in map(variable_risk, command.assignments) if risk), "")
+            self._add(head, Effects(risk=risk, transparent=True), command.redirects)
+            return
+        fed = command.operator in ("|", "|&") or any(redirect.operator[0] == "<" for redirect in command.redirects)
+        if command.dynamic:
+            dynamic = frozenset(command.dynamic)
+            dashes = dashes_of(command.argv, dynamic)
+            started = StartedProgram(command.argv, dynamic, frozenset(command.splits), dashes, command.assignments, fed)
+        else:
+            started = StartedProgram(command.argv, assignments=command.assignments, has_input=fed)
+        if self.names and command.operator == "|" and not command.redirects:
+            started = started._replace(input_is_file_names=True)
+        self._program(head, started, command.redirects, context)
+        self.names = self.names and not command.nested  # a group prints more than its last command
+        self.add_doubt(self.places.follow(command))
+
+    def _program(self, head: _Head, started: StartedProgram, redirects: tuple[Redirect, ...], context: _Context) -> None:
+        effects = derive_effects(started, self.table)
+        inputs = [redirect for redirect in redirects if redirect.operator[0] == "<"] if redirects else ()
+        bodies = tuple(filter(None, map(_input_text, inputs))) if effects.reads_commands and len(inputs) == 1 and not head.piped else ()
+        if bodies:
+            effects = effects._replace(starts=(*effects.starts, *bodies), risk="", transparent=True)
+        if context.elsewhere:
+            self.add_doubt(_needs_its_folder(started, effects) or "the folder that its paths are relative to is not known")
+        self._add(head, effects, redirects)
+        for start in effects.starts:
+            self._start(start, context.inside(started.words[0], effects.folder), effects.launched)
+        self.names = effects.lists and not context.via and not redirects
+        self.of_names = self.of_names or effects.of_names
+
+    def _start(self, start: StartedProgram | Script, context: _Context, launched: tuple[str, ...]) -> None:
+        if len(context.via) > _DEEPEST or len(self.acts) > _MOST:
+            self.add_doubt("too many programs start one another")
+        elif isinstance(start, Script):
+            self.add_doubt("" if start.known else f"what {context.via[-1]} runs is only known when it runs")
+            if context.via[-1] == "trap" and _MOVES.search(self.text):
+                self.add_doubt("the folder in which a trap runs is not known")
+            places = self.places
+            if context.via[-1] not in _SAME_SHELL:
+                self.places = places.child()
+            self.line(start.text if start.known else re.sub(r'(?<!\S)"|"(?!\S)', "", start.text), context)
+            self.places = places
+        elif start.words:
+            head = _Head(command_text(start), start.words, start.assignments, tuple(sorted(start.dynamic)), context.via, launched=launched)
+            self._program(head, start, (), context)
+
+    def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...]) -> None:
+        places, dynamic_words = self.places, set(effects.unclear)
+        folder = "" if _HERE.fullmatch(effects.folder) else effects.folder
+        reads, writes = places.resolve(effects.reads, folder), places.resolve(effects.writes, folder)
+        redirected: tuple[str, ...] = ()
+        if redirects:  # the shell opens these in the line's folder
+            opened = [redirect for redirect in redirects if redirect.writes]
+            inputs = [redirect for redirect in redirects if redirect.operator in ("<", "<>")]
+            redirected = places.resolve(tuple([_path_of(redirect) for redirect in opened]))
+            reads, writes = (*reads, *places.resolve(tuple([_path_of(redirect) for redirect in inputs]))), (*writes, *redirected)
+            dynamic_words.update([redirect.target for redirect in (*opened, *inputs) if redirect.dynamic])
+        dynamic_words.update([head.words[place] for place in head.dynamic])
+        if effects.project and self.links:
+            earlier = [link for link in self.links if link != "."]
+            named = (*places.resolve_folder(folder), *places.resolve(head.words[1:], folder))
+            created = any(_is_through_link(path, earlier) for path in named if path)
+            effects = effects._replace(risk=effects.risk or ("it runs files that the line itself creates" if created else ""))
+        risk = effects.risk
+        if head.assignments and head.words:
+            risk = risk or exported_risk(head.assignments, project=effects.project)
+        if (reads or writes) and any(map(_CONNECTION.match, (*reads, *writes))):
+            risk = risk or "it opens a network connection"
+        critical = head.critical or effects.critical
+        if effects.removes or writes:
+            critical = critical or self._critical(head, effects, writes)
+        unclear = tuple([path for path in dict.fromkeys((*reads, *writes)) if _is_dynamic(path, dynamic_words)]) if dynamic_words else ()
+        if self.links and (reads or writes):
+            unclear = tuple(dict.fromkeys((*unclear, *[path for path in (*reads, *writes) if _is_through_link(path, self.links)])))
+        links = places.resolve(effects.links, folder)
+        self.acts.append(
+            AnalysedCommand(
+                head.text,
+                head.words,
+                head.assignments,
+                head.dynamic,
+                head.via,
+                effects.transparent and not risk,
+                risk,
+                effects.spelled if risk == effects.risk else 0,
+                reads,
+                writes,
+                places.resolve(effects.removes, folder),
+                redirected,
+                places.resolve(effects.named, folder),
+                effects.rewrites,
+                links,
+                unclear,
+                places.resolve_folder(folder),
+                critical,
+                effects.harmless and not (risk or writes or critical),
+                head.launched,
+                effects.plain,
+                effects.entry,
+                _needs_its_folder(head, effects) if head.words else "",
+                effects.edits,
+                effects.note or ("runs another command inside" if effects.starts else ""),
+                effects.warn or (not effects.note and bool(effects.starts)),
+            )
+        )
+        self.links.extend(links)
+
+    def _critical(self, head: _Head, effects: Effects, writes: tuple[str, ...]) -> str:
+        dynamic = {head.words[place] for place in head.dynamic}.union(effects.unclear) if effects.removes else set()
+        for path in effects.removes:
+            for resolved in {path, *self.places.resolve((path,))}:
+                why = critical_removal(resolved, dynamic=path in dynamic)
+                if why:
+                    return why
+        return next((why for why in map(critical_write, writes) if why), "")
+
+
+def _is_through_link(path: str, links: list[str]) -> bool:
+    """Whether the path may lead through a link that the line itself creates."""
+    path = posixpath.normpath(path)
+    return any(link in (".", path) or path.startswith(f"{link}/") for link in map(posixpath.normpath, links))
+
+
+def _needs_its_folder(started: StartedProgram | _Head, effects: Effects) -> str:
+    """Returns why the program may be another one, or run others, in another folder; empty if it does not depend on the folder."""
+    program = started.words[0]
+    if "/" in program and not program.startswith("/"):
+        return f"{program} may be another program in another folder"
+    return f"{program} trusts the configuration of the folder it is started in" if effects.repository else ""
+
+
+def command_text(started: StartedProgram) -> str:
+    """Returns the command as text for people."""
+    words = (word if place in started.dynamic else shlex.quote(word) for place, word in enumerate(started.words))
+    return " ".join((*started.assignments, *words))
+
+
+def _path_of(redirect: Redirect) -> str:
+    """Returns the path of a redirect.  To the shell, ``-`` is an ordinary file name."""
+    return "./-" if redirect.target == "-" else redirect.target
+
+
+def _is_dynamic(path: str, dynamic_words: set[str]) -> bool:
+    return any(path == word or path.endswith("/" + word) for word in dynamic_words)
+
+
+def _input_text(redirect: Redirect) -> Script | None:
+    """Returns the text that a shell reads from a here-document or here-string, None for other redirects."""
+    if redirect.operator in ("<<", "<<-"):
+        return Script(redirect.body, not redirect.expands)
+    return Script(redirect.target, not redirect.dynamic) if redirect.operator == "<<<" else None
+
+
+def _starts_itself(name: str, text: str) -> bool:
+    word = re.escape(name)
+    return "&" in text and bool(re.search(rf"{word}\s*\|&?\s*{word}(?![\w-])", text))

@@ -1,0 +1,218 @@
+"""Data model of the command analysis: programs with their words, their effects, and the commands of a line."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+RUNS_INPUT = "it runs its input as code"
+_DASH = re.compile(r"""["']*(?:[-$`*?\[{]|[@+!]\()""")
+
+
+class StartedProgram(NamedTuple):
+    """A program with its words.  Words at ``dynamic`` positions are source text, the others are what the program gets."""
+
+    words: tuple[str, ...]
+    dynamic: frozenset[int] = frozenset()
+    splits: frozenset[int] = frozenset()
+    """The dynamic positions that may become several words or none."""
+    dashes: frozenset[int] = frozenset()
+    """The dynamic positions whose word may begin with a dash."""
+    assignments: tuple[str, ...] = ()
+    has_input: bool = False
+    """Whether its input comes from a pipe, a here-document or a file."""
+    input_is_file_names: bool = False
+    """Whether its input consists only of names of files in the workspace."""
+
+    @property
+    def name(self) -> str:
+        """The program without its folder."""
+        return self.words[0].rpartition("/")[2]
+
+    def is_literal(self, position: int) -> bool:
+        """Whether the word is literal."""
+        return position not in self.dynamic
+
+    def is_one_word(self, position: int) -> bool:
+        """Whether the word remains a single word that is not an option, however the shell expands it."""
+        return position not in self.splits and position not in self.dashes
+
+    def may_be_option(self, position: int) -> bool:
+        """Whether the word, or one that it expands to, may begin with a dash; names that match a wildcard begin like it."""
+        return position in self.dashes or (position in self.splits and re.search(r"[$`]", self.words[position]) is not None)
+
+    def part(self, start: int, end: int | None = None, assignments: tuple[str, ...] = ()) -> StartedProgram:
+        """Returns the program formed by the words from ``start`` to before ``end``."""
+        last = len(self.words) if end is None else end
+        if not self.dynamic:
+            return StartedProgram(self.words[start:last], assignments=assignments, has_input=self.has_input)
+
+        def shifted(places: frozenset[int]) -> frozenset[int]:
+            return frozenset(place - start for place in places if start <= place < last)
+
+        return StartedProgram(
+            self.words[start:last], shifted(self.dynamic), shifted(self.splits), shifted(self.dashes), assignments, self.has_input
+        )
+
+    def with_found(self, words: tuple[str, ...], found: frozenset[int], *, several: bool, options: bool = True) -> StartedProgram:
+        """Returns the program with words that another program fills in at the positions ``found``.
+
+        With ``several``, each may be any number of words.  ``options``: whether they may be options.
+        """
+        split_positions = found if several else frozenset[int]()
+        dashes = self.dashes | split_positions if options else self.dashes
+        return StartedProgram(words, self.dynamic | found, self.splits | split_positions, dashes, self.assignments, self.has_input)
+
+
+def dashes_of(words: tuple[str, ...], dynamic: frozenset[int]) -> frozenset[int]:
+    """Returns the positions of words that may begin with a dash, judging by their source."""
+    return frozenset(place for place in dynamic if _DASH.match(words[place]))
+
+
+class Script(NamedTuple):
+    """A text that a shell would run.  ``known``: the text is literal, with no expansion by the outer shell."""
+
+    text: str
+    known: bool = True
+
+
+class Effects(NamedTuple):
+    """The effects of a program with its words."""
+
+    starts: tuple[StartedProgram | Script, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    """Files that it writes because an option names them, not by its purpose; they are also in ``writes``."""
+    rewrites: tuple[str, ...] = ()
+    """The options that make it write files it otherwise only reads; a rule that contains one allows these writes."""
+    removes: tuple[str, ...] = ()
+    """Paths that it deletes, or changes recursively."""
+    links: tuple[str, ...] = ()
+    """Paths at which it may create links."""
+    lists: bool = False
+    """Whether it prints only file names."""
+    of_names: bool = False
+    """Whether a program that it starts gets file names as words."""
+    risk: str = ""
+    spelled: int = 0
+    """A rule that spells out this many words may allow it despite the ``risk``; 0: no such rule."""
+    critical: str = ""
+    transparent: bool = False
+    harmless: bool = False
+    folder: str = ""
+    """The folder it changes to by an option of its own."""
+    unclear: tuple[str, ...] = ()
+    """The paths that are only known at run time."""
+    launched: tuple[str, ...] = ()
+    """Its words, where a rule may name them together with the started program: ``uv run pytest``."""
+    plain: tuple[str, ...] = ()
+    """Its words without harmless options before the sub-command; empty where there are none."""
+    entry: str = ""
+    """The table entry used; empty for a program that is not in the table."""
+    repository: bool = False
+    """Whether it uses the configuration of the repository around its working directory."""
+    project: bool = False
+    """Whether its purpose is to run the project's code."""
+    edits: bool = False
+    """Whether it is an ordinary change of files, which mode ``auto_edit`` allows."""
+    reads_commands: bool = False
+    """Whether it is a shell that reads commands from its input."""
+    note: str = ""
+    warn: bool = False
+
+
+NOTHING = Effects()
+
+
+def is_input(word: str) -> bool:
+    """Whether a file name means the program's input, in any spelling of its path."""
+    path = re.sub(r"/+", "/", posixpath.normpath(word))
+    return word == "-" or path.startswith(("/dev/", "/proc/"))
+
+
+class AnalysedCommand(NamedTuple):
+    """A program that would be started, by the shell itself or by another program (``env``, ``xargs``, ``find -exec``, ``sh -c`` …).
+
+    Paths are relative to where the command line starts: after ``cd sub &&`` the path ``x`` is ``sub/x``; where the ``cd`` may have failed
+    or been skipped, both are listed.  A path that is only known at run time is listed as written, ``$F`` or ``*.py``.
+    """
+
+    text: str
+    """The command as text for people."""
+    words: tuple[str, ...]
+    """The program and its arguments, quotes removed; empty for a bare redirect or assignment."""
+    assignments: tuple[str, ...] = ()
+    """``NAME=value`` before the program, also those set by ``env``; one that could change which programs run is a ``risk``."""
+    dynamic: tuple[int, ...] = ()
+    """Positions in ``words`` that are only known at run time; with 0 among them the program is not known."""
+    via: tuple[str, ...] = ()
+    """The programs that start it, outermost first; empty where the shell does."""
+    transparent: bool = False
+    """Whether it only starts a program that is listed separately (``env``, ``nice``, ``timeout`` …), so it is allowed when that is.
+    Also true for a bare assignment or redirect, of which only ``writes`` and ``risk`` count."""
+    risk: str = ""
+    """Why only a rule with exactly this command, assignments included, may allow it; empty where an open-ended rule may."""
+    spelled: int = 0
+    """The number of first words that determine what it runs; a rule that spells these out may allow it."""
+    reads: tuple[str, ...] = ()
+    """Files and folders that it is known to read."""
+    writes: tuple[str, ...] = ()
+    """Files and folders that it is known to write, by redirects or by what it does (``tee``, ``cp``, ``rm``, ``sed -i`` …)."""
+    removes: tuple[str, ...] = ()
+    """Files and folders that it deletes, moves away or changes the permissions of, with all contents."""
+    redirected: tuple[str, ...] = ()
+    """The part of ``writes`` that redirects write; a rule for the program does not cover it."""
+    named: tuple[str, ...] = ()
+    """The part of ``writes`` that options name and that is not the program's purpose.  Only a rule with these words or for the file
+    covers it."""
+    rewrites: tuple[str, ...] = ()
+    """The options that make it write files it otherwise only reads; a rule that contains one covers the writes."""
+    links: tuple[str, ...] = ()
+    """Paths at which it may create links or arbitrary files."""
+    unclear: tuple[str, ...] = ()
+    """The part of ``reads`` and ``writes`` that is only known at run time and may be any path."""
+    folders: tuple[str, ...] = ("",)
+    """The folders that it may run in, relative to where the command line starts."""
+    critical: str = ""
+    """Why it needs approval in every mode: it deletes something essential (``/``, the home folder, the workspace …)."""
+    harmless: bool = False
+    """Whether it is known to change nothing."""
+    launched: tuple[str, ...] = ()
+    """All words including the launcher's, as a rule may also name it: ``uv run pytest -q``."""
+    plain: tuple[str, ...] = ()
+    """Its words without harmless options before the sub-command, if there are any: ``git log`` for ``git --no-pager log``."""
+    entry: str = ""
+    """The entry of the table of programs that was used; empty for a program that is not in the table."""
+    folder_risk: str = ""
+    """Why it may be another program, or run others, in another folder; empty if it does not depend on the folder."""
+    edits: bool = False
+    """Whether it is an ordinary change of files, which mode ``auto_edit`` allows."""
+    note: str = ""
+    """What it does, in a few words for people."""
+    warn: bool = False
+    """Whether the note is a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnalysis:
+    """The analysis of a command line.  ``doubt`` says why its result is not reliable, for example because of hidden characters.
+
+    ``unverified`` says why the strict reader does not accept the line.  Deny and ask rules still apply to its commands, but only a rule
+    with exactly the whole line may allow it.
+    """
+
+    commands: tuple[AnalysedCommand, ...]
+    doubt: str = ""
+    unverified: str = ""
+    uses_file_names: bool = False
+    """Whether names of files in the workspace become words of a program; then no name may look like an option."""
+
+    @property
+    def harmless(self) -> bool:
+        """Whether the whole line is known to change nothing."""
+        if self.doubt or self.unverified:
+            return False
+        return all(act.harmless or (act.transparent and not (act.writes or act.risk)) for act in self.commands)

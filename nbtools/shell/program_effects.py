@@ -1,0 +1,378 @@
+"""Derives the effects of a program from its words and its entry in the table of programs."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from nbtools.shell.command_model import NOTHING, RUNS_INPUT, Effects, Script, StartedProgram, is_input
+from nbtools.shell.options import Option, ParsedOptions, read_options
+from nbtools.shell.program_table import Entry, ProgramTable
+from nbtools.shell.special_programs import SPECIAL
+
+_FETCHES_PACKAGE = "it fetches a program and runs it"
+_INFO_OPTIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
+_OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|\Z)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[^=]+=", re.DOTALL)
+"""What ``env`` treats as an assignment: any word with an equals sign."""
+_STARTING = frozenset({"program", "assignments", "line", "package", "script"})
+_MODULES = frozenset(
+    """pytest ruff mypy black isort autopep8 docformatter autoflake yapf codespell flake8 pylint coverage pip pre_commit tox nox build
+    venv json.tool http.server zipfile tarfile compileall py_compile unittest doctest site sysconfig calendar this""".split()  # noqa: SIM905
+)
+"""Python modules that the table lists as programs."""
+_LOADERS = re.compile(r"ld-linux|ld\.so|ld-musl")
+
+
+def derive_effects(started: StartedProgram, table: ProgramTable) -> Effects:
+    """Returns the effects of a program with its words; for a program that is not in the table, no known effects."""
+    if 0 in started.dynamic:
+        unknown = "which program it runs is only known when it runs"
+        return Effects(risk=unknown, note=unknown, warn=True)
+    entry = table.find(started.words[0])
+    if entry is None:
+        loader = _LOADERS.match(started.name)
+        return Effects(risk="it is the dynamic loader, which can start any program") if loader else NOTHING
+    return _of_command(entry, started, table) if entry.commands else _of_entry(entry, started, 1, table)
+
+
+def _of_command(entry: Entry, started: StartedProgram, table: ProgramTable) -> Effects:
+    """Returns the effects of the sub-command after the global options, including those of the options."""
+    options = read_options(started, entry, stop=True)
+    risk = _option_risk(entry, started, options, 1)
+    if not options.operands:
+        return _of_entry(entry, started, 1, table)
+    place = options.operands[0]
+    word = started.words[place]
+    command = entry.commands.get(word)
+    if not started.is_literal(place):
+        return Effects(risk="its sub-command is only known when it runs", entry=entry.name)
+    if command is None:
+        if entry.operands and not risk:
+            return _of_entry(entry, started, 1, table)
+        unlisted = f"{entry.name} {word} is not in the table of programs"
+        return Effects(
+            risk=risk or entry.asks or unlisted, spelled=0 if risk else place + 1, entry=entry.name, plain=_plain(started, place)
+        )
+    first = place + 1
+    while command.commands and first < len(started.words) and started.is_literal(first):
+        word = started.words[first]
+        if (subcommand := command.commands.get(word)) is None:
+            if not command.operands and word[:1] != "-":
+                unlisted = f"{command.name} {word} is not in the table of programs"
+                spelled = 0 if risk else first + 1
+                return Effects(risk=risk or unlisted, spelled=spelled, entry=command.name, plain=_plain(started, place))
+            break
+        command, first = subcommand, first + 1
+    effects = _of_entry(command, started, first, table)
+    folder = ""
+    for option in options.values(entry.folder) if options.options else ():
+        folder = posixpath.join(folder, option.value or "")
+        risk = risk or ("" if started.is_literal(option.position) else "the folder it works in is only known when it runs")
+    launched = started.words if not _STARTING.isdisjoint(command.operands) else ()
+    effects = effects._replace(launched=launched, plain=_plain(started, place), repository=entry.repository)
+    if folder or risk or entry.project:
+        effects = effects._replace(
+            risk=risk or effects.risk,
+            spelled=0 if risk else effects.spelled,
+            transparent=effects.transparent and not risk,
+            harmless=effects.harmless and not risk,
+            folder=posixpath.join(folder, effects.folder),
+            project=entry.project or effects.project,
+        )
+    return effects
+
+
+def _of_module(found: Effects, table: ProgramTable) -> Effects:
+    """Returns the effects of ``python -m module``: those of the program of that name, if the table lists it."""
+    module = found.starts[0]
+    if isinstance(module, Script) or module.words[0] not in _MODULES or module.words[0] not in table:
+        named = "" if isinstance(module, Script) else module.words[0]
+        return Effects(risk=f"the module {named} is not in the table of programs", spelled=found.spelled, entry="python", project=True)
+    effects = derive_effects(module, table)
+    return effects._replace(transparent=False, plain=(), launched=(), spelled=0, project=True)
+
+
+def _plain(started: StartedProgram, place: int) -> tuple[str, ...]:
+    return (started.words[0], *started.words[place:]) if place > 1 else ()
+
+
+def _option_risk(entry: Entry, started: StartedProgram, options: ParsedOptions, first: int) -> str:
+    """Returns why the options are not known to be harmless; empty where they are."""
+    if options.strange:
+        return f"{options.strange} is not a known harmless option of {entry.name}"
+    if options.unclear:
+        where = "an option" if first == 1 else f"an option of {entry.name}"
+        return f"{options.unclear} is only known when it runs, and may be {where}"
+    if elsewhere := _external_risk(entry, started, options, first):
+        return elsewhere
+    for option in options.options if entry.only else ():
+        pattern = entry.only.get(option.name)
+        if pattern and not _fits(pattern, option.value or "", fixed=started.is_literal(option.position)):
+            return f"{option.name} with {option.value} is not known to be harmless"
+    return ""
+
+
+def _external_risk(entry: Entry, started: StartedProgram, options: ParsedOptions, first: int) -> str:
+    """Returns why the words bring in options, commands or code from elsewhere; empty where they do not."""
+    if entry.responses and (file := next((word for word in started.words[first:] if word[:1] == "@"), "")):
+        return f"it takes options from the file {file[1:]}"
+    if entry.editor and started.has_input and not options.has(entry.editor):
+        return "its input may contain commands of an editor"
+    if entry.project and (outside := next((word for place in options.operands if _OUTSIDE.match(word := started.words[place])), "")):
+        return f"{outside} may be outside the project"
+    return ""
+
+
+def _fits(pattern: re.Pattern[str], word: str, *, fixed: bool) -> bool:
+    r"""Whether a word fits the table's pattern.  A dynamic word fits only a pattern that allows variables (``"\$\w+"``)."""
+    return (fixed or r"\$" in pattern.pattern) and pattern.fullmatch(word) is not None
+
+
+def _of_entry(entry: Entry, started: StartedProgram, first: int, table: ProgramTable) -> Effects:
+    if entry.special:
+        found = SPECIAL[entry.special](started, entry, first)
+        if entry.special == "python" and found.starts:
+            return _of_module(found, table)
+        return found._replace(entry=entry.name, note=found.note or entry.note, warn=found.warn or entry.warn, risk=entry.asks or found.risk)
+    options = read_options(started, entry, first, stop=not _STARTING.isdisjoint(entry.operands))
+    return _EffectsBuilder(entry, started, first, options).effects()
+
+
+class _EffectsBuilder:
+    """Collects the effects of one program from its options and operands."""
+
+    __slots__ = (
+        "entry",
+        "first",
+        "folder",
+        "named",
+        "options",
+        "reads",
+        "removes",
+        "rewriting",
+        "risk",
+        "spelled",
+        "started",
+        "starts",
+        "unclear",
+        "writes",
+    )
+
+    def __init__(self, entry: Entry, started: StartedProgram, first: int, options: ParsedOptions) -> None:
+        self.entry, self.started, self.first, self.options = entry, started, first, options
+        self.reads: list[str] = []
+        self.writes: list[str] = []
+        self.named: list[str] = []
+        self.removes: list[str] = []
+        self.starts: list[StartedProgram | Script] = []
+        self.unclear: list[str] = []
+        self.rewriting: tuple[str, ...] = ()
+        self.folder = ""
+        self.spelled = 0
+        self.risk = entry.asks or _option_risk(entry, started, options, first)
+
+    def effects(self) -> Effects:
+        entry, options = self.entry, self.options
+        self._by_role()
+        if options.options:
+            self._by_options()
+        if entry.unpacks:
+            self.named += self.writes
+        writes = tuple(dict.fromkeys((*self.writes, *self.named)) if self.named else self.writes)
+        return Effects(
+            starts=tuple(self.starts),
+            reads=tuple(self.reads),
+            writes=writes,
+            named=tuple(self.named),
+            rewrites=self.rewriting,
+            removes=tuple(self.removes),
+            links=(tuple(self.writes) or (".",)) if entry.links and options.has(entry.links) else (),
+            lists=bool(entry.lists) and self._lists(),
+            risk=self.risk,
+            spelled=self.spelled,
+            transparent=(bool(self.starts) or entry.idle) and not self.risk,
+            harmless=entry.harmless and not (self.risk or writes or self.starts),
+            folder=self.folder,
+            unclear=tuple(self.unclear),
+            launched=self.started.words if "package" in entry.operands else (),
+            entry=entry.name,
+            repository=entry.repository,
+            project=entry.project,
+            edits=entry.edits,
+            note="changes files in place" if self.rewriting else entry.note,
+            warn=entry.warn or options.has(entry.alarms),
+        )
+
+    def _lists(self) -> bool:
+        """Whether it prints only file names.  An unlisted option may make it print anything."""
+        listing = self.options.has(self.entry.lists) and not self.options.has(self.entry.prints)
+        return listing and not self.risk and not any(map(self.started.may_be_option, self.started.dynamic))
+
+    def _by_options(self) -> None:
+        """Adds the files that options name, and the effects of options on the operands."""
+        entry, options, started = self.entry, self.options, self.started
+        self.named += [path for option in options.values(entry.writes) if (path := self._path(option)) != "-"]
+        self.reads += [self._path(option) for option in options.values(entry.reads)]
+        self.starts += [Script(option.value or "", started.is_literal(option.position)) for option in options.values(entry.shell_options)]
+        for option in options.values(entry.folder):
+            self.folder = posixpath.join(self.folder, self._path(option))
+            self.risk = self.risk or ("" if started.is_literal(option.position) else "the folder it works in is only known when it runs")
+        if entry.rewrites and not options.has(entry.shows):
+            self.rewriting = tuple([started.words[option.position] for option in options.options if option.name in entry.rewrites])
+            self.named += self.writes if self.rewriting else []
+        if options.has(entry.empties):
+            self.removes += self.writes
+        emptied = [*[self._path(option) for option in options.values(entry.removes)], *(self.reads if options.has(entry.takes) else ())]
+        self.removes += emptied
+        self.named += emptied
+
+    def _path(self, option: Option) -> str:
+        value = option.value or ""
+        if option.position in self.started.dynamic:
+            self.unclear.append(value)
+        return value
+
+    def _by_role(self) -> None:
+        entry, options = self.entry, self.options
+        roles = entry.operands or ("text",)
+        if entry.instead and options.has(entry.instead):
+            roles = roles[1:] or roles
+        places = options.operands
+        if roles[-1] in ("copy", "move"):
+            self._copies(places, moves=roles[-1] == "move")
+            return
+        for at, place in enumerate(places):
+            role = roles[min(at, len(roles) - 1)]
+            if role in _STARTING:
+                self._starts(str(role), places[at:])
+                return
+            self._operand(role, place)
+            if (
+                place in self.started.splits
+                and at < len(roles) - 1
+                and {"output", "write", "remove"}.intersection(map(str, roles[at + 1 :]))
+            ):
+                self._add_risk(f"{self.started.words[place]} may be several words, and a later one is written")
+            if at < len(roles) - 1 and place in self.started.splits and set(roles[at:]) & _STARTING:
+                self._add_risk(f"where the arguments of {entry.name} end is only known when it runs")
+        if len(places) < len(roles) and set(roles) & _STARTING and not (self.starts or options.has(entry.shell_options)):
+            self._nothing_to_start(roles)
+        if not any(roles[min(at, len(roles) - 1)] in ("read", "write", "remove") for at in range(len(places))):
+            self._default(roles)
+
+    def _default(self, roles: tuple[str | re.Pattern[str], ...]) -> None:
+        if not self.entry.default or (self.entry.fed and self.started.has_input):
+            return
+        path_roles = [role for role in roles if role in ("read", "write", "remove")]
+        self._file(str(path_roles[0]) if path_roles else "read", self.entry.default)
+
+    def _operand(self, role: str | re.Pattern[str], place: int) -> None:
+        word = self.started.words[place]
+        if isinstance(role, re.Pattern):
+            if not _fits(role, word, fixed=self.started.is_literal(place)):
+                self._add_risk(f"{word} is not known to be harmless there")
+        elif role == "none":
+            self._add_risk(f"{word} is not known to be harmless there")
+        elif role != "text":
+            self._file(role, word)
+
+    def _file(self, role: str, word: str) -> None:
+        entry, options = self.entry, self.options
+        only_displays = bool(entry.shows) and options.has(entry.shows)
+        written = (role in ("write", "remove") or (bool(entry.rewrites) and options.has(entry.rewrites))) and not only_displays
+        if role == "read" or only_displays:
+            self.reads.append(word)
+        if role == "output" and word != "-":
+            self.named.append(word)
+            self.unclear += [word] if entry.prefixes else []
+        if written:
+            self.writes += [word, *(self._beside(word) if entry.beside else ())]
+        if role == "remove" and not only_displays:
+            self.removes.append(word)
+
+    def _beside(self, word: str) -> list[str]:
+        """Returns derived file names, such as ``a.gz`` for ``a``: suffixes with a plus are appended, the others removed."""
+        suffixes = self.entry.beside.split()
+        stems = [word[: -len(suffix)] for suffix in suffixes if word.lower().endswith(suffix.lower())]
+        packed = [f"{stem}.tar" for stem in stems if word.lower().startswith(".t", len(stem))]
+        derived = [*(word + suffix[1:] for suffix in suffixes if suffix[0] == "+"), *stems, *packed] if word.strip("./-") else []
+        if any(self.started.words[place] == word for place in self.started.dynamic):
+            self.unclear += derived
+        return derived
+
+    def _copies(self, places: list[int], *, moves: bool) -> None:
+        """Adds the effects of a copy: the last operand is written; if it is a folder, it gets each of the others by its name."""
+        words = self.started.words
+        operands = [words[place] for place in places]
+        into = next((option.value or "" for option in self.options.values(frozenset({"-t", "--target-directory"}))), "")
+        sources, target = (operands, into) if into else (operands[:-1], operands[-1] if operands else "")
+        if not sources and target:  # ln target
+            sources, target = [target], "."
+        self.reads.extend(sources)
+        dynamic_words = {words[place] for place in self.started.dynamic}
+        for path in (target, *(f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}" for source in sources)) if target else ():
+            self.writes.append(path)
+            if any(word in path for word in dynamic_words):
+                self.unclear.append(path)
+        source_folder = next((source for source in sources if re.search(r"(?:\A|/)\.{1,2}/*\Z", source)), "")
+        if source_folder and not moves and self.entry.name != "ln":
+            self._add_risk(f"everything in {source_folder} is written, including hidden files")
+        if moves:
+            self.writes.extend(sources)
+            self.removes.extend(sources)
+
+    def _starts(self, role: str, places: list[int]) -> None:
+        started, words = self.started, self.started.words
+        assignments, places = self._take_assignments(role, places)
+        if not places:
+            return
+        place = places[0]
+        if words[place] in self.entry.shell_options and len(places) > 1:  # flock file -c 'line'
+            self.starts.append(Script(words[places[1]], started.is_literal(places[1])))
+            return
+        if role == "script":
+            self._script(place)
+            return
+        if role == "line":
+            self.starts.append(Script(" ".join(words[at] for at in places), all(map(started.is_literal, places))))
+            return
+        if role == "program" and started.is_literal(place) and re.search(r"[@:]", words[place]):
+            self.risk, self.spelled = (
+                self.risk or f"{self.entry.name} interprets {words[place]} itself",
+                0 if self.risk else place + 1,
+            )
+        if role in ("program", "assignments") and is_input(words[place]):
+            self._add_risk(RUNS_INPUT)
+        if role == "package":
+            named = started.is_literal(place) and re.fullmatch(r"[\w@][\w./@-]*", words[place])
+            self.risk, self.spelled = self.risk or _FETCHES_PACKAGE, place + 1 if named and not self.risk else 0
+        if not started.is_one_word(place) and started.is_literal(place):
+            self._add_risk("where its own arguments end is only known when it runs")
+        self.starts.append(started.part(place, assignments=tuple(assignments)))
+
+    def _take_assignments(self, role: str, places: list[int]) -> tuple[list[str], list[int]]:
+        """Returns the assignments before a program, and the positions after them; ``!`` is a shell keyword, as after ``time``."""
+        words, assignments = self.started.words, list[str]()
+        while places and ((assigns := role == "assignments" and _ASSIGNMENT.match(words[places[0]])) or words[places[0]] == "!"):
+            assignments += [words[places[0]]] if assigns else []
+            if places[0] in self.started.splits:
+                self._add_risk(f"where the arguments of {self.entry.name} end is only known when it runs")
+            places = places[1:]
+        return assignments, places
+
+    def _script(self, place: int) -> None:
+        word = self.started.words[place]
+        if is_input(word):
+            self._add_risk(RUNS_INPUT)
+        elif not self.started.is_literal(place):
+            self._add_risk("which code it runs is only known when it runs")
+        else:
+            self.reads.append(word)
+
+    def _nothing_to_start(self, roles: tuple[str | re.Pattern[str], ...]) -> None:
+        if "script" in roles and not (self.options.has(_INFO_OPTIONS) and len(self.started.words) == self.first + 1):
+            self._add_risk(RUNS_INPUT)
+
+    def _add_risk(self, why: str) -> None:
+        self.risk = self.risk or why

@@ -1,0 +1,508 @@
+"""Analyses programs whose arguments are a language of their own and cannot be described by lists of options."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from nbtools.shell.command_model import NOTHING, RUNS_INPUT, Effects, Script, StartedProgram, is_input
+from nbtools.shell.options import ParsedOptions, read_options
+from nbtools.shell.scripts import awk_program_is_plain, sed_script_is_plain, sql_only_queries
+from nbtools.shell.variables import exported_risk, variable_risk
+
+if TYPE_CHECKING:
+    from nbtools.shell.program_table import Entry
+
+Special: TypeAlias = "Callable[[StartedProgram, Entry, int], Effects]"
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _not_listed(entry: Entry, parsed: ParsedOptions) -> str:
+    """Returns why the options are not known to be harmless; empty where they are."""
+    if parsed.strange:
+        return f"{parsed.strange} is not a known harmless option of {entry.name}"
+    return f"{parsed.unclear} is only known when it runs, and may be an option" if parsed.unclear else ""
+
+
+# find and xargs: programs started with what was found
+
+_EXEC = _names("-exec -execdir -ok -okdir")
+_PUNCTUATION = _names("( ) ! , -a -and -o -or -not")
+_REMOVERS = _names("rm rmdir shred unlink mv chmod chown")
+_HERE = re.compile(r"(?:\./+)*\.?")
+_NARROWS = re.compile(r"-i?(?:name|path|regex|wholename)|-size|-[acm](?:time|min)|-empty|-newer|-user|-perm|-samefile|-inum|-lname|-xtype")
+
+
+class _Expression:
+    """Parses the expression of ``find`` after the starting points."""
+
+    def __init__(self, started: StartedProgram, entry: Entry, *, several: bool) -> None:
+        self.started, self.entry, self.several = started, entry, several
+        self.programs: list[StartedProgram] = []
+        self.writes: list[str] = []
+        self.risk = ""
+        self.deletes = self.narrowed = False
+
+    def read(self, place: int) -> None:
+        while place < len(self.started.words):
+            place = self._term(place, self.started.words[place])
+
+    def _term(self, place: int, word: str) -> int:
+        words, fixed = self.started.words, self.started.is_literal(place)
+        self.narrowed = self.narrowed or bool(_NARROWS.match(word))
+        if fixed and word in _EXEC:
+            end, inner = _exec_programs(self.started, place, several=self.several)
+            self.programs += inner
+            if word in ("-execdir", "-okdir"):
+                self.risk = self.risk or "it starts programs in the folders that it finds"
+            if any(not self.started.is_literal(at) for at in range(place + 1, min(end, len(words)))):
+                self.risk = self.risk or "where the arguments of the started program end is only known when it runs"
+            return end
+        if fixed and word in self.entry.writes:
+            self.writes += words[place + 1 : place + 2]
+            return place + 2
+        if fixed and word in self.entry.values:
+            if place + 1 in self.started.splits:
+                self.risk = self.risk or f"{words[place + 1]} may tell find to start or delete something"
+            return place + 2
+        if fixed and word == "-delete":
+            self.deletes = True
+        elif not fixed or word not in self.entry.flags | _PUNCTUATION:
+            self.risk = self.risk or f"{word} is not a known harmless expression of find"
+        return place + 1
+
+
+def _find(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    words, place = started.words, 1
+    while place < len(words) and words[place] in ("-H", "-L", "-P"):
+        place += 1
+    begin = place
+    while place < len(words) and not re.match(r"-.|[(),!]", words[place]):
+        place += 1
+    starts = words[begin:place]
+    unclear = next((word for at, word in enumerate(starts, begin) if started.dynamic and started.may_be_option(at)), "")
+    found = _Expression(started, entry, several=any(start.startswith("-") for start in starts))
+    found.read(place)
+    risk = f"{unclear} may tell find to start or delete something" if unclear else found.risk
+    reads = starts or (".",)
+    removing = found.deletes or any(program.name in _REMOVERS for program in found.programs)
+    deleted = reads if found.deletes else ()
+    return Effects(
+        starts=tuple(found.programs),
+        reads=reads,
+        writes=(*found.writes, *deleted),
+        named=(*found.writes, *deleted),
+        rewrites=("-delete",) if found.deletes else (),
+        removes=tuple("" if found.narrowed and _HERE.fullmatch(start) else start for start in reads) if removing else (),
+        risk=risk,
+        harmless=not (found.programs or found.deletes or found.writes or risk),
+        lists=not (found.programs or found.writes or risk or {"-printf", "-ls", "-delete"} & set(words)),
+        note="deletes files" if found.deletes else "",
+        warn=found.deletes,
+    )
+
+
+def _exec_programs(started: StartedProgram, place: int, *, several: bool) -> tuple[int, list[StartedProgram]]:
+    """Returns where find's own words continue, and the programs that ``-exec`` starts."""
+    words = started.words
+    ends = (at for at in range(place + 1, len(words)) if words[at] == ";" or (words[at] == "+" and words[at - 1] == "{}"))
+    end = next(ends, len(words))
+    inner = started.part(place + 1, end)
+    found = frozenset(at for at, word in enumerate(inner.words) if "{}" in word)
+    return end + 1, [inner.with_found(inner.words, found, several=several)] if inner.words else []
+
+
+def _xargs(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses ``xargs``.  Words from its input are represented by the dynamic word ``{}``."""
+    parsed = read_options(started, entry, stop=True)
+    own = parsed.operands[0] if parsed.operands else len(started.words)
+    unclear = parsed.unclear if parsed.unclear in started.words[:own] else ""
+    risk = f"{parsed.strange or unclear} is not a known harmless option of xargs" if parsed.strange or unclear else ""
+    files = tuple(option.value or "" for option in parsed.values(entry.reads))
+    if not parsed.operands:
+        return Effects(reads=files, risk=risk)
+    inner = started.part(own)
+    placeholders = {option.value or "{}" for option in parsed.options if option.name in ("-I", "-i", "--replace")}
+    filled = frozenset(at for at, word in enumerate(inner.words) if any(placeholder in word for placeholder in placeholders))
+    words = tuple(_with_placeholder(word, placeholders) for word in inner.words) if placeholders else (*inner.words, "{}")
+    names = started.input_is_file_names and not files and not parsed.has(_names("-d --delimiter -E -e --eof"))
+    program = inner.with_found(words, filled if placeholders else filled | {len(words) - 1}, several=True, options=not names)
+    return Effects(starts=(program,), reads=files, risk=risk, transparent=not risk, of_names=names)
+
+
+def _with_placeholder(word: str, placeholders: set[str]) -> str:
+    """Replaces the chosen placeholder by ``{}``, which is not mistaken for a file name."""
+    for placeholder in filter(None, placeholders):
+        word = word.replace(placeholder, "{}")
+    return word
+
+
+def _fd(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    place = next(
+        (at for at, word in enumerate(started.words) if word in ("-x", "-X", "--exec", "--exec-batch") and started.is_literal(at)), 0
+    )
+    own = started.part(0, place) if place else started
+    parsed = read_options(own, entry)
+    risk = _not_listed(entry, parsed)
+    reads = tuple(own.words[at] for at in parsed.operands[1:]) or (".",)
+    reads = (*reads, *(option.value or "" for option in parsed.values(entry.reads | entry.folder)))
+    if not place:
+        listing = not (risk or parsed.has(entry.prints | entry.folder) or own.dynamic)
+        return Effects(reads=reads, risk=risk, harmless=not risk, lists=listing)
+    inner = started.part(place + 1)
+    if inner.dynamic or ";" in inner.words:
+        risk = risk or "where the arguments of the started program end is only known when it runs"
+    words = inner.words if any("{" in word for word in inner.words) else (*inner.words, "{}")
+    found = frozenset(at for at, text in enumerate(words) if "{" in text)
+    return Effects((inner.with_found(words, found, several=True),) if inner.words else (), reads, risk=risk)
+
+
+# sed, awk, tar, dd, chmod, install: their own little languages
+
+
+def _sed(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    parsed = read_options(started, entry)
+    scripts = [(option.value or "", option.position) for option in parsed.values(_names("-e --expression"))]
+    operands = parsed.operands
+    if not scripts and operands:
+        scripts, operands = [(started.words[operands[0]], operands[0])], operands[1:]
+    files = tuple(started.words[place] for place in operands)
+    in_place = parsed.has(entry.rewrites)
+    backups = tuple(filter(None, (option.value for option in parsed.values(entry.rewrites))))  # the last one counts
+    copies = tuple(f"{name}{backup}" for name in files for backup in backups)
+    unclear = next((word for place, word in enumerate(started.words) if place in started.dashes and started.words[place - 1] != "--"), "")
+    risk = _not_listed(entry, parsed) or (f"{unclear} may be an option of sed" if unclear else "")
+    script = "\n".join(text for text, _ in scripts)
+    if not all(started.is_literal(place) for _, place in scripts):
+        risk = risk or "its script is only known when it runs"
+    elif not sed_script_is_plain(script):
+        risk = risk or f"its script {script!r} may start programs or write files"
+    if re.search(r"[/*]", "".join(backups)):
+        risk = risk or "the names of its backup files are not known"
+    note = "changes files in place" if in_place else ""
+    writes = (*files, *copies) if in_place else ()
+    how = tuple(started.words[option.position] for option in parsed.options if option.name in entry.rewrites)
+    return Effects(reads=files, writes=writes, named=writes, rewrites=how, risk=risk, harmless=not (in_place or risk), note=note)
+
+
+def _awk(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    parsed = read_options(started, entry, stop=True)
+    if not parsed.operands:
+        return Effects(risk=_not_listed(entry, parsed) or "its program is in a file")
+    place, *rest = parsed.operands
+    program = started.words[place]
+    files = tuple(started.words[at] for at in rest if not re.match(r"\w+=", started.words[at]))
+    risk = _not_listed(entry, parsed)
+    if not started.is_literal(place):
+        risk = risk or "its program is only known when it runs"
+    elif not awk_program_is_plain(program):
+        risk = risk or f"its program {program!r} may start programs or write files"
+    return Effects(reads=files, risk=risk, harmless=not risk)
+
+
+def _tar(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses ``tar``, whose first word may be letters without a dash: ``tar xzf a -C b``."""
+    words = started.words
+    if len(words) > 1 and started.is_literal(1) and re.fullmatch(r"[A-Za-z]+", words[1]):
+        started = _with_dashes(started, entry)
+    parsed = read_options(started, entry)
+    archive = tuple(option.value or "" for option in parsed.values(_names("-f --file")) if option.value != "-")
+    operands = tuple(started.words[place] for place in parsed.operands)
+    folders = [option for option in parsed.options if option.name in entry.folder]
+    into = (posixpath.join("", *(option.value or "" for option in folders)),) if folders else ()
+    unclear = into if any(option.position in started.dynamic for option in folders) else ()
+    named = tuple(option.value or "" for option in parsed.values(entry.writes - {"-f", "--file"}))
+    risk = _not_listed(entry, parsed)
+    risk = risk or next((f"the archive {name} is on another machine" for name in archive if ":" in name), "")
+    if parsed.has(_names("-x --extract --get")):
+        if not (into or parsed.has(_names("-O --to-stdout"))):
+            risk = risk or "the files that it unpacks are not known"
+        written = (*(into or (".",)), *named)
+        return Effects(reads=archive, writes=written, named=written, links=written, risk=risk, unclear=unclear, note="unpacks files")
+    if parsed.has(_names("-t --list")):
+        return Effects(reads=archive, writes=named, named=named, risk=risk, harmless=not (risk or named))
+    removed = operands if parsed.has(entry.takes) else ()
+    named = (*named, *removed)
+    return Effects(reads=operands, writes=(*archive, *named), named=named, removes=removed, risk=risk, note="writes an archive")
+
+
+def _with_dashes(started: StartedProgram, entry: Entry) -> StartedProgram:
+    """Converts ``tar cfC a b`` to ``tar -c -f a -C b``."""
+    words, value_positions, position = [started.words[0]], {}, 2
+    for letter in started.words[1]:
+        words.append(f"-{letter}")
+        if f"-{letter}" in entry.values and position < len(started.words):
+            value_positions[position] = len(words)
+            words.append(started.words[position])
+            position += 1
+    new_positions = {place: len(words) + place - position for place in range(position, len(started.words))} | value_positions
+
+    def shifted(places: frozenset[int]) -> frozenset[int]:
+        return frozenset(new_positions[place] for place in places)
+
+    return StartedProgram((*words, *started.words[position:]), shifted(started.dynamic), shifted(started.splits), shifted(started.dashes))
+
+
+def _dd(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    named = [word.partition("=") for word in started.words[1:]]
+    odd = next((name for name, _, _ in named if name not in entry.values | {"if", "of"}), "")
+    unknown = f"{odd} is not a known operand of dd" if odd else ""
+    risk = "what it reads and writes is only known when it runs" if started.dynamic else unknown
+    reads, writes = (tuple(value for name, _, value in named if name == which) for which in ("if", "of"))
+    return Effects(reads=reads, writes=writes, named=writes, risk=risk, note="writes raw data", warn=True)
+
+
+def _chmod(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    parsed = read_options(started, entry)
+    operands = tuple(started.words[place] for place in parsed.operands)[0 if parsed.has(_names("--reference")) else 1 :]
+    if parsed.strange and re.match(r"-[rwxXst]", parsed.strange):  # chmod -x file
+        operands = tuple(word for word in started.words[1:] if not word.startswith("-"))
+    removes = operands if parsed.has(_names("-R --recursive")) else ()
+    return Effects(writes=operands, removes=removes, risk=_not_listed(entry, parsed), note="changes file permissions")
+
+
+def _install(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    parsed = read_options(started, entry)
+    operands = tuple(started.words[place] for place in parsed.operands)
+    risk = _not_listed(entry, parsed)
+    if parsed.has(_names("-d --directory")):
+        return Effects(writes=operands, risk=risk)
+    target = operands[-1:] if len(operands) > 1 else ()
+    inside = tuple(f"{target[0].rstrip('/')}/{source.rpartition('/')[2]}" for source in operands[:-1]) if target else ()
+    return Effects(reads=operands[:-1], writes=(*target, *inside), risk=risk, note="copies files")
+
+
+# Shells, and the builtins that run a text or set a variable
+
+_UNARY = _names("-n -z -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S")
+_BINARY = _names("= == != -eq -ne -lt -gt -le -ge -nt -ot -ef")
+
+
+def _test(started: StartedProgram, _: Entry, __: int) -> Effects:
+    """Analyses ``test``.  ``-v`` and ``-R`` evaluate subscripts, which can run commands, so only unambiguous forms are accepted."""
+    last = len(started.words) - (started.words[0] == "[")
+    if started.words[0] == "[" and started.words[-1] != "]":
+        return Effects(risk="its closing bracket is missing")
+    places = list(range(1, last))
+    if places and started.words[1] == "!" and len(places) > 1:
+        places = places[1:]
+    words = [started.words[place] if started.is_literal(place) else None for place in places]
+    clear = not any(place in started.splits for place in places)
+    match words:
+        case [] | [_]:
+            known = True
+        case [str(operator), _]:
+            known = operator in _UNARY
+        case [_, str(operator), _]:
+            known = operator in _BINARY
+        case [str(one), _, "-a" | "-o", str(other), _]:
+            known = {one, other} <= _UNARY
+        case _:
+            known = False
+    return Effects(harmless=known and clear, risk="" if known and clear else "what it compares is only known when it runs")
+
+
+_SET_BY_NAME = _names("pipefail errexit nounset xtrace noglob")
+
+
+def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses a shell: ``bash -lc 'text' name args``, ``bash file``, ``bash < file``."""
+    words, position, flags = started.words, 1, ""
+    while position < len(words) and words[position][:1] == "-" and words[position] not in ("-", "--"):
+        word = words[position]
+        set_by_name = not word.startswith("--") and word.endswith("o")
+        letters = word[1:-1] if set_by_name else word[1:]
+        known = word in entry.flags or (not word.startswith("--") and {f"-{letter}" for letter in letters} <= entry.flags | {"-c"})
+        known = known and (not set_by_name or "".join(words[position + 1 : position + 2]) in _SET_BY_NAME)
+        if not started.is_literal(position) or not known:
+            return Effects(risk=f"{word} is not a known harmless option of {started.name}")
+        flags += "" if word.startswith("--") else word
+        position += 1 + set_by_name
+    position += position < len(words) and words[position] in ("-", "--")
+    if "c" in flags:
+        if position >= len(words):
+            return NOTHING
+        return Effects(starts=(Script(words[position], started.is_literal(position)),), transparent=True)
+    if position < len(words) and "s" not in flags and not is_input(words[position]):
+        return Effects(
+            reads=(words[position],), risk="" if started.is_literal(position) else "which file it runs is not known", project=True
+        )
+    return Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
+
+
+def _eval(started: StartedProgram, _: Entry, __: int) -> Effects:
+    places = range(1 + (started.words[1:2] == ("--",)), len(started.words))
+    text = " ".join(started.words[place] for place in places)
+    return Effects(starts=(Script(text, all(map(started.is_literal, places))),), transparent=True)
+
+
+def _trap(started: StartedProgram, _: Entry, __: int) -> Effects:
+    place = 1 + (started.words[1:2] == ("--",))
+    if len(started.words) <= place + 1 or started.words[place] in ("-l", "-p", "-", ""):
+        return Effects(harmless=not started.dynamic, risk="what it does is only known when it runs" if started.dynamic else "")
+    return Effects(starts=(Script(started.words[place], started.is_literal(place)),), transparent=True)
+
+
+def _source(started: StartedProgram, _: Entry, __: int) -> Effects:
+    file = "".join(started.words[1:2])
+    if is_input(file):
+        return Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
+    if file.startswith("-") or not all(map(started.is_literal, range(1, min(2, len(started.words))))):
+        return Effects(risk="which file it runs is not known")
+    return Effects(reads=started.words[1:2])
+
+
+def _command(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses ``command``: ``command -v name`` only looks it up, ``command name`` starts it."""
+    parsed = read_options(started, entry, stop=True)
+    if parsed.has(_names("-v -V")):
+        return Effects(harmless=not parsed.strange)
+    own = parsed.operands[0] if parsed.operands else len(started.words)
+    unclear = parsed.unclear in started.words[:own] and parsed.unclear
+    if not parsed.operands or parsed.strange or unclear:
+        return Effects(risk="what it starts is not known" if parsed.strange or unclear else "", harmless=not parsed.operands)
+    return Effects(starts=(started.part(own),), transparent=True)
+
+
+def _export(started: StartedProgram, _: Entry, __: int) -> Effects:
+    """Analyses ``export NAME=value``: programs started later see these variables."""
+    for place, word in enumerate(started.words[1:], 1):
+        if word == "-p" and len(started.words) == 2:
+            return Effects(harmless=True)
+        name = re.match(r"([A-Za-z_]\w*)(?:=|\Z)", word, re.ASCII)
+        if not name or (not started.is_literal(place) and "=" not in word):
+            return Effects(risk=f"how {started.name} interprets {word} is not known")
+        if risk := exported_risk((word,)) if "=" in word or started.name != "export" else exported_risk((f"{word}=",)):
+            return Effects(risk=risk)
+    return Effects(transparent=len(started.words) > 1, harmless=len(started.words) == 1)
+
+
+def _read(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses ``read NAME``, which sets the variables."""
+    parsed = read_options(started, entry)
+    risk = _not_listed(entry, parsed)
+    for option in parsed.values(frozenset(entry.only)):
+        risk = risk or variable_risk(option.value or "")
+    for place in parsed.operands:
+        if not started.is_literal(place) or not re.fullmatch(r"[A-Za-z_]\w*", started.words[place], re.ASCII):
+            risk = risk or f"{started.words[place]} may contain a command"
+        risk = risk or variable_risk(started.words[place])
+    return Effects(risk=risk, transparent=not risk)
+
+
+def _set(started: StartedProgram, _: Entry, __: int) -> Effects:
+    plain = re.fullmatch(r"set(?: [-+][euxo]+| pipefail| errexit| nounset| xtrace)*", " ".join(started.words)) and not started.dynamic
+    if plain:
+        return Effects(harmless=True, transparent=len(started.words) > 1)
+    return Effects(risk="it changes how the shell interprets later commands")
+
+
+# git checkout, python, git config, sqlite3
+
+_A_FILE = re.compile(r"\.|.*(?:\A|[\w-])\.[A-Za-z]\w{0,5}", re.DOTALL)
+"""A word that is taken for a file where it could also be a branch."""
+_FORCED = _names("-f --force -m --merge --discard-changes --ours --theirs -p --patch --pathspec-from-file")
+
+
+def _git_checkout(started: StartedProgram, entry: Entry, first: int) -> Effects:
+    """Analyses ``git checkout``: ``HEAD x`` and ``x.py`` write files, ``main`` switches branches and keeps changes."""
+    parsed = read_options(started, entry, first)
+    risk = _not_listed(entry, parsed)
+    operands = tuple(started.words[place] for place in parsed.operands)
+    forced = parsed.has(_FORCED)
+    if "--" in started.words[first:]:
+        files = started.words[started.words.index("--", first) + 1 :]
+    elif parsed.has(_names("-b -B -c -C --orphan --create --force-create --detach")):
+        files = ()
+    else:
+        files = tuple(word for place, word in enumerate(operands) if place or _A_FILE.fullmatch(word))
+    return Effects(writes=files or ((".",) if forced else ()), links=(".",), risk=risk, note="may discard changes", warn=True)
+
+
+_READ_OPTIONS = _names("--get --get-all --get-regexp --get-urlmatch --list -l get list")
+_DISPLAY_OPTIONS = _names(
+    "--global --local --system --worktree --show-origin --show-scope --name-only -z --null --includes --bool --int --path --type=bool"
+)
+
+
+_PYTHON_VALUE = re.compile(r"utf8(?:=[01])?|dev|importtime|faulthandler|tracemalloc(?:=\d+)?|error|ignore|default|always|module|once")
+
+
+def _python(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses ``python file`` and ``python -m module``; all words after these are arguments."""
+    words, place = started.words, 1
+    while place < len(words) and words[place] in entry.flags and started.is_literal(place):
+        place += 1
+    while (
+        place + 1 < len(words) and words[place] in ("-X", "-W") and started.is_literal(place) and _PYTHON_VALUE.fullmatch(words[place + 1])
+    ):
+        place += 2
+    rest = words[place:]
+    if not rest:
+        only_informs = place > 1 and words[1] in ("--version", "-V", "--help", "-h", "-VV")
+        return Effects(harmless=only_informs, risk="" if only_informs else RUNS_INPUT)
+    if rest[0] == "-m" and len(rest) > 1 and started.is_literal(place) and started.is_literal(place + 1):
+        return Effects(starts=(started.part(place + 1),), spelled=place + 2, project=True)
+    if rest[0].startswith("-") or not started.is_one_word(place) or is_input(rest[0]):
+        return Effects(risk=RUNS_INPUT if rest[0] == "-" else f"{rest[0]} may give {started.name} code to run")
+    return Effects(
+        reads=(rest[0],), risk="" if started.is_literal(place) else "which code it runs is only known when it runs", project=True
+    )
+
+
+def _git_config(started: StartedProgram, _: Entry, first: int) -> Effects:
+    """Analyses ``git config``: reading is harmless, but a setting that is written may name a program."""
+    words = started.words[first:]
+    operands = [word for word in words if not word.startswith("-")]
+    options = {word for word in words if word.startswith("-")}
+    reads = words[:1] and (bool(options & _READ_OPTIONS) or operands[:1] in (["get"], ["list"]) or len(operands) == 1)
+    after_name = words[words.index(operands[0]) + 1 :] if operands and operands[0] not in ("get", "list") else ()
+    reads = reads and not any(word.startswith("-") for word in after_name)  # after the name of a setting it is the value
+    if reads and not started.dynamic and options <= _READ_OPTIONS | _DISPLAY_OPTIONS:
+        reading = [word for word in words if word in _READ_OPTIONS and (word.startswith("-") or word == words[0])]
+        if len(operands) <= (2 if operands[:1] in (["get"], ["list"]) else 1) or (reading and len(operands) == 1):
+            return Effects(harmless=True)
+    named = [word for word in words if word not in ("--global", "--local", "--system", "set", "--add")]
+    if len(named) == 2 and not started.dynamic and re.fullmatch(r"(?i)user\.(?:name|email)", named[0]):
+        elsewhere = {"--global": "~/.gitconfig", "--system": "/etc/gitconfig"}
+        return Effects(writes=tuple(file for option, file in elsewhere.items() if option in options))
+    return Effects(risk="a setting of git may start programs")
+
+
+def _sqlite(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    operands = [word for word in started.words[1:] if word not in entry.flags]
+    clear = not started.dynamic and len(operands) == 2 and not operands[0].startswith("-") and sql_only_queries(operands[1])
+    files = tuple(operands[:1])
+    writes = () if "-readonly" in started.words or files == (":memory:",) else files  # it creates a missing database
+    return Effects(reads=files, writes=writes, risk="" if clear else "it accepts commands that start programs")
+
+
+SPECIAL: dict[str, Special] = {
+    "find": _find,
+    "xargs": _xargs,
+    "fd": _fd,
+    "sed": _sed,
+    "awk": _awk,
+    "tar": _tar,
+    "dd": _dd,
+    "chmod": _chmod,
+    "install": _install,
+    "test": _test,
+    "shell": _shell,
+    "eval": _eval,
+    "trap": _trap,
+    "source": _source,
+    "command": _command,
+    "export": _export,
+    "read": _read,
+    "set": _set,
+    "python": _python,
+    "git-config": _git_config,
+    "git-checkout": _git_checkout,
+    "sqlite": _sqlite,
+}

@@ -1,1 +1,0 @@
-"""Tools, prompts and resources of MCP servers."""

@@ -1,1 +1,0 @@
-"""What servers offer: tools, prompts and resources, and what they answer."""

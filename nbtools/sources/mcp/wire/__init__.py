@@ -1,1 +1,0 @@
-"""The connection with a server: its messages, its process or address, its failures."""

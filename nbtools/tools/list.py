@@ -1,0 +1,313 @@
+"""The `ls` and `tree` tools: list a folder and display the tree below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.core.result import Entry, Listing, ToolResult
+from nbtools.core.tool import BaseToolInvocation, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.workspace.cancellation import run_in_thread
+from nbtools.workspace.files import read_filter
+from nbtools.workspace.files.listing import list_folder
+from nbtools.workspace.files.path_suggestions import path_not_found
+from nbtools.workspace.paths import printable_path
+from nbtools.workspace.search import globs
+from nbtools.workspace.search.gitignore import IgnoreRules
+from nbtools.workspace.search.tree import Node, limit_entries, read_tree, walk
+from nbtools.workspace.workspace import Workspace
+
+
+class LsParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    path: str = "."
+    """The folder to list."""
+    ignore: tuple[str, ...] = ()
+    """Globs of names to exclude: `*.pyc`, `node_modules`."""
+    ignored: bool = True
+    """Whether to include what git ignores."""
+    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """Maximum number of entries to return."""
+    offset: Annotated[int, Field(ge=0)] = 0
+    """How many entries to skip, for the next page: the number already returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class LsData:
+    """The numbers of folders and files directly in ``path``, without the ``left_out`` entries that git or the call ignores.
+
+    ``hidden`` counts the entries that the policy does not allow to be read.
+    """
+
+    path: str
+    folders: int
+    files: int
+    left_out: int = 0
+    hidden: int = 0
+
+
+class LsTool(BaseDeclarativeTool[LsParams]):
+    """Lists a folder.  ``limit``: maximum number of entries if the call gives none."""
+
+    name = "ls"
+    description = "Lists the entries directly in a folder, including hidden names: folders first, files with their size in bytes."
+    kind = Kind.SEARCH
+    names_only = True
+    icon = Icon.FOLDER
+    parameters = LsParams
+
+    def __init__(self, workspace: Workspace, *, limit: int = 1_000) -> None:
+        self.workspace = workspace
+        self.limit = limit
+
+    def validate_tool_param_values(self, params: LsParams) -> str | None:
+        for glob in params.ignore:
+            try:
+                globs.compile_glob(glob)
+            except ValueError as error:
+                return f"ignore: {error} (given {glob!r})."
+        return None
+
+    def create_invocation(self, params: LsParams) -> LsInvocation:
+        return LsInvocation(self, params)
+
+
+class LsInvocation(BaseToolInvocation[LsParams]):
+    __slots__ = ("path", "tool")
+
+    def __init__(self, tool: LsTool, params: LsParams) -> None:
+        super().__init__(params)
+        self.tool = tool
+        self.path = tool.workspace.resolve(params.path)
+
+    def get_description(self) -> str:
+        return printable_path(self._relative())
+
+    def tool_locations(self) -> tuple[ToolLocation, ...]:
+        return (ToolLocation(str(self.path)),)
+
+    def target(self) -> PathTarget:
+        return PathTarget(self.tool.workspace.spellings(self.params.path))
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        workspace, subject = self.tool.workspace, printable_path(self.params.path)
+        path = workspace.recheck(self.params.path, self.path)
+        try:
+            found = list_folder(path, workspace)
+        except FileNotFoundError:
+            raise path_not_found(workspace, self.params.path, "folder") from None
+        except NotADirectoryError:
+            raise ToolFailure(
+                ErrorCode.PATH_IS_NOT_A_DIRECTORY, f"{subject} is a file, not a folder. Use read to see its content."
+            ) from None
+        except OSError as error:
+            raise from_os_error(error, subject, ErrorCode.LS_EXECUTION_ERROR) from None
+        entries = self._without_ignored(path, found.entries)
+        return self._result(entries, len(found.entries) - len(entries), found.hidden)
+
+    def _without_ignored(self, path: Path, entries: Sequence[Entry]) -> list[Entry]:
+        patterns = [globs.compile_glob(glob.rstrip("/") or glob) for glob in self.params.ignore]
+        rules = None if self.params.ignored else IgnoreRules(path)
+        named = ((entry, entry.path.rpartition("/")[2]) for entry in entries)
+        listed = ((entry, name) for entry, name in named if not any(pattern.fullmatch(name) for pattern in patterns))
+        return [entry for entry, name in listed if rules is None or not rules.ignores(name, folder=entry.folder and not entry.link)]
+
+    def _result(self, entries: list[Entry], left_out: int, hidden: int) -> ToolResult:
+        total, offset = len(entries), self.params.offset
+        listed = entries[offset : offset + (self.params.limit or self.tool.limit)]
+        parts = [_page(len(listed), offset, total), f"{left_out:,} ignored" if left_out else ""]
+        more = "; ".join(part for part in parts if part)
+        folders = sum(entry.folder for entry in entries)
+        text = "\n".join(map(_line, listed)) or (
+            "" if total else "(the folder has no other entries)" if left_out or hidden else "(the folder is empty)"
+        )
+        by_policy = read_filter.hidden_count_note(hidden)
+        return ToolResult(
+            "\n".join(part for part in (text, f"[{more}]" if more else "") if part),
+            Listing(tuple(listed), total, "; ".join(filter(None, (more, by_policy)))),
+            summary=_summary(folders, total - folders),
+            data=LsData(self._relative(), folders, total - folders, left_out, hidden),
+            notes=(f"[{by_policy}]",) if by_policy else (),
+        )
+
+    def _relative(self) -> str:
+        return self.tool.workspace.relative(self.path)
+
+
+def _page(count: int, offset: int, total: int) -> str:
+    if offset and not count and total:
+        return f"no entries at offset {offset:,}: the folder has {total:,}"
+    if count == total:
+        return ""
+    next_page = f"; offset={offset + count} returns the next page" if offset + count < total else ""
+    return f"{offset + 1:,}–{offset + count:,} of {total:,}{next_page}"
+
+
+def _line(entry: Entry) -> str:
+    name = printable_path(entry.path.rpartition("/")[2])
+    link = "symbolic link" if entry.link else ""
+    if entry.folder:
+        return f"{name}/ ({link})" if link else f"{name}/"
+    notes = ", ".join(note for note in (link, "" if entry.size is None else f"{entry.size} bytes") if note)
+    return f"{name} ({notes})" if notes else name
+
+
+def _summary(folders: int, files: int) -> str:
+    parts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in ((folders, "folder"), (files, "file")) if count]
+    return ", ".join(parts) or "empty"
+
+
+class TreeParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    path: str = "."
+    """The folder to display."""
+    depth: Annotated[int, Field(ge=1)] | None = None
+    """Number of levels to display. Default: all."""
+    limit: Annotated[int, Field(ge=1, le=20_000)] = 1_000
+    """Maximum number of entries to display."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeData:
+    """The numbers of folders and files, displayed or not, without the content of the ``closed`` folders; links count as files.
+
+    ``hidden`` counts the entries that the policy does not allow to be read.
+    """
+
+    path: str
+    folders: int
+    files: int
+    closed: tuple[str, ...]
+    hidden: int = 0
+
+
+class TreeTool(BaseDeclarativeTool[TreeParams]):
+    """Displays the tree below a folder.  If there are too many entries, upper levels come first and the folders of a level share the rest.
+
+    Generated folders (``.git``, ``node_modules``, ``build`` …) are displayed with the number of their entries and not opened, unless
+    ``path`` names one.  Links are displayed and not followed.
+    """
+
+    name = "tree"
+    description = (
+        "Shows the tree of files below a folder. Folders such as .git, node_modules or build are not opened; pass one as path to open it."
+    )
+    kind = Kind.SEARCH
+    names_only = True
+    icon = Icon.FOLDER
+    parameters = TreeParams
+    output_limit = 1_000_000
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+    def create_invocation(self, params: TreeParams) -> TreeInvocation:
+        return TreeInvocation(self, params)
+
+
+class TreeInvocation(BaseToolInvocation[TreeParams]):
+    __slots__ = ("path", "tool")
+
+    def __init__(self, tool: TreeTool, params: TreeParams) -> None:
+        super().__init__(params)
+        self.tool = tool
+        self.path = tool.workspace.resolve(params.path)
+
+    def get_description(self) -> str:
+        return printable_path(self.tool.workspace.relative(self.path))
+
+    def tool_locations(self) -> tuple[ToolLocation, ...]:
+        return (ToolLocation(str(self.path)),)
+
+    def target(self) -> PathTarget:
+        return PathTarget(self.tool.workspace.spellings(self.params.path))
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        workspace, subject = self.tool.workspace, printable_path(self.params.path)
+        path = workspace.recheck(self.params.path, self.path)
+        hides = workspace.read_filter.hides
+        try:
+            root = await run_in_thread(
+                lambda halt: read_tree(str(path), self.params.depth, halt, lambda below, folder: hides(below, folder=folder))
+            )
+        except FileNotFoundError:
+            raise path_not_found(workspace, self.params.path, "folder") from None
+        except NotADirectoryError:
+            raise ToolFailure(
+                ErrorCode.PATH_IS_NOT_A_DIRECTORY, f"{subject} is a file, not a folder. Use read to see its content."
+            ) from None
+        except OSError as error:
+            raise from_os_error(error, subject, ErrorCode.LS_EXECUTION_ERROR) from None
+        limit_entries(root, self.params.limit)
+        return self._result(root)
+
+    def _result(self, root: Node) -> ToolResult:
+        relative = self.tool.workspace.relative(self.path)
+        prefix = "" if relative == "." else f"{relative}/"
+        nodes = list(walk(root))
+        folders = sum(node.folder for _, node in nodes)
+        closed = tuple(f"{prefix}{path}" for path, node in nodes if node.folder and not node.open)
+        lines = list(_tree_lines(root))
+        more = self._more(len(nodes), root.displayed + sum(node.displayed for _, node in nodes))
+        text = "\n".join([f"{printable_path(relative)}/", *(lines or ["(the folder is empty)"]), *([f"[{more}]"] if more else [])])
+        summary = f"{_counted(folders, 'folder')}, {_counted(len(nodes) - folders, 'file')}"
+        hidden = root.hidden + sum(node.hidden for _, node in nodes)
+        by_policy = f"[{read_filter.hidden_count_note(hidden)}]" if hidden else ""
+        data = TreeData(relative, folders, len(nodes) - folders, closed, hidden)
+        display = f"{text}\n{by_policy}" if hidden else text
+        return ToolResult(text, display, summary=summary, data=data, notes=(by_policy,) if hidden else ())
+
+    def _more(self, total: int, count: int) -> str:
+        if count == total:
+            return ""
+        levels = f" in {_counted(self.params.depth, 'level')}" if self.params.depth else ""
+        return f"{count:,} of {total:,} entries{levels} are displayed; give the path of a folder, or a higher limit, to see more"
+
+
+def _tree_lines(root: Node) -> Iterator[str]:
+    """Yields a line for each displayed entry, and one for the omitted entries of a folder."""
+    # Not recursive: folders may be nested deeper than the interpreter's recursion limit.
+    open_folders = [_rows(root, "")]
+    while open_folders:
+        row = next(open_folders[-1], None)
+        if row is None:
+            open_folders.pop()
+            continue
+        line, child, indent = row
+        yield line
+        open_folders.append(_rows(child, indent))
+
+
+def _rows(node: Node, indent: str) -> Iterator[tuple[str, Node, str]]:
+    """Yields for each entry directly in a folder: its line, the entry, and the indentation of its own entries."""
+    missing = len(node.children) - node.displayed
+    for position, child in enumerate(node.children[: node.displayed]):
+        last = position == node.displayed - 1 and not missing
+        yield f"{indent}{'└── ' if last else '├── '}{_label(child)}", child, indent + ("    " if last else "│   ")
+    if missing:
+        yield f"{indent}└── … {missing:,} more", Node(""), ""
+
+
+def _label(node: Node) -> str:
+    name = printable_path(node.name)
+    if node.to:
+        return f"{name} → {printable_path(node.to)} (symbolic link)"
+    if not node.folder:
+        return name
+    if node.count < 0:
+        return f"{name}/ (cannot be read)"
+    if not node.open:
+        return f"{name}/ (not opened, {node.count:,} {'entry' if node.count == 1 else 'entries'})"
+    return f"{name}/"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,246 @@
+"""The `shell_output` and `shell_kill` tools for background commands."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
+from nbtools.workspace.processes.background import BackgroundCommand, JobState, NewOutput, Status
+from nbtools.workspace.workspace import Workspace
+
+_FILTER_TIMEOUT = 5.0
+"""Seconds that a filter may take for all lines together."""
+
+
+class ShellOutputParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    id: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
+    """The command's id, as returned by shell. Default: lists all background commands."""
+    filter: str | None = None
+    """A regular expression: only matching lines are returned; the others count as read."""
+    wait: Annotated[float, Field(ge=0)] = 0
+    """Seconds to wait for new (matching) output or the end of the command, at most 600."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellOutput:
+    """The state of a background command.
+
+    ``status``: ``running``, ``exited``, ``killed`` (by nbtools or by ``signal``), or ``left`` (it has exited, but processes it started
+    still run).  ``text`` is the new output, ``new_lines`` counts the new lines (also those not in the text), ``lines`` all lines.
+    ``stopped`` names the limit that ended it.  ``full_output`` is the file with the whole output.
+    """
+
+    id: str
+    status: Status
+    exit_code: int | None
+    text: str
+    lines: int
+    new_lines: int
+    full_output: str
+    command: str
+    seconds: float
+    pid: int
+    signal: str = ""
+    stopped: str = ""
+
+
+class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
+    """Returns new output of background commands.
+
+    ``longest``: maximum ``wait`` in seconds.  ``limit``: characters of output for a model.
+    """
+
+    name = "shell_output"
+    display_name = "Shell output"
+    description = (
+        "Returns what a background command has printed since the last call, and whether it still runs. "
+        "Without an id it lists the background commands."
+    )
+    kind = Kind.READ
+    runs_beside = True
+    parameters = ShellOutputParams
+
+    def __init__(self, workspace: Workspace, *, longest: float = 600, limit: int = 40_000) -> None:
+        self.workspace = workspace
+        self.longest = longest
+        self.limit = limit
+        self.output_limit = limit + 2_000
+
+    def validate_tool_param_values(self, params: ShellOutputParams) -> str | None:
+        if params.wait > self.longest:
+            return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
+        if params.filter is not None:
+            try:
+                re.compile(params.filter)
+            except re.error as error:
+                return f"filter is not a valid regular expression: {error}."
+        return None
+
+    def create_invocation(self, params: ShellOutputParams) -> ShellOutputInvocation:
+        if params.id is not None:
+            self.workspace.jobs.get(params.id)
+        return ShellOutputInvocation(params, self)
+
+
+class ShellOutputInvocation(BaseToolInvocation[ShellOutputParams]):
+    __slots__ = ("tool",)
+
+    def __init__(self, params: ShellOutputParams, tool: ShellOutputTool) -> None:
+        super().__init__(params)
+        self.tool = tool
+
+    def get_description(self) -> str:
+        return self.params.id or "all"
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        jobs = self.tool.workspace.jobs
+        if self.params.id is None:
+            return _list_result(jobs.all())
+        matches = None if self.params.filter is None else _matcher(self.params.filter)
+        job = jobs.get(self.params.id)
+        return output_result(job, *await job.read(self.tool.limit, matches, self.params.wait))
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Returns a function that tells whether a line matches; it raises ``ToolFailure`` if matching takes too long."""
+    # Not ``re``: it has no timeout and holds the interpreter lock.
+    import regex  # noqa: PLC0415 - takes 20 ms, needed only to filter
+
+    try:
+        compiled = regex.compile(pattern)
+    except regex.error as error:
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"filter is not a valid regular expression: {error}.") from None
+    left = _FILTER_TIMEOUT
+
+    def matches(line: str) -> bool:
+        nonlocal left
+        began = time.monotonic()
+        try:
+            return compiled.search(line, timeout=max(left, 0.001), concurrent=True) is not None
+        except TimeoutError:
+            message = f"The filter took longer than {_FILTER_TIMEOUT:g} seconds. Give a simpler one; no output counts as read."
+            raise ToolFailure(ErrorCode.TIMEOUT, message) from None
+        finally:
+            left -= time.monotonic() - began
+
+    return matches
+
+
+def output_result(job: BackgroundCommand, news: NewOutput, condition: JobState) -> ToolResult:
+    """Returns the result for one command: its new output and its state."""
+    state = condition_text(condition)
+    text = news.text or ("(no new line matches)\n" if news.lines else "(no new output)\n")
+    content = f"{text}{'' if text.endswith(chr(10)) else chr(10)}({state})"
+    if job.output.problem:
+        content += f"\n({job.output.problem})"
+    display = CommandOutput(news.text, job.output.lines, condition.exit_code, job.output.full_output, state)
+    lines = f"{news.lines:,} new line{'' if news.lines == 1 else 's'}"
+    return ToolResult(content, display, summary=f"{lines} · {state}", data=output_data(job, condition, news))
+
+
+def output_data(job: BackgroundCommand, condition: JobState, news: NewOutput) -> ShellOutput:
+    return ShellOutput(
+        id=job.id,
+        status=condition.status,
+        exit_code=condition.exit_code,
+        text=news.text,
+        lines=job.output.lines,
+        new_lines=news.lines,
+        full_output=job.output.full_output,
+        command=job.command,
+        seconds=condition.seconds,
+        pid=job.pid,
+        signal=condition.signal,
+        stopped=condition.stopped,
+    )
+
+
+def condition_text(condition: JobState) -> str:
+    """Returns the state as text, such as ``exited with 0 after 3 s``."""
+    seconds = f"{condition.seconds:,.0f} s" if condition.seconds >= 1 else f"{condition.seconds:.2g} s"
+    code = "" if condition.exit_code is None else f" with {condition.exit_code}"
+    match condition.status:
+        case "running":
+            return f"running for {seconds}"
+        case "exited":
+            return f"exited{code} after {seconds}"
+        case "left":
+            return f"exited{code or f' by {condition.signal}'} after {seconds}; processes it started still run"
+        case "killed":
+            limit = {"": "", "time": ": timeout", "silence": ": no output for too long"}[condition.stopped]
+            return f"ended{code or f' by {condition.signal}'} after {seconds}{limit}"
+
+
+def _list_result(jobs: tuple[BackgroundCommand, ...]) -> ToolResult:
+    """Returns one line for each command; no output counts as read."""
+    states = [(job, job.state()) for job in jobs]
+    lines = [f"{job.id}  {condition_text(condition)}  {_in_one_line(job.command)}" for job, condition in states]
+    text = "\n".join(lines) or "No background commands were started."
+    running = sum(condition.status in ("running", "left") for _, condition in states)
+    data = tuple(output_data(job, condition, NewOutput("", 0)) for job, condition in states)
+    return ToolResult(text, text, summary=f"{running} running, {len(jobs)} in all", data=data)
+
+
+def _in_one_line(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= 100 else f"{line[:99]}…"
+
+
+class ShellKillParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    id: Annotated[str, Field(coerce_numbers_to_str=True)]
+    """The command's id, as returned by shell."""
+
+
+class ShellKillTool(BaseDeclarativeTool[ShellKillParams]):
+    """Ends a background command.  ``limit``: characters of its last output for a model.  Its data is a ``ShellOutput``.
+
+    It needs no approval, because it ends only commands that this session started.
+    """
+
+    name = "shell_kill"
+    display_name = "End a command"
+    description = (
+        "Ends a background command and every process it started, forcibly after 2 seconds. Returns its last output and how it ended."
+    )
+    kind = Kind.EXECUTE
+    asks = False
+    runs_beside = True
+    parameters = ShellKillParams
+
+    def __init__(self, workspace: Workspace, *, limit: int = 40_000) -> None:
+        self.workspace = workspace
+        self.limit = limit
+        self.output_limit = limit + 2_000
+
+    def create_invocation(self, params: ShellKillParams) -> ShellKillInvocation:
+        self.workspace.jobs.get(params.id)
+        return ShellKillInvocation(params, self)
+
+
+class ShellKillInvocation(BaseToolInvocation[ShellKillParams]):
+    __slots__ = ("tool",)
+
+    def __init__(self, params: ShellKillParams, tool: ShellKillTool) -> None:
+        super().__init__(params)
+        self.tool = tool
+
+    def get_description(self) -> str:
+        return self.params.id
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        job = self.tool.workspace.jobs.get(self.params.id)
+        await job.kill()
+        return output_result(job, *await job.read(self.tool.limit, None, 0))

@@ -1,0 +1,203 @@
+"""Applies a function to many files: in this process, in a process pool, or on a given cluster.
+
+Functions and files are pickled, so the function must be a module's function or a callable dataclass. A failure concerns one file only and
+does not stop the others. Where a process dies, its files are tried again one by one, and only the file that kills it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Generic, Protocol, TypeVar
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.optional_libraries import import_library
+
+F = TypeVar("F", bound="Sized")
+T = TypeVar("T")
+TASK = 50 << 20
+"""Bytes of files per task: on a cluster, a task costs some milliseconds."""
+_POOL_TASK_BYTES = 4 << 20
+"""Bytes of files per task in our own pool, where a task costs almost nothing: small tasks balance the load and update progress often."""
+
+_MAIN_GUARD = "In a script, call ingest below `if __name__ == '__main__':`."
+
+
+class Sized(Protocol):
+    @property
+    def size(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class TaskFailure:
+    """The failure of the work on a file: it raised, or killed its process."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class _Task(Generic[F, T]):
+    """Several files, processed one after another. ``token`` makes each task unique, because clusters reuse the results of equal tasks."""
+
+    work: Callable[[F], T]
+    files: Sequence[F]
+    token: str
+
+    def __call__(self) -> list[T | TaskFailure]:
+        return [self.done(file) for file in self.files]
+
+    def done(self, file: F) -> T | TaskFailure:
+        try:
+            return self.work(file)
+        except Exception as error:  # noqa: BLE001 - one file's failure is reported and does not stop the others
+            return TaskFailure(f"{type(error).__name__}: {error}")
+
+
+def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK) -> Generator[tuple[F, T | TaskFailure]]:
+    """Yields each file with the result of ``work`` on it, in order of completion.
+
+    ``client``: an object with ``submit`` like executors and ``dask.distributed.Client``, or with ``map``; it gets ``task`` bytes of files
+    at a time. Without one, a pool uses as many processes as this process may use processors; files that fit into one task are processed
+    here.
+    """
+    pending = list(files)
+    total = sum(file.size for file in pending)
+    if client is None and total <= task:
+        single = _Task(work, pending, "")
+        yield from ((file, single.done(file)) for file in pending)
+        return
+    size = min(task, _POOL_TASK_BYTES) if client is None else task
+    tasks = [_Task(work, batch, uuid.uuid4().hex) for batch in batches(pending, size)]
+    lost_files: list[F] = []
+    with _executor(client, len(tasks)) as executor:
+        for one, outcome in _outcomes(executor, tasks):
+            if isinstance(outcome, BaseException):
+                lost_files += one.files
+            else:
+                yield from zip(one.files, outcome, strict=True)
+    yield from _one_by_one(lost_files, work, client)
+
+
+@contextmanager
+def connect(client: Any) -> Iterator[Any]:
+    """Connects to the scheduler whose address is given, and disconnects at the end; any other client is returned as it is."""
+    if not isinstance(client, str):
+        yield client
+        return
+    with import_library("distributed").Client(client) as cluster:
+        yield cluster
+
+
+def batches(files: Iterable[F], size: int) -> Iterator[list[F]]:
+    """Groups files into batches of ``size`` bytes, the largest first, so that none of them is started last."""
+    batch: list[F] = []
+    total = 0
+    for file in sorted(files, key=lambda file: file.size, reverse=True):
+        if batch and total + file.size > size:
+            yield batch
+            batch, total = [], 0
+        batch.append(file)
+        total += file.size
+    if batch:
+        yield batch
+
+
+def _run(task: _Task[F, T]) -> list[T | TaskFailure]:
+    return task()
+
+
+def _outcomes(executor: Any, tasks: Sequence[_Task[F, T]]) -> Iterator[tuple[_Task[F, T], list[T | TaskFailure] | BaseException]]:
+    """Yields finished tasks. Cancels the tasks that have not started when the caller stops iterating or is interrupted."""
+    if not hasattr(executor, "submit"):
+        yield from zip(tasks, executor.map(_run, tasks), strict=True)
+        return
+    done: SimpleQueue[tuple[_Task[F, T], Any]] = SimpleQueue()
+    futures = []
+    try:
+        for task in tasks:
+            future = _submit(executor, task)
+            futures.append(future)
+            future.add_done_callback(lambda future, task=task: done.put((task, future)))
+        for _ in tasks:
+            task, future = done.get()
+            yield task, _result(future)
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _submit(executor: Any, task: _Task[F, T]) -> Any:
+    """Submits a task; returns a failed future where a process died during submission."""
+    try:
+        return executor.submit(_run, task)
+    except BrokenExecutor as error:
+        broken: Future[list[T | TaskFailure]] = Future()
+        broken.set_exception(error)
+        return broken
+
+
+def _result(future: Any) -> Any:
+    try:
+        return future.result()
+    except Exception as error:  # noqa: BLE001 - a dead process or worker; its files are tried one by one afterwards
+        return error
+
+
+def _one_by_one(files: Sequence[F], work: Callable[[F], T], client: Any) -> Iterator[tuple[F, T | TaskFailure]]:
+    for file in files:
+        with _executor(client, 1) as executor:
+            ((_, outcome),) = _outcomes(executor, [_Task(work, [file], uuid.uuid4().hex)])
+        if isinstance(outcome, BrokenExecutor):
+            yield file, TaskFailure("The process that read this log died.")
+        elif isinstance(outcome, BaseException):
+            yield file, TaskFailure(f"{type(outcome).__name__}: {outcome}")
+        else:
+            yield file, outcome[0]
+
+
+@contextmanager
+def _executor(client: Any, tasks: int) -> Iterator[Any]:
+    """Yields the client, or a pool of our own.
+
+    Processes are not forked, because a notebook's kernel has threads whose locks a fork would copy.
+    """
+    if client is not None:
+        yield client
+        return
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only needed for many logs; slow to import
+    from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - as above
+
+    method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
+    with ProcessPoolExecutor(min(processors(), tasks), get_context(method), _ignore_interrupts) as pool:
+        try:
+            _check_start(pool)
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list((pool._processes or {}).values()):  # noqa: SLF001 - Python 3.14 has terminate_workers(); a large log may take minutes
+                process.terminate()
+            raise
+
+
+def _check_start(pool: Any) -> None:
+    """Checks that a process can be started; otherwise every file would be tried and blamed."""
+    try:
+        pool.submit(os.getpid).result()
+    except BrokenExecutor as error:
+        raise TraceError(f"No process could be started. {_MAIN_GUARD}") from error
+
+
+def _ignore_interrupts() -> None:
+    """Ignores Ctrl-C in worker processes: it reaches all processes of a terminal, and the main process ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def processors() -> int:
+    """Returns the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,26 @@
+"""Imports the libraries that only tables, SQL and clusters need, and says how to install a missing one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from nbtools.core.errors import TraceError
+
+_INSTALL = {
+    "distributed": 'pip install "nbtools-agent[cluster]"',
+    "duckdb": 'pip install "nbtools-agent[traces]"',
+    "pyarrow": 'pip install "nbtools-agent[traces]"',
+    "pyarrow.compute": 'pip install "nbtools-agent[traces]"',
+    "pyarrow.parquet": 'pip install "nbtools-agent[traces]"',
+    "pandas": "pip install pandas",
+    "polars": "pip install polars",
+}
+
+
+def import_library(name: str) -> Any:
+    """Returns the module of this name. Raises ``TraceError`` with the install command where it is missing."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise TraceError(f"{name.partition('.')[0]} is needed for this but not installed. Install it: {_INSTALL[name]}") from error

@@ -1,0 +1,157 @@
+"""Finds text in loaded logs: messages, thinking, calls and their output."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
+from threading import Lock
+from typing import Any
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.model import Call, Event
+from nbtools.traces.query import text_index
+from nbtools.traces.reader import LogFile
+from nbtools.traces.row_texts import strings, text_of_event
+from nbtools.traces.rows import Rows
+
+_SNIPPET_MARGIN = 60
+"""Characters of a snippet on each side of a match."""
+_INDEX_BATCH = 500
+"""Number of texts that are indexed at a time."""
+UNSEARCHED_KINDS = frozenset({"tool_call", "tool_result", "progress"})
+"""Kinds of events that are not searched: tool calls and results are searched as calls, and progress repeats them."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A row that matches a query; ``snippet`` is one line of text around the match, read on access."""
+
+    row: Call | Event
+    query: str
+    text_of: Callable[[], str] = field(repr=False, compare=False)
+
+    @cached_property
+    def snippet(self) -> str:
+        return snippet(self.text_of(), self.query)
+
+    def _repr_html_(self) -> str:
+        name = self.row.name if isinstance(self.row, Call) else self.row.kind
+        return f"<p><b>{html.escape(name)}</b> {html.escape(self.snippet)}</p>"
+
+
+class Searcher:
+    """Rows and an in-memory index of their texts; the texts themselves are not stored.
+
+    The index is filled step by step, from any thread.
+    """
+
+    def __init__(self, events: Rows[Event], calls: Rows[Call]) -> None:
+        messages = (pair for pair in zip(events, events.log_files, strict=True) if pair[0].kind not in UNSEARCHED_KINDS)
+        self._rows: list[tuple[Event | Call, LogFile]] = [*messages, *zip(calls, calls.log_files, strict=True)]
+        self._rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
+        self._index = sqlite3.connect(":memory:", check_same_thread=False)
+        self._lock, self._indexing = Lock(), Lock()
+        self._indexed = 0
+        text_index.prepare(self._index)
+
+    @property
+    def rows(self) -> list[Event | Call]:
+        """The rows that are searched; a row's index in this list is its number."""
+        return [row for row, _ in self._rows]
+
+    @property
+    def indexed_fraction(self) -> float:
+        """The fraction of the texts that is indexed, from 0 to 1."""
+        return self._indexed / len(self._rows) if self._rows else 1.0
+
+    def index_more(self, count: int = _INDEX_BATCH) -> bool:
+        """Indexes some more texts; returns False once all are indexed. Raises ``TraceError`` where a log has changed since it was read."""
+        with self._indexing:
+            start, end = self._indexed, min(self._indexed + count, len(self._rows))
+            if start == end:
+                return False
+            texts = [(number, text_of(*self._rows[number])) for number in range(start, end)]
+            with self._lock:
+                text_index.add(self._index, texts)
+                self._indexed = end
+        return True
+
+    def find(self, text: str, limit: int) -> tuple[Hit, ...]:
+        while self.index_more():
+            pass
+        return tuple(Hit(self._rows[number][0], text, partial(self.text, number)) for number in self._matching(text, limit))
+
+    def matching_rows(self, question: text_index.IndexQuery) -> list[int]:
+        """Returns the numbers of the rows that match according to the index, in order, as far as it is filled."""
+        with self._lock:
+            return list(matching_numbers(self._index, question, "rowid"))
+
+    def text(self, number: int) -> str:
+        """Returns the searched text of this row, read now."""
+        return text_of(*self._rows[number])
+
+    def _matching(self, text: str, limit: int) -> list[int]:
+        for question in text_index.index_queries(text):
+            candidates = (
+                number for number in self.matching_rows(question) if not question.substring or question.matches(self.text(number))
+            )
+            found = list(islice(candidates, limit))
+            if found:
+                return found
+        return []
+
+
+def matching_numbers(index: sqlite3.Connection, question: text_index.IndexQuery, order: str) -> Iterator[int]:
+    """Yields the numbers of the texts that match according to the index. Raises ``TraceError`` for an invalid query."""
+    table = question.table
+    query = f"select rowid from {table} where {table} match ? order by {order}"  # noqa: S608 - constant names
+    try:
+        yield from (number for (number,) in index.execute(query, (question.expression,)))
+    except sqlite3.Error as error:
+        raise TraceError(f"The search query is invalid: {error}.") from error
+
+
+def text_of(row: Event | Call, reading: LogFile) -> str:
+    """Returns the searched text of a row."""
+    if isinstance(row, Event):
+        return text_of_event(row, reading)
+    detail = row.detail
+    return text_of_call(row.name, row.subject, detail.args, (detail.result, detail.stdout, detail.stderr))
+
+
+def text_of_call(name: str, subject: str, args: Any, output: Sequence[str]) -> str:
+    """Returns a call's name, arguments and output, each text once."""
+    parts: list[str] = []
+    for part in (name, *strings(args), subject, *output):
+        if part and not any(part in before for before in parts[-4:]):
+            parts.append(part)
+    return "\n".join(parts)
+
+
+def text_of_record(record: dict[str, Any]) -> str:
+    """Returns the searched text of a row of the table ``calls`` or ``events``."""
+    if "full_text" in record:
+        return record["full_text"] or ""
+    output = [record[name] or "" for name in ("result", "stdout", "stderr")]
+    return text_of_call(record["name"] or "", record["subject"] or "", json.loads(record["args"] or "{}"), output)
+
+
+def snippet(text: str, query: str) -> str:
+    """Returns one line around the first match of the query, or of one of its words; the beginning of the text where nothing matches."""
+    for term in text_index.terms(query):
+        words = r"\s+".join(re.escape(word) for word in term.split())
+        found = re.search(words, text, re.IGNORECASE) if words else None
+        if found:
+            return _line(text, max(found.start() - _SNIPPET_MARGIN, 0), found.end() + _SNIPPET_MARGIN)
+    return _line(text, 0, 2 * _SNIPPET_MARGIN)
+
+
+def _line(text: str, start: int, end: int) -> str:
+    cut = " ".join(text[start:end].split())
+    return f"{'…' if start else ''}{cut}{'…' if end < len(text) else ''}"

@@ -1,0 +1,194 @@
+"""Defines what a log reader is, and finds the reader of a file's format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Row, Session
+from nbtools.traces.source import DECODE_ERRORS, Source
+
+_HEAD_BYTES = 64 << 10
+_HEAD_RECORDS = 40
+NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
+_QWEN_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*(?:"role"\s*:\s*"\w+"\s*,\s*)?"parts"\s*:')
+_QWEN_TYPE = re.compile(rb'"type"\s*:\s*"qwen"')
+_OPENHANDS = re.compile(rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"')
+FALLBACK_FORMAT = "messages"
+"""The name of the generic format for any log with messages in it; there, records alone do not prove that the format was recognised."""
+ENTRY_POINT_GROUP = "nbtools.traces"
+"""The entry point group for ``Format`` objects of other packages; they take precedence over the built-in ones."""
+
+
+_JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]]|\Z))')
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of a file, from which its format is recognised; empty for a folder.
+
+    Do not judge by the file's name: people rename logs.
+    """
+
+    path: Path
+    start: bytes
+
+    @cached_property
+    def first(self) -> Any:
+        """The first line decoded, or the whole file where it is short; None where that is not JSON."""
+        for text in (self.start.split(b"\n", 1)[0], self.start):
+            try:
+                return msgspec.json.decode(text)
+            except DECODE_ERRORS:
+                continue
+        return None
+
+    @cached_property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        """The complete JSON objects among the first lines."""
+        lines = self.start.split(b"\n")
+        return tuple(msgspec.json.decode(line) for line in lines[:_HEAD_RECORDS] if _is_object(line))
+
+    def has(self, *keys: str) -> bool:
+        """Returns whether the file is JSON and these occur in it as keys of objects, at any depth."""
+        return self.is_json and all(f'"{key}"'.encode() in self.start and _key(key).search(self.start) for key in keys)
+
+    @cached_property
+    def is_json(self) -> bool:
+        """Whether the file begins like JSON, or, as the first line may be cut, the lines after it are objects.
+
+        Keys alone are not enough: source code and text may contain all the keys of a log.
+        """
+        next_lines = self.start.split(b"\n")[1:-1][:3]
+        return _JSON_START.match(self.start) is not None or (bool(next_lines) and all(map(_is_object, next_lines)))
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(line), dict)
+    except DECODE_ERRORS:
+        return False
+
+
+@cache
+def _key(name: str) -> re.Pattern[bytes]:
+    return re.compile(rb'"%s"\s*:' % re.escape(name.encode()))
+
+
+class Format(Protocol):
+    """A reader of one agent's log format.
+
+    ``read`` yields rows in reading order; each call once, when its result is known or at the end of the log; each session at its end. It
+    raises ``TraceError`` where the file cannot be opened, but never because of its content: that yields a ``Problem``. ``tells_errors``
+    is False where the format does not record whether a call failed.
+    """
+
+    name: str
+    tells_errors: bool
+
+    def recognises(self, head: Head) -> bool: ...
+
+    def files(self, path: Path) -> Sequence[Path]:
+        """Returns the files that belong to the log besides ``path``."""
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]: ...
+
+    def detail(self, source: Source, call: Call) -> Detail: ...
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A log file with its format; the origin of its rows."""
+
+    source: Source
+    format: Format
+
+    def rows(self) -> Iterator[Row]:
+        """Yields the rows of the format's reader, preceded by a problem where the reader knows nothing of the content."""
+        rows = iter(self.format.read(self.source, self))
+        for row in rows:
+            yield row
+            if not isinstance(row, Session) or (row.records and self.format.name != FALLBACK_FORMAT):
+                break
+        else:
+            yield Problem(NOWHERE, NO_KNOWN_STEPS)
+        yield from rows
+
+    def detail(self, call: Call) -> Detail:
+        return self.format.detail(self.source, call)
+
+    def strict(self) -> LogFile:
+        """Returns the same log, read without recovering records from malformed lines."""
+        first, *others = self.source.files
+        return LogFile(Source(first, others, recover=False), self.format)
+
+
+def open_log(path: Path) -> LogFile:
+    """Opens the log at ``path`` with the reader that recognises it. A folder may be a log, where a format writes one file per event.
+
+    Raises ``TraceError`` where the log cannot be opened or no reader recognises it.
+    """
+    try:
+        head = Head(path, b"" if path.is_dir() else _read_head(path))
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}.") from error
+    for candidate in formats():
+        if candidate.recognises(head):
+            return LogFile(Source(path, candidate.files(path)), candidate)
+    names = ", ".join(candidate.name for candidate in formats())
+    if agent := _unsupported_agent(head):
+        raise TraceError(f"{path} looks like a log of {agent}, which is not supported. Supported formats: {names}.")
+    raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
+
+
+def is_qwen_code(head: Head) -> bool:
+    """Returns whether it is a log of Qwen Code: records with the fields of Claude Code's, around messages of Gemini's API.
+
+    Older versions wrote Gemini CLI's session format, with a message type of their own.
+    """
+    if not head.has("parentUuid"):
+        return head.has("projectHash") and _QWEN_TYPE.search(head.start) is not None
+    if head.records:
+        return any(_is_qwen_code(record) for record in head.records if "parentUuid" in record)
+    return _QWEN_MESSAGE.search(head.start) is not None
+
+
+def _is_qwen_code(record: Mapping[str, Any]) -> bool:
+    message = record.get("message")
+    parts = isinstance(message, dict) and isinstance(message.get("parts"), list) and "content" not in message
+    return parts or "systemPayload" in record or "toolCallResult" in record
+
+
+def _unsupported_agent(head: Head) -> str:
+    """Returns the name of the unsupported agent whose log it looks like; empty for others."""
+    if is_qwen_code(head):
+        return "Qwen Code"
+    if head.has("sessionID") or (head.has("projectID", "directory") and b'"ses_' in head.start):
+        return "opencode"
+    return "OpenHands in an unknown variant" if head.is_json and _OPENHANDS.search(head.start) else ""
+
+
+def _read_head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_BYTES)
+
+
+def formats() -> tuple[Format, ...]:
+    """Returns the readers of installed packages, followed by the built-in ones."""
+    from nbtools.traces.readers import FORMATS  # noqa: PLC0415 - the formats' modules import this one
+
+    return (*_installed_formats(), *FORMATS)
+
+
+@cache
+def _installed_formats() -> tuple[Format, ...]:
+    """Loads the readers of installed packages, once per process: searching all packages takes longer than reading a small log."""
+    return tuple(point.load() for point in entry_points(group=ENTRY_POINT_GROUP))

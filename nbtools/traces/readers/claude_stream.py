@@ -1,0 +1,96 @@
+"""Reads the output of ``claude -p --output-format stream-json``, as CI logs keep it.
+
+Its messages have no times and no parents.
+
+Messages with ``parent_tool_use_id`` repeat what sub-agents do, so their calls are nested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from nbtools.traces.json_access import mapping
+from nbtools.traces.model import Call, Detail, Origin, Row, Session
+from nbtools.traces.reader import Head
+from nbtools.traces.readers.claude_code.detail import detail_of
+from nbtools.traces.readers.claude_code.records import Echo, Line, Message, Outcome, Progress, decode_leniently
+from nbtools.traces.readers.claude_code.row_builder import RowBuilder
+from nbtools.traces.source import Source
+
+
+class _StreamMessage(msgspec.Struct, gc=False):
+    type: str = ""
+    subtype: str | None = None
+    session_id: str | None = None
+    uuid: str | None = None
+    parent_tool_use_id: str | None = None
+    message: Message | None = None
+    tool_use_result: Outcome | str | list[msgspec.Raw] | None = None
+    cwd: str | None = None
+    claude_code_version: str | None = None
+    result: Any = None
+    total_cost_usd: float | None = None
+    num_turns: int | None = None
+
+
+_decode_message = msgspec.json.Decoder(_StreamMessage).decode
+
+
+class ClaudeStream:
+    name = "claude-stream-json"
+    tells_errors = True
+
+    def recognises(self, head: Head) -> bool:
+        first = mapping(head.first)
+        begins = first.get("type") == "system" and first.get("subtype") == "init"
+        return begins and "session_id" in first and "parentUuid" not in first
+
+    def files(self, path: Path) -> Sequence[Path]:
+        return ()
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        ends: dict[str | None, _StreamMessage] = {}
+
+        def decode(data: bytes) -> Line:
+            message = decode_leniently(data, _decode_message, _StreamMessage)
+            if message.type == "result":
+                ends[message.session_id] = message
+            return _as_record(message)
+
+        for row in RowBuilder(source, origin, decode, ""):
+            if not isinstance(row, Session):
+                yield row
+            elif row.records:
+                yield self._session(row, ends.get(row.id, _StreamMessage()))
+
+    def _session(self, session: Session, end: _StreamMessage) -> Session:
+        counts = {**session.counts, "exit_status": end.subtype, "api_turns": end.num_turns}
+        return replace(session, format=self.name, cost=end.total_cost_usd, counts=counts)
+
+    def detail(self, source: Source, call: Call) -> Detail:
+        return detail_of(source, call)
+
+
+def _as_record(message: _StreamMessage) -> Line:
+    """Converts a message to the record that a session's log would have."""
+    line = Line(
+        type="progress" if message.type == "stream_event" else message.type,
+        uuid=message.uuid,
+        session_id=message.session_id,
+        subtype=message.subtype,
+        cwd=message.cwd,
+        version=message.claude_code_version,
+        message=message.message,
+        tool_use_result=message.tool_use_result,
+        content=message.result,
+    )
+    if message.parent_tool_use_id and message.message is not None:
+        line.type, line.message = "progress", None
+        line.parent_tool_use_id = message.parent_tool_use_id
+        line.data = Progress("agent_progress", message=Echo(message.type, message.message))
+    return line

@@ -1,0 +1,284 @@
+"""Builds the full detail of a call from a rollout, and the rows and diffs of files that patches changed.
+
+A ``patch_apply_end`` has, for each path, the whole text of an added or deleted file, or a unified diff without its two header lines.
+Without such a record, the model's own patch shows the intended change: its lines, but not their positions.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from nbtools.core.errors import ToolFailure
+from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileDiffs, Media, TodoItem, TodoList, TodoStatus, ToolResultDisplay
+from nbtools.diff.codex_patch import read_codex_patch
+from nbtools.diff.line_diff import PatchHunk, file_diff, format_unified
+from nbtools.diff.patch_model import Create, Delete, FilePatch, Hunk
+from nbtools.traces.model import NOWHERE, Call, Detail, FileChange, Ref
+from nbtools.traces.readers.codex.call_text import arguments_of, calls_in, command_of, output_text, patch_of, split_output, unwrap
+from nbtools.traces.readers.codex.records import Payload, changes_by_path, object_of, string_of, text_of
+from nbtools.traces.source import Source
+
+Kind: TypeAlias = Literal["add", "modify", "delete", "rename", "unknown"]
+_KINDS: dict[str, Kind] = {"add": "add", "delete": "delete", "update": "modify"}
+
+
+def recorded_changes(session: str, call: str, changes: Any, *, applied: bool) -> Iterator[FileChange]:
+    """Yields the changes of a ``patch_apply_end``."""
+    for path, change in object_of(changes).items():
+        kind, body = _kind_and_body(change)
+        text = string_of(body.get("content"))
+        diff = string_of(body.get("unified_diff"))
+        added, removed = _line_counts(diff.split("\n")) if diff else (0, 0)
+        lines = len(text.splitlines())
+        yield FileChange(
+            session=session,
+            call=call,
+            path=path,
+            kind="rename" if string_of(body.get("move_path")) else kind,
+            added=lines if kind == "add" else added,
+            removed=lines if kind == "delete" else removed,
+            basis="recorded_patch" if kind == "modify" else "recorded_texts",
+            applied=applied,
+        )
+
+
+def intended_changes(session: str, call: str, patch: str, *, applied: bool) -> Iterator[FileChange]:
+    """Yields changes from the model's patch; a truncated or invalid one counts as far as it can be parsed."""
+    for kind, path, lines in _sections(patch):
+        added, removed = _line_counts(["@@", *lines])
+        moved = any(line.startswith("*** Move to:") for line in lines)
+        yield FileChange(
+            session=session,
+            call=call,
+            path=path,
+            kind="rename" if moved else _KINDS[kind],
+            added=added,
+            removed=None if kind == "delete" else removed,
+            basis="arguments",
+            applied=applied,
+        )
+
+
+def _sections(patch: str) -> Iterator[tuple[str, str, list[str]]]:
+    kind = path = ""
+    lines: list[str] = []
+    for line in patch.split("\n"):
+        verb, found, name = line[4:].partition(" File: ") if line.startswith("*** ") else ("", "", "")
+        if found and verb.lower() in _KINDS and name.strip():
+            if kind:
+                yield kind, path, lines
+            kind, path, lines = verb.lower(), name.strip(), []
+        else:
+            lines.append(line)
+    if kind:
+        yield kind, path, lines
+
+
+def _line_counts(lines: Iterable[str]) -> tuple[int, int]:
+    """Returns the numbers of added and removed lines below the first ``@@``."""
+    added = removed = 0
+    inside = False
+    for line in lines:
+        sign = line[:1]
+        if sign == "@":
+            inside = True
+        elif inside:
+            added += sign == "+"
+            removed += sign == "-"
+    return added, removed
+
+
+def _kind_and_body(change: Any) -> tuple[Kind, dict[str, Any]]:
+    """Returns the kind and body of a change: early ones are ``{"update": {…}}``, later ones have a ``type``."""
+    body = object_of(change)
+    named = body.get("type", body.get("kind"))
+    if isinstance(named, dict):
+        named = named.get("type")
+    if named is None and len(body) == 1:
+        named, inner = next(iter(body.items()))
+        body = object_of(inner)
+    return _KINDS.get(named, "unknown") if isinstance(named, str) else "unknown", body
+
+
+def recorded_diffs(changes: Any) -> tuple[FileDiff, ...]:
+    return tuple(_diff(path, *_kind_and_body(change)) for path, change in object_of(changes).items())
+
+
+def _diff(path: str, kind: Kind, body: dict[str, Any]) -> FileDiff:
+    text = string_of(body.get("content"))
+    if kind == "add":
+        return file_diff(path, None, text)
+    if kind == "delete":
+        return file_diff(path, text, "")
+    diff = string_of(body.get("unified_diff"))
+    added, removed = _line_counts(diff.split("\n"))
+    head = "" if diff.startswith("---") or not diff else f"--- a/{path}\n+++ b/{string_of(body.get('move_path')) or path}\n"
+    return FileDiff(f"{head}{diff}", path, "", "", DiffStat(added, removed))
+
+
+def intended_diffs(patch: str) -> tuple[FileDiff, ...]:
+    """Returns diffs of the model's patch; none if it is invalid."""
+    if "*** Begin Patch" not in patch:
+        return ()
+    try:
+        return tuple(_intended_diff(file) for file in read_codex_patch(patch).files)
+    except (ToolFailure, StopIteration):
+        return ()
+
+
+def _intended_diff(file: FilePatch) -> FileDiff:
+    if isinstance(file, Create):
+        return file_diff(file.path, None, file.content)
+    if isinstance(file, Delete):
+        return file_diff(file.path, file.content or "", "")
+    hunks = [_hunk(part) for part in file.parts if isinstance(part, Hunk)]
+    added, removed = _line_counts(["@@", *(line for hunk in hunks for line in hunk.lines)])
+    return FileDiff(format_unified(file.path, hunks), file.path, "", "", DiffStat(added, removed))
+
+
+def _hunk(hunk: Hunk) -> PatchHunk:
+    """Returns a hunk at line 0, because its position is not recorded."""
+    lines = tuple(f"{line.sign}{line.text.rstrip(chr(10))}" for line in hunk.lines)
+    return PatchHunk(0, len(hunk.old()), 0, len(hunk.new()), lines)
+
+
+def display(found: tuple[FileDiff, ...]) -> ToolResultDisplay:
+    return found[0] if len(found) == 1 else FileDiffs(found) if found else ""
+
+
+_SEARCH_AFTER = 64 << 10
+"""Bytes after an output in which the event of its end is searched for."""
+_MAX_SEARCH = 64 << 20
+"""Largest number of bytes searched for that event."""
+_STEPS: dict[str, TodoStatus] = {"pending": "pending", "in_progress": "in_progress", "completed": "completed"}
+_DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
+
+
+def detail(source: Source, call: Call) -> Detail:
+    record = _payload(source.record(call.ref))
+    if call.level == "nested" and call.ref != call.result_ref:
+        return _script_call_detail(call, record)
+    end = record if call.level == "nested" else _end(source, call)
+    item = object_of(end.get("item")) or end
+    output = _payload(source.record(call.result_ref)).get("output") if call.answered and call.level == "model" else None
+    arguments = _arguments(call, record, end)
+    result_text = output_text(output)
+    return _build(call, arguments, result_text or _event_output(item), item, _media(output))
+
+
+def _build(call: Call, arguments: dict[str, Any], output: str, item: dict[str, Any], media: tuple[Media, ...]) -> Detail:
+    wrapped = unwrap(output)
+    stdout = string_of(item.get("aggregated_output")) or string_of(item.get("stdout"))
+    body = string_of(wrapped.output) if wrapped is not None and wrapped.output else split_output(output)[1] or output
+    patch = patch_of(call.name, arguments)
+    diffs = recorded_diffs(changes_by_path(item.get("changes"))) or intended_diffs(patch)
+    return Detail(
+        args=arguments,
+        result=output,
+        display=_display(call, arguments, stdout or body, display(diffs), media),
+        command=command_of(arguments),
+        cwd=string_of(item.get("cwd")) or string_of(arguments.get("workdir")) or string_of(arguments.get("working_directory")),
+        stdout=(stdout or body) if call.op in ("shell", "patch") else "",
+        stderr=string_of(item.get("stderr")),
+        changes=diffs,
+        media=media,
+        truncated=len(output) if "tokens truncated" in output else 0,
+        extra={key: item[key] for key in ("process_id", "turn_id", "parsed_cmd", "invocation", "source", "status") if key in item},
+    )
+
+
+def _display(call: Call, arguments: dict[str, Any], output: str, patch: ToolResultDisplay, media: tuple[Media, ...]) -> ToolResultDisplay:
+    if patch and call.status != "error":
+        return patch
+    if call.op == "shell":
+        return CommandOutput(output, len(output.splitlines()), call.exit_code, status="" if call.exit_code is not None else call.status)
+    if call.op == "plan" and isinstance(steps := arguments.get("plan"), list):
+        return TodoList(
+            tuple(
+                TodoItem(string_of(one.get("step")), _STEPS.get(string_of(one.get("status")), "pending")) for one in map(object_of, steps)
+            )
+        )
+    return media[0] if len(media) == 1 else output
+
+
+def _arguments(call: Call, record: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
+    if call.level == "model":
+        return arguments_of(Payload(input=record.get("input"), arguments=record.get("arguments"), action=record.get("action")))
+    item = object_of(end.get("item")) or end
+    arguments = object_of(item.get("invocation")).get("arguments", item.get("arguments"))
+    if call.op == "patch":
+        return {}
+    return object_of(arguments) if arguments is not None else {"command": item.get("command")}
+
+
+def _script_call_detail(call: Call, record: dict[str, Any]) -> Detail:
+    """Returns the detail of a call in a script, of which only the script's text is recorded."""
+    number = call.id.rpartition(".")[2]
+    named = list(calls_in(string_of(record.get("input"))))
+    at = int(number) if number.isdecimal() else len(named)
+    if at >= len(named):
+        return Detail(args={})
+    first = named[at].quoted[0] if named[at].quoted else ""
+    patch = first if call.op == "patch" else ""
+    return Detail(args={"arguments": named[at].arguments}, command=first if call.op == "shell" else "", changes=intended_diffs(patch))
+
+
+def _end(source: Source, call: Call) -> dict[str, Any]:
+    """Finds the event that records how a call ended: it is between its two records, or shortly after."""
+    native = call.native_id.encode()
+    last = call.result_ref if call.result_ref != NOWHERE else call.ref
+    start = call.ref.offset + call.ref.length
+    stop = min(last.offset + last.length + _SEARCH_AFTER, start + _MAX_SEARCH, source.files[call.ref.file].stat().st_size)
+    if not native or stop <= start:
+        return {}
+    for line in source.bytes_of(Ref(start, stop - start, 0, call.ref.file)).split(b"\n"):
+        if native in line and (b"_end" in line[:200] or b"item_completed" in line[:200] or b"_response" in line[:200]):
+            found = _decoded_payload(line)
+            if native.decode() in (found.get("call_id"), object_of(found.get("item")).get("id")):
+                return found
+    return {}
+
+
+def _decoded_payload(line: bytes) -> dict[str, Any]:
+    try:
+        return _payload(msgspec.json.decode(line))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+def _payload(record: Any) -> dict[str, Any]:
+    found = object_of(record)
+    return object_of(found["payload"]) if "payload" in found else found
+
+
+def _event_output(item: dict[str, Any]) -> str:
+    """Returns the output in an event, used if the model read none."""
+    stdout = string_of(item.get("aggregated_output")) or string_of(item.get("stdout"))
+    result = object_of(item.get("result"))
+    return (
+        stdout
+        or text_of(object_of(result.get("Ok", result)).get("content"))
+        or text_of(item.get("content_items"))
+        or string_of(result.get("Err"))
+    )
+
+
+def _media(output: Any) -> tuple[Media, ...]:
+    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
+    return tuple(media for part in parts if (media := _picture(part.get("image_url"))) is not None)
+
+
+def _picture(url: Any) -> Media | None:
+    found = _DATA.match(url) if isinstance(url, str) else None
+    if found is None:
+        return None
+    try:
+        return Media("", found[1], base64.b64decode(found[2]))
+    except (binascii.Error, ValueError):
+        return None

@@ -1,0 +1,179 @@
+"""Decodes lines of a rollout.
+
+There are two generations: ``{timestamp, type, payload}``, and early ones with the bare item, whose first line is the session's and some
+lines are ``{"record_type": "state"}``.  Field values are not trusted to have a type.  Completed items of later logs are converted to the
+events that they replace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+NOTHING = msgspec.Raw(b"null")
+ENVELOPES = frozenset(
+    (
+        "session_meta",
+        "turn_context",
+        "response_item",
+        "event_msg",
+        "compacted",
+        "world_state",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+    )
+)
+
+
+class Payload(msgspec.Struct, gc=False):
+    """The fields of all kinds of records that rows need; long ones that few rows need stay undecoded."""
+
+    type: Any = ""
+    id: Any = None
+    call_id: Any = None
+    turn_id: Any = None
+    name: Any = None
+    namespace: Any = None
+    arguments: Any = None
+    input: Any = None
+    output: Any = None
+    action: Any = None
+    status: Any = None
+    role: Any = None
+    content: Any = None
+    summary: msgspec.Raw = NOTHING
+    message: msgspec.Raw = NOTHING
+    info: Any = None
+    item: Any = None
+    changes: Any = None
+    success: Any = None
+    exit_code: Any = None
+    duration: Any = None
+    command: Any = None
+    parsed_cmd: Any = None
+    source: Any = None
+    invocation: Any = None
+    tool: Any = None
+    result: msgspec.Raw = NOTHING
+    new_thread_id: Any = None
+    reason: Any = None
+    num_turns: Any = None
+    thread_name: Any = None
+    started_at: Any = None
+    timestamp: Any = None
+    cwd: Any = None
+    git: Any = None
+    cli_version: Any = None
+    forked_from_id: Any = None
+    parent_thread_id: Any = None
+    model: Any = None
+    approval_policy: Any = None
+    sandbox_policy: Any = None
+
+
+class Line(msgspec.Struct, gc=False):
+    type: Any = ""
+    timestamp: Any = None
+    payload: Payload | msgspec.UnsetType | None = msgspec.UNSET
+    record_type: Any = None
+
+
+class _LineHeader(msgspec.Struct):
+    type: Any = ""
+    timestamp: Any = None
+
+
+_line = msgspec.json.Decoder(Line).decode
+_line_header = msgspec.json.Decoder(_LineHeader).decode
+_item = msgspec.json.Decoder(Payload).decode
+_any = msgspec.json.Decoder().decode
+
+
+def decode(data: bytes) -> Line:
+    """Decodes a line.  Raises ``msgspec.MsgspecError`` if it is not a JSON object."""
+    try:
+        line = _line(data)
+    except msgspec.ValidationError:
+        header = _line_header(data)
+        return Line(header.type, header.timestamp, None)
+    if line.payload is not msgspec.UNSET:
+        return line
+    return _bare(data, line)
+
+
+def _bare(data: bytes, line: Line) -> Line:
+    if line.record_type is not None:
+        return Line("state", line.timestamp, None)
+    if isinstance(line.type, str) and line.type in ENVELOPES:
+        return Line(line.type, line.timestamp, None)
+    item = _item(data)
+    return Line("response_item" if line.type else "session_meta", line.timestamp, item)
+
+
+def decode_raw(raw: msgspec.Raw) -> Any:
+    """Decodes bytes of a line that was valid when read; None if a number in them is out of range."""
+    try:
+        return _any(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def text_of(found: Any) -> str:
+    """Returns a text, or the texts of a list of parts joined by newlines."""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, list):
+        return "\n".join(one for part in found if isinstance(part, dict) and isinstance(one := part.get("text", ""), str))
+    return ""
+
+
+def string_of(found: Any) -> str:
+    """Returns ``found`` if it is a text, else an empty one."""
+    return found if isinstance(found, str) else ""
+
+
+def object_of(found: Any) -> dict[str, Any]:
+    """Returns ``found`` if it is an object, else an empty one."""
+    return found if isinstance(found, dict) else {}
+
+
+_FAILED = msgspec.Raw(b'{"Err":""}')
+_DONE = msgspec.Raw(b'{"Ok":{}}')
+_ENDS = {
+    "commandexecution": "exec_command_end",
+    "filechange": "patch_apply_end",
+    "mcptoolcall": "mcp_tool_call_end",
+    "dynamictoolcall": "dynamic_tool_call_response",
+}
+
+
+def completed_event(item: dict[str, Any]) -> Payload | None:
+    """Converts a completed item to an event; None if it is not a call: messages, reasoning, plans."""
+    kind = _ENDS.get(string_of(item.get("type")).replace("_", "").lower())
+    status = string_of(item.get("status")).lower()
+    if kind is None or not string_of(item.get("id")):
+        return None
+    end = Payload(type=kind, call_id=item["id"], status=status, duration=item.get("duration"), command=item.get("command"))
+    end.exit_code = item.get("exit_code", item.get("exitCode"))
+    end.parsed_cmd, end.source = item.get("parsed_cmd"), item.get("source")
+    end.success = status not in ("failed", "declined")
+    end.changes, end.tool, end.arguments = changes_by_path(item.get("changes")), item.get("tool"), item.get("arguments")
+    end.invocation = {"server": item.get("server"), "tool": item.get("tool"), "arguments": object_of(item.get("arguments"))}
+    failed = item.get("error") or not end.success
+    end.result = NOTHING if status == "in_progress" else _FAILED if failed else _DONE
+    return end
+
+
+def changes_by_path(changes: Any) -> dict[str, Any]:
+    """Converts a list of changes that name their path to an object with paths as keys."""
+    if not isinstance(changes, list):
+        return object_of(changes)
+    return {
+        string_of(one.get("path")): {**one, "type": _kind(one), "unified_diff": one.get("diff")} for one in changes if isinstance(one, dict)
+    }
+
+
+def _kind(change: dict[str, Any]) -> str:
+    kind = change.get("kind", change.get("type"))
+    return string_of(kind.get("type")) if isinstance(kind, dict) else string_of(kind)

@@ -1,0 +1,275 @@
+"""Reader of Codex rollouts: converts their records into rows.
+
+A call has several records: the model's request, events about its end, and the output.  Events that repeat an item (messages, prompts)
+become progress rows; a session's text comes from its items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nbtools.traces.json_access import epoch_seconds
+from nbtools.traces.model import PREVIEW, Call, Detail, Origin, Problem, Ref, Row
+from nbtools.traces.reader import Head
+from nbtools.traces.readers.codex.calls import CALL_ITEMS, END_EVENTS, HOSTED_ITEMS, OUTPUT_ITEMS, Calls
+from nbtools.traces.readers.codex.detail import detail
+from nbtools.traces.readers.codex.records import ENVELOPES, Line, Payload, decode, decode_raw, string_of, text_of
+from nbtools.traces.readers.codex.row_emitter import RowEmitter
+from nbtools.traces.readers.codex.sessions import SessionAssigner, is_injected, permission_text, title, working_directory
+from nbtools.traces.source import Source
+
+_HEADS = ("session_meta", "turn_context")
+_TURNS = ("task_started", "turn_started")
+_NONE = msgspec.Raw(b"[]")
+_COMPACTIONS = {"compaction", "context_compaction", "compaction_summary"}
+_SILENT = {"ghost_snapshot", "agent_message", "additional_tools", "compaction_trigger", "other"}
+_Handler = Callable[[Payload, float | None, Ref], None]
+
+
+class RolloutReader(RowEmitter):
+    """Reads one log.  ``rewound`` are the turns that are rolled back later; ``taken_back`` those rolled back so far."""
+
+    def __init__(self, origin: Origin, name: str, rewound: frozenset[int]) -> None:
+        super().__init__(origin)
+        self.rewound = rewound
+        self.owners = SessionAssigner(name)
+        self.calls = Calls(self)
+        self.turns: list[int] = []
+        self.rolled_back: set[int] = set()
+        self.compactions = 0
+        self._events: dict[Any, _Handler] = {
+            "token_count": self._tokens,
+            "task_started": self._turn,
+            "turn_started": self._turn,
+            "turn_aborted": self._aborted,
+            "thread_rolled_back": self._rolled_back,
+            "thread_name_updated": self._title,
+            "item_completed": self.calls.on_item_completed,
+            "error": self._error,
+            "stream_error": self._error,
+            "collab_agent_spawn_end": self.calls.on_spawn,
+            **dict.fromkeys(END_EVENTS, self.calls.on_end),
+        }
+        self._items: dict[Any, _Handler] = {
+            "message": self._message,
+            "reasoning": self._reasoning,
+            **dict.fromkeys(CALL_ITEMS, self.calls.on_call),
+            **dict.fromkeys(OUTPUT_ITEMS, self.calls.on_output),
+            **dict.fromkeys(HOSTED_ITEMS, self.calls.on_hosted_call),
+            **dict.fromkeys(_COMPACTIONS, self._compaction),
+            **dict.fromkeys(_SILENT, self._silent_item),
+        }
+
+    def problem(self, problem: Problem) -> None:
+        self.session = self.owners.ensure()
+        self.session.flags["malformed"] = None
+        self.out.append(problem)
+
+    def line(self, ref: Ref, line: Line) -> None:
+        at, kind, payload = epoch_seconds(line.timestamp), line.type, line.payload
+        if not isinstance(payload, Payload):
+            self._assign_session("", None, at, ref)
+            self._other(kind, at, ref)
+            return
+        type_ = payload.type if isinstance(payload.type, str) else ""
+        if self.owners.uncertain or kind in _HEADS or type_ in _TURNS:
+            self._assign_session(kind, payload, at, ref)
+        else:
+            self._count_record(at)
+        if kind == "response_item":
+            self._items.get(type_, self._unknown_item)(payload, at, ref)
+        elif kind == "event_msg":
+            self._events.get(type_, self.progress)(payload, at, ref)
+        else:
+            self._record(kind, payload, at, ref)
+
+    def _count_record(self, at: float | None) -> None:
+        owner = self.session
+        owner.records += 1
+        if at is not None and (owner.ended is None or not owner.started <= at <= owner.ended):  # type: ignore[operator]
+            owner.see_time(at)
+
+    def _assign_session(self, kind: Any, payload: Payload | None, at: float | None, ref: Ref) -> None:
+        if kind == "session_meta" and payload is not None:
+            self.owners.head(payload, at, ref)
+        elif payload is not None and (kind in _HEADS or payload.type in _TURNS):
+            self.owners.turn(payload)
+        self.session = self.owners.record(at)
+        self._count_record(at)
+        self._update_live()
+
+    def _update_live(self) -> None:
+        self.live = not self.session.copied and self.turn not in self.rewound
+
+    def finish(self) -> None:
+        self.calls.flush(everything=True)
+        self.out += self.owners.rows({"hosted_calls": self.calls.hosted, "compactions": self.compactions})
+
+    def _reasoning(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        """Emits reasoning; encrypted reasoning has no text."""
+        content = text_of(payload.content) if payload.summary == _NONE else text_of(decode_raw(payload.summary)) or text_of(payload.content)
+        self.event("thinking", "reasoning", at, ref, content, "assistant")
+
+    def _compaction(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.event("compaction", payload.type, at, ref)
+
+    def _silent_item(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.event("system", payload.type, at, ref)
+
+    def _unknown_item(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.unknown_record(string_of(payload.type), at, ref)
+
+    def _record(self, kind: Any, payload: Payload, at: float | None, ref: Ref) -> None:
+        if kind == "compacted":
+            self.compactions += 1
+            self.event("compaction", kind, at, ref, text_of(decode_raw(payload.message)))
+            return
+        if kind == "turn_context":
+            self._context(payload)
+        self._other(kind, at, ref)
+
+    def _other(self, kind: Any, at: float | None, ref: Ref) -> None:
+        if kind == "compacted":
+            self.compactions += 1
+        self.session.generation = self.session.generation or ("bare" if kind == "state" else "")
+        self.unknown_record(string_of(kind), at, ref, known=isinstance(kind, str) and (kind in ENVELOPES or kind == "state"))
+
+    def _context(self, payload: Payload) -> None:
+        self.model = string_of(payload.model)
+        if self.model:
+            self.session.models[self.model] = None
+        self.session.cwd = self.session.cwd or string_of(payload.cwd)
+        self.permission = permission_text(payload.approval_policy, payload.sandbox_policy)
+
+    def _message(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        role, content = string_of(payload.role), text_of(payload.content)
+        if role == "assistant":
+            self.event("assistant_text", "message", at, ref, content, role, string_of(payload.id))
+        elif role == "user" and not is_injected(content):
+            self._prompt(content)
+            self.event("user", "message", at, ref, content, role, string_of(payload.id))
+        else:
+            self.session.cwd = self.session.cwd or working_directory(content)
+            self.event("system", "message", at, ref, content, role, string_of(payload.id))
+
+    def _prompt(self, prompt: str) -> None:
+        self.calls.flush()
+        self.turn += 1
+        self.turns.append(self.turn)
+        self._update_live()
+        if not self.session.title:
+            self.session.title = title(prompt)
+
+    def _tokens(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.session.set_usage(payload.info)
+        self.progress(payload, at, ref)
+
+    def _turn(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.calls.flush()
+        self.progress(payload, at, ref)
+
+    def _aborted(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.calls.on_abort()
+        self.event("system", payload.type, at, ref, string_of(payload.reason))
+
+    def _rolled_back(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        count = payload.num_turns if isinstance(payload.num_turns, int) else 0
+        while count > 0 and self.turns:
+            self.rolled_back.add(self.turns.pop())
+            count -= 1
+        self.event("system", payload.type, at, ref)
+
+    def _title(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.session.title = string_of(payload.thread_name)[:PREVIEW] or self.session.title
+        self.event("progress", payload.type, at, ref, string_of(payload.thread_name))
+
+    def _error(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.event("error", payload.type, at, ref, text_of(decode_raw(payload.message)))
+
+
+_ENVELOPE = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state)"')
+_STATE = re.compile(rb'^\s*\{\s*"record_type"\s*:\s*"state"', re.MULTILINE)
+_SESSION_ID = re.compile(rb'"type"\s*:\s*"session_meta".{0,400}?"id"\s*:\s*"([^"\\]+)"', re.DOTALL)
+_ROLLED_BACK = b'"thread_rolled_back"'
+_START = 1 << 20
+_CHUNK = 1 << 18
+
+
+class Codex:
+    """Reads Codex rollouts."""
+
+    name = "codex"
+    tells_errors = True
+
+    def recognises(self, head: Head) -> bool:
+        if head.has("payload") and _ENVELOPE.search(head.start):
+            return True
+        first = head.first
+        bare = isinstance(first, dict) and "type" not in first and {"id", "timestamp", "instructions"} <= first.keys()
+        return bare or (head.is_json and _STATE.search(head.start) is not None)
+
+    def files(self, path: Path) -> Sequence[Path]:
+        """Returns none: a sub-agent's log is a log of its own, in any folder."""
+        return ()
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        name = _name(source)
+        reading = RolloutReader(origin, name, _rewound(source, origin, name))
+        for item in source.lines(decode):
+            if isinstance(item, Problem):
+                reading.problem(item)
+            else:
+                reading.line(*item)
+            if reading.out:
+                yield from reading.out
+                reading.out.clear()
+        reading.finish()
+        yield from reading.out
+
+    def detail(self, source: Source, call: Call) -> Detail:
+        return detail(source, call)
+
+
+def _name(source: Source) -> str:
+    """Returns the session's id, also for records before the line that contains it."""
+    found = _SESSION_ID.search(_start(source))
+    return found[1].decode("utf-8", "replace") if found else source.path.stem
+
+
+def _start(source: Source) -> bytes:
+    try:
+        with source.path.open("rb") as opened:
+            return opened.read(_START)
+    except OSError:
+        return b""
+
+
+def _rewound(source: Source, origin: Origin, name: str) -> frozenset[int]:
+    """Returns the turns that were rolled back later.  Few logs have any; only those are read twice."""
+    if not _contains(source, _ROLLED_BACK):
+        return frozenset()
+    reading = RolloutReader(origin, name, frozenset())
+    for item in source.lines(decode):
+        if not isinstance(item, Problem):
+            reading.line(*item)
+        reading.out.clear()
+    return frozenset(reading.rolled_back)
+
+
+def _contains(source: Source, words: bytes) -> bool:
+    """Searches the file in chunks: a memory-mapped file would count as memory of this process."""
+    try:
+        with source.path.open("rb", buffering=0) as opened:
+            before = b""
+            while piece := opened.read(_CHUNK):
+                if words in piece or words in before + piece[: len(words)]:
+                    return True
+                before = piece[-len(words) :]
+    except OSError:
+        return False
+    return False

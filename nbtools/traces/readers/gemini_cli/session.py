@@ -1,0 +1,321 @@
+"""Reader of Gemini CLI's sessions: ``chats/session-*.json``, a document, or ``.jsonl``, a log of changes to one.
+
+Sub-agents are in a folder beside it.  Call and result are one object.  The ``input`` tokens include cached ones.  Diffs are in
+``resultDisplay``, unless they were removed.
+
+In a log of changes, a message's line replaces the one with its id; ``{"$set": {…}}`` sets fields of the session, also all ``messages``
+at once (after compression); ``{"$rewindTo": id}`` drops that message and all later ones.  Dropped messages are kept, marked as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.json_access import epoch_seconds, integer_of, items, mapping, mappings, string
+from nbtools.traces.json_document import JsonDocument, decode_items, open_document
+from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row, Session, Tokens
+from nbtools.traces.reader import Head, is_qwen_code
+from nbtools.traces.readers.gemini_cli.messages import RowPosition, call_rows, events_of, kind_of
+from nbtools.traces.readers.gemini_cli.results import detail_of
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
+
+
+class _Line(msgspec.Struct):
+    id: Any = msgspec.UNSET
+    type: Any = msgspec.UNSET
+    rewind: Any = msgspec.field(default=msgspec.UNSET, name="$rewindTo")
+    set: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="$set")
+
+
+class _Message(msgspec.Struct):
+    id: Any = None
+
+
+class _FirstLine(msgspec.Struct):
+    messages: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_NONE = msgspec.Raw(b"null")
+_LINE = msgspec.json.Decoder(_Line)
+_MESSAGE = msgspec.json.Decoder(_Message)
+
+
+@dataclass
+class StoredMessage:
+    """A message.  ``replaced``: a later record has a newer version of it."""
+
+    id: Any
+    ref: Ref
+    live: bool = True
+    replaced: bool = False
+
+
+class MessageLog:
+    """Applies the changes of a file.  Of messages only their positions are kept in memory."""
+
+    def __init__(self) -> None:
+        self.session: dict[str, Any] = {}
+        self._text = b""
+        """The text of a document, which is read as a whole."""
+        self._order: list[StoredMessage] = []
+        self._live: list[StoredMessage] = []
+        self._at: dict[Any, int] = {}
+
+    def messages(self, source: Source, file: int = 0) -> Iterator[tuple[StoredMessage, Mapping[str, Any]]]:
+        """Yields all messages in reading order, dropped ones included, each with its content."""
+        with source.open_file(file) as opened:
+            for message in self._order:
+                start, length = message.ref.offset, message.ref.length
+                if self._text:
+                    yield message, mapping(decode_json(self._text[start : start + length]))
+                elif not message.replaced:
+                    opened.seek(start)
+                    yield message, mapping(decode_json(opened.read(length)))
+
+    def read(self, source: Source, file: int = 0) -> Iterator[Problem]:
+        if _is_document(source, file):
+            yield from self._document(source.read_file(file), file)
+            return
+        for line in source.lines(lambda line: (line, _LINE.decode(line)), file):
+            if isinstance(line, Problem):
+                yield line
+                continue
+            ref, (text, changes) = line
+            try:
+                yield from self._line(text, changes, ref)
+            except (TraceError, *DECODE_ERRORS) as error:
+                yield Problem(ref, str(error))
+
+    def _document(self, text: bytes, file: int) -> Iterator[Problem]:
+        document = open_document(text, dict[str, msgspec.Raw], file)
+        yield from document.problems
+        if document.value is None:
+            return
+        self._text = document.text
+        self.session = {name: decode_json(bytes(value)) for name, value in document.value.items() if name != "messages"}
+        whole = Ref(0, len(text), 0, file)
+        messages = document.value.get("messages", _NONE)
+        if bytes(memoryview(messages)[:1]) != b"[":
+            yield Problem(whole, "it has no list of messages")
+            return
+        for part in decode_items(document, msgspec.json.decode(messages, type=list[msgspec.Raw]), whole, _MESSAGE.decode):
+            if isinstance(part, Problem):
+                yield part
+            else:
+                self._append(part[1].id, part[0])
+
+    def _line(self, text: bytes, line: _Line, ref: Ref) -> Iterator[Problem]:
+        if line.rewind is not msgspec.UNSET:
+            self._rewind(line.rewind)
+        elif bytes(line.set)[:1] == b"{":
+            yield from self._set(text, line.set, ref)
+        elif line.id is not msgspec.UNSET and line.type is not msgspec.UNSET:
+            self._put(line.id, ref)
+        else:
+            self.session.update(decode_json(text))
+
+    def _set(self, text: bytes, changes: msgspec.Raw, ref: Ref) -> Iterator[Problem]:
+        fields = msgspec.json.decode(changes, type=dict[str, msgspec.Raw])
+        messages = fields.pop("messages", None)
+        self.session.update({name: decode_json(bytes(value)) for name, value in fields.items()})
+        if messages is None or bytes(messages)[:1] != b"[":
+            return
+        before, self._live, self._at = self._live, [], {}
+        for part in decode_items(
+            JsonDocument(None, text, len(text)), msgspec.json.decode(messages, type=list[msgspec.Raw]), ref, _MESSAGE.decode
+        ):
+            if isinstance(part, Problem):
+                yield part
+            else:
+                self._append(part[1].id, part[0])
+        for message in before:
+            message.live, message.replaced = False, _key(message.id) in self._at
+
+    def _put(self, id_: Any, ref: Ref) -> None:
+        at = self._at.get(_key(id_))
+        if at is None:
+            self._append(id_, ref)
+        else:
+            self._live[at].ref = ref
+
+    def _append(self, id_: Any, ref: Ref) -> None:
+        message = StoredMessage(id_, ref)
+        self._at.setdefault(_key(id_), len(self._live))
+        self._live.append(message)
+        self._order.append(message)
+
+    def _rewind(self, to: Any) -> None:
+        at = self._at.get(_key(to))
+        if at is None:
+            return
+        for message in self._live[at:]:
+            message.live = False
+            if self._at.get(_key(message.id), -1) >= at:
+                del self._at[_key(message.id)]
+        del self._live[at:]
+
+
+def _key(value: Any) -> Any:
+    """Returns a hashable key for an id of any type."""
+    return value if isinstance(value, str | int) else repr(value)
+
+
+def _is_document(source: Source, file: int) -> bool:
+    """Returns whether the file is one object over many lines, or one that contains its messages."""
+    for line in source.lines(_begins_document, file):
+        return isinstance(line, Problem) or line[1]
+    return True
+
+
+def _begins_document(line: bytes) -> bool:
+    if line.strip() == b"{":
+        return True
+    try:
+        return msgspec.json.decode(line, type=_FirstLine).messages is not msgspec.UNSET
+    except DECODE_ERRORS:
+        return line.lstrip()[:1] == b"{" and (not line.startswith(b'{"') or b'"messages"' in line[:4096])
+
+
+_TYPES = {"user", "gemini", "info", "error", "warning"}
+_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\/]+)"')
+_TOKENS = ("input", "output", "cached", "thoughts", "tool", "total")
+_START = 64 << 10
+
+
+class GeminiCli:
+    """Reads Gemini CLI's sessions."""
+
+    name = "gemini-cli"
+    tells_errors = True
+
+    def recognises(self, head: Head) -> bool:
+        first = head.first
+        if is_qwen_code(head):
+            return False
+        if not isinstance(first, dict):
+            return head.has("sessionId", "projectHash") and not head.has("parentUuid")
+        message = string(first.get("type")) in _TYPES and {"id", "timestamp", "content"} <= first.keys() and "message" not in first
+        return {"sessionId", "projectHash"} <= first.keys() or "$set" in first or "$rewindTo" in first or message
+
+    def files(self, path: Path) -> Sequence[Path]:
+        """Returns sub-agents' sessions, from a folder that is named after the session's id."""
+        with path.open("rb") as opened:
+            found = _ID.search(opened.read(_START))
+        folder = path.parent / found[1].decode("utf-8", "replace") if found else path
+        return sorted(child for child in folder.iterdir() if child.suffix in {".json", ".jsonl"}) if found and folder.is_dir() else []
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        main = ""
+        children: dict[str, str] = {}
+        for file, path in enumerate(source.files):
+            fold = MessageLog()
+            yield from fold.read(source, file)
+            reading = _SessionReader(origin, fold.session, path, file, main, children)
+            main = main or reading.id
+            for number, (message, record) in enumerate(fold.messages(source, file)):
+                yield from reading.message(record, message.ref, number, live=message.live)
+            yield reading.session()
+
+    def detail(self, source: Source, call: Call) -> Detail:
+        calls = mappings(mapping(source.record(call.ref)).get("toolCalls"))
+        if call.native_id:
+            mine = [recorded for recorded in calls if recorded.get("id") == call.native_id]
+        else:
+            mine = calls[int(call.id.rpartition(".")[2]) :]
+        if not mine:
+            raise TraceError(f"{source.path} has changed since it was read. Load it again.")
+        return detail_of(mine[0])
+
+
+class _SessionReader:
+    """Converts a file's messages into rows.  ``children`` maps sub-agents' ids to the calls that started them."""
+
+    def __init__(self, origin: Origin, about: Mapping[str, Any], path: Path, file: int, main: str, children: dict[str, str]) -> None:
+        self.origin, self.about = origin, about
+        self.id = string(about.get("sessionId")) or path.stem
+        self.path, self.file, self.main, self.children = path, file, main, children
+        self.next = count().__next__
+        self.turn = self.records = self.cancelled = 0
+        self.first: float | None = None
+        self.last: float | None = None
+        self.models: dict[str, None] = {}
+        self.unknown = False
+        self.native: dict[str, int] = {}
+        self.ids: set[str] = set()
+        self.messages: set[str] = set()
+
+    def message(self, record: Mapping[str, Any], ref: Ref, number: int, *, live: bool) -> Iterator[Row]:
+        at, calls = epoch_seconds(record.get("timestamp")), mappings(record.get("toolCalls"))
+        if live:
+            self._count(record, calls, at)
+        place = RowPosition(self.id, self.turn, live, at, ref)
+        yield from events_of(record, place, self.next, silent=bool(calls))
+        for position, recorded in enumerate(calls):
+            id_ = self._unique(string(recorded.get("id")), number, position)
+            if child := string(recorded.get("agentId")):
+                self.children.setdefault(child, id_)
+            yield from call_rows(recorded, id_, place, self.next(), self.origin)
+
+    def _unique(self, native: str, message: int, position: int) -> str:
+        named = native if native and native not in self.ids else f"{native or 'call'}#{message}.{position}"
+        self.ids.add(named)
+        return named
+
+    def _count(self, record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], at: float | None) -> None:
+        """Updates the session's totals by a live message; tokens count once for each id."""
+        kind, model, tokens = kind_of(record), string(record.get("model")), record.get("tokens")
+        self.records += 1
+        self.turn += kind == "user"
+        self.unknown |= kind is None
+        self.cancelled += sum(call.get("status") == "cancelled" for call in calls)
+        if at is not None:
+            self.first = at if self.first is None else min(self.first, at)
+            self.last = at if self.last is None else max(self.last, at)
+        if model:
+            self.models[model] = None
+        key = id_ if isinstance(id_ := record.get("id"), str) else repr(id_)
+        if isinstance(tokens, dict) and key not in self.messages:
+            for name in _TOKENS:
+                self.native[name] = self.native.get(name, 0) + (integer_of(tokens.get(name)) or 0)
+        self.messages.add(key)
+
+    def session(self) -> Session:
+        native = self.native
+        parent = self.main if self.file else ""
+        return Session(
+            id=self.id,
+            format="gemini-cli",
+            agent="gemini-cli",
+            parent=parent,
+            parent_call=self.children.get(self.id) or self.children.get(self.path.stem, "") if parent else "",
+            title=string(self.about.get("summary")),
+            cwd=next(map(string, items(self.about.get("directories"))), ""),
+            models=tuple(self.models),
+            started=self.first,
+            ended=self.last,
+            records=self.records,
+            tokens=Tokens(
+                input=native["input"] - native["cached"],
+                cache_read=native["cached"],
+                output=native["output"],
+                reasoning=native["thoughts"],
+            )
+            if native
+            else Tokens(),
+            native_tokens=native,
+            flags=("unknown_records",) if self.unknown else (),
+            counts={"cancelled": self.cancelled},
+            ref=Ref(0, _size(self.path), 0, self.file),
+        )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size

@@ -1,0 +1,1 @@
+"""Reads evaluation logs of Inspect AI."""

@@ -1,0 +1,275 @@
+"""Reads conversations in the formats of APIs and frameworks.
+
+Supports Anthropic Messages, OpenAI chat and Responses, Gemini contents, and pydantic-ai histories.
+
+A log is a list of messages, an object that contains one (a request, a response, or both), or lines of either. Lines that are messages form
+one session; lines that contain conversations are a session each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage, is_message, parts_of_message
+from nbtools.traces.display_builders import detail_of, media_of
+from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
+from nbtools.traces.json_document import JsonDocument, decode_items, decode_line, is_json_lines, open_document
+from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row, Session
+from nbtools.traces.reader import Head
+from nbtools.traces.session_builder import SessionBuilder
+from nbtools.traces.source import DECODE_ERRORS, Source
+
+_NULL = msgspec.Raw(b"null")
+_INPUT_FIELDS = ("system", "instructions", "messages", "contents", "history", "input")
+_OUTPUT_FIELDS = ("output", "choices", "candidates")
+_WRAPPER_FIELDS = ("request", "body", "response")
+_TIMES = ("timestamp", "created_at", "created")
+_SAMPLED_MESSAGES = 20
+"""Number of messages by which a list is recognised as a conversation."""
+
+
+class _Holder(msgspec.Struct):
+    """An object that may contain a conversation; each field is used by one API or another."""
+
+    system: msgspec.Raw = _NULL
+    instructions: msgspec.Raw = _NULL
+    messages: msgspec.Raw = _NULL
+    contents: msgspec.Raw = _NULL
+    history: msgspec.Raw = _NULL
+    input: msgspec.Raw = _NULL
+    output: msgspec.Raw = _NULL
+    choices: msgspec.Raw = _NULL
+    candidates: msgspec.Raw = _NULL
+    request: msgspec.Raw = _NULL
+    body: msgspec.Raw = _NULL
+    response: msgspec.Raw = _NULL
+    model: Any = None
+    usage: Any = None
+    role: Any = None
+    id: Any = None
+    session_id: Any = None
+    conversation_id: Any = None
+    kind: Any = None
+    type: Any = None
+
+
+class Messages:
+    name = "messages"
+    tells_errors = True
+
+    def recognises(self, head: Head) -> bool:
+        if head.first is not None:
+            return _contains_messages(head.first)
+        if beginning := open_document(head.start, Any).value:
+            return _contains_messages(beginning)
+        has_messages = head.has("role", "content") or head.has("parts") or head.has("type", "call_id")
+        return has_messages and (head.start.lstrip()[:1] == b"[" or any(map(head.has, (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS))))
+
+    def files(self, path: Path) -> Sequence[Path]:
+        return ()
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        reading = _MessagesReader(source, origin)
+        if is_json_lines(source):
+            for line in source.lines(decode_line):
+                yield from (line,) if isinstance(line, Problem) else reading.line(*line)
+        else:
+            text = source.read_file()
+            yield from reading.line(Ref(0, len(text)), open_document(text, msgspec.Raw))
+        yield from reading.end()
+
+    def detail(self, source: Source, call: Call) -> Detail:
+        """Finds the call in its message by its number, which is the end of the call's id."""
+        message_parts = list(parts_of_message(source.record(call.ref)))
+        number = int(call.id.rpartition(".")[2])
+        call_part = message_parts[number] if number < len(message_parts) else None
+        result_parts = parts_of_message(source.record(call.result_ref)) if call.answered else iter(())
+        answers = [one for one in result_parts if isinstance(one, ResultPart) and one.id == call.native_id]
+        content = _result_of_call(message_parts, number, answers)
+        args = arguments(call_part.args) if isinstance(call_part, CallPart) else {}
+        return detail_of(call, args, text_of(content), tuple(media_of(content)))
+
+
+def _result_of_call(message_parts: Sequence[MessagePart], number: int, answers: Sequence[ResultPart]) -> Any:
+    """Returns the result of the call that is part ``number``. Without ids, results come in the order of the calls with the same name."""
+    call_part = message_parts[number] if number < len(message_parts) else None
+    if not isinstance(call_part, CallPart) or not answers or call_part.id:
+        return answers[0].content if answers else None
+    before = sum(isinstance(one, CallPart) and not one.id and one.name == call_part.name for one in message_parts[:number])
+    named = [one for one in answers if not one.name or one.name == call_part.name]
+    return (named[before] if before < len(named) else named[0]).content if named else None
+
+
+class _MessagesReader:
+    def __init__(self, source: Source, origin: Origin) -> None:
+        self.source, self.origin = source, origin
+        self.ids: set[str] = set()
+        self.latest = 0
+        self.line_messages = _Conversation("", origin)
+        """The session of lines that are a message each."""
+
+    def line(self, ref: Ref, document: JsonDocument[msgspec.Raw]) -> Iterator[Row]:
+        yield from document.problems
+        if document.value is None:
+            return
+        holder = _holder(document.value)
+        if holder is None or not _is_conversation(holder):
+            self.line_messages.timeline.session = self.line_messages.timeline.session or self._unique_id(self.source.path.stem)
+            yield from self._messages(self.line_messages, document, holder, ref)
+            return
+        ids = (id_text(holder.session_id), id_text(holder.conversation_id), id_text(holder.id))
+        stem = f"{self.source.path.stem}{f'#{ref.line}' if ref.line > 1 else ''}"
+        conversation = _Conversation(self._unique_id(next(filter(None, ids), stem)), self.origin, self.latest)
+        yield from self._messages(conversation, document, holder, ref)
+        yield from conversation.end(ref)
+        self.latest = conversation.timeline.seq
+
+    def end(self) -> Iterator[Row]:
+        if self.line_messages.records:
+            yield from self.line_messages.end(Ref(0, self.source.path.stat().st_size))
+
+    def _messages(self, conversation: _Conversation, document: JsonDocument[Any], holder: _Holder | None, ref: Ref) -> Iterator[Row]:
+        for group, role in _groups(document, document.value or _NULL, holder):
+            for part in decode_items(document, group, ref):
+                yield from (part,) if isinstance(part, Problem) else conversation.message(part[1], part[0], role)
+        if holder is not None and not _is_message(holder):
+            conversation.holder(holder)
+
+    def _unique_id(self, name: str) -> str:
+        """Returns a session id that no other session has."""
+        number, unique_id = 1, name
+        while unique_id in self.ids:
+            number += 1
+            unique_id = f"{name}#{number}"
+        self.ids.add(unique_id)
+        return unique_id
+
+
+class _Conversation:
+    """Builds the rows of one session."""
+
+    def __init__(self, id_: str, origin: Origin, first: int = 0) -> None:
+        self.timeline = SessionBuilder(id_, origin, first)
+        self.usage = Usage()
+        self.records = 0
+        self.api = ""
+        self.cwd = ""
+        self._counted_ids: set[str] = set()
+
+    def message(self, message: Any, ref: Ref, role: str) -> Iterator[Row]:
+        fields = mapping(message)
+        inner = mapping(fields.get("message")) or fields
+        at = next((time for key in _TIMES if key in fields and (time := epoch_seconds(fields[key])) is not None), None)
+        model = string(inner.get("model")) or string(inner.get("model_name"))
+        self.api = self.api or _api(inner)
+        self._add_usage(inner)
+        for number, piece in enumerate(parts_of_message(message, role)):
+            yield from self.timeline.add_part(piece, f"{self.records}.{number}", ref, at, model, id_text(inner.get("id")))
+        self.records += 1
+
+    def holder(self, holder: _Holder) -> None:
+        self.timeline.note_time_and_model(None, string(holder.model))
+        self._add_usage({"id": holder.id, "usage": holder.usage})
+
+    def _add_usage(self, message: Mapping[str, Any]) -> None:
+        """Adds token usage; a message that is repeated with the same id is counted once."""
+        key, usage = id_text(message.get("id")), mapping(message.get("usage"))
+        if usage and not (key and key in self._counted_ids):
+            self._counted_ids.add(key)
+            self.usage.add(usage)
+
+    def end(self, ref: Ref) -> Iterator[Row]:
+        yield from self.timeline.unanswered_calls()
+        yield Session(
+            id=self.timeline.session,
+            format="messages",
+            format_version=self.api,
+            models=tuple(self.timeline.models),
+            started=min(self.timeline.times, default=None),
+            ended=max(self.timeline.times, default=None),
+            records=self.records,
+            tokens=self.usage.tokens(),
+            native_tokens=dict(self.usage.native),
+            ref=ref,
+        )
+
+
+def _is_message(holder: _Holder) -> bool:
+    """Returns whether the object itself is a message or an item, which may also have an input or output."""
+    kind = string(holder.type)
+    return (
+        holder.role is not None
+        or string(holder.kind) in {"request", "response"}
+        or kind.endswith(("_call", "_call_output"))
+        or kind == "reasoning"
+    )
+
+
+def _is_conversation(holder: _Holder) -> bool:
+    """Returns whether it is a conversation, not only a message or a response."""
+    return not _is_message(holder) and _has(holder, (*_INPUT_FIELDS[2:], *_WRAPPER_FIELDS[:2]))
+
+
+def _has(holder: _Holder, names: Iterable[str]) -> bool:
+    return any(getattr(holder, name) != _NULL for name in names)
+
+
+def _groups(document: JsonDocument[Any], value: msgspec.Raw, holder: _Holder | None) -> Iterator[tuple[list[msgspec.Raw], str]]:
+    """Yields the messages of a document with the role that applies where they do not name one, for each field that contains messages."""
+    if holder is None:
+        yield _list(value), "user"
+    elif _is_message(holder) or not _has(holder, (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS, *_WRAPPER_FIELDS)):
+        yield [value], "user"
+    else:
+        for name in (*_INPUT_FIELDS, *_OUTPUT_FIELDS):
+            role = {"system": "system", "instructions": "system"}.get(name, "assistant" if name in _OUTPUT_FIELDS else "user")
+            yield _list(getattr(holder, name)), role
+        for inner in (getattr(holder, name) for name in _WRAPPER_FIELDS):
+            yield from _groups(document, inner, _holder(inner)) if bytes(inner)[:1] in {b"{", b"["} else ()
+
+
+def _holder(raw: msgspec.Raw) -> _Holder | None:
+    try:
+        return msgspec.json.decode(raw, type=_Holder)
+    except DECODE_ERRORS:
+        return None
+
+
+def _list(raw: msgspec.Raw) -> list[msgspec.Raw]:
+    """Returns the items of a list; a text or an object is a list of one."""
+    if raw == _NULL:
+        return []
+    try:
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except DECODE_ERRORS:
+        return [raw]
+
+
+def _contains_messages(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(is_message(one) or (string(mapping(one).get("kind")) in {"request", "response"}) for one in value[:_SAMPLED_MESSAGES])
+    fields = mapping(value)
+    lists = [fields.get(name) for name in (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS)]
+    return (
+        is_message(fields)
+        or any(_contains_messages(talk) for talk in lists if isinstance(talk, list))
+        or bool(mappings(fields.get("choices")) and mapping(mappings(fields["choices"])[0].get("message")))
+        or any(_contains_messages(fields[name]) for name in _WRAPPER_FIELDS if isinstance(fields.get(name), dict))
+    )
+
+
+def _api(message: Mapping[str, Any]) -> str:
+    kinds = {string(part.get("type")) for part in mappings(message.get("content"))}
+    if any("part_kind" in part for part in mappings(message.get("parts"))):
+        return "pydantic-ai"
+    if kinds & {"input_text", "output_text"} or string(message.get("type")).endswith(("_call", "_call_output")):
+        return "openai-responses"
+    if "parts" in message:
+        return "gemini"
+    if "tool_calls" in message or message.get("role") == "tool":
+        return "openai-chat"
+    return "anthropic" if kinds & {"tool_use", "tool_result", "thinking"} or message.get("type") == "message" else ""

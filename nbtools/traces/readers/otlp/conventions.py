@@ -1,0 +1,175 @@
+"""Interprets spans by their attributes.
+
+Supports OpenTelemetry's GenAI conventions old and new, OpenInference, OpenLLMetry and the Vercel AI SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from nbtools.traces.conversation import MessagePart, parts_of_message
+from nbtools.traces.json_access import id_text, items, mapping, mappings, parse_json, string
+from nbtools.traces.readers.otlp.attributes import attributes_of, unflatten, value_of
+
+Meaning: TypeAlias = Literal["tool", "model", "agent", "other"]
+_OPERATIONS: dict[str, Meaning] = {
+    "execute_tool": "tool",
+    **dict.fromkeys(("chat", "text_completion", "generate_content", "completion"), "model"),
+    **dict.fromkeys(("invoke_agent", "create_agent", "invoke_workflow"), "agent"),
+}
+_KINDS: dict[str, Meaning] = {"tool": "tool", "llm": "model", "agent": "agent", "chain": "agent", "workflow": "agent", "task": "agent"}
+_TOOLS = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name", "function_name", "traceloop.entity.name")
+_ARGUMENTS = (
+    "gen_ai.tool.call.arguments",
+    "gen_ai.tool.arguments",
+    "ai.toolCall.args",
+    "tool_arguments",
+    "function_args",
+    "arguments",
+    "tool_parameters",
+    "input.value",
+    "traceloop.entity.input",
+    "tool.parameters",
+)
+_RESULTS = (
+    "gen_ai.tool.call.result",
+    "ai.toolCall.result",
+    "tool_response",
+    "output.value",
+    "traceloop.entity.output",
+    "output",
+    "error",
+)
+_CALL_IDS = ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "call_id", "tool_use_id")
+IDENTIFYING_ATTRIBUTES = (
+    "gen_ai.operation.name",
+    "openinference.span.kind",
+    "traceloop.span.kind",
+    "mcp.method.name",
+    "gen_ai.request.model",
+    "llm.model_name",
+    *_TOOLS,
+    *_CALL_IDS,
+)
+"""Attributes that identify what a span is; other attributes may be large."""
+
+
+def meaning_of(attributes: Mapping[str, Any], name: str) -> Meaning:
+    operation = string(attributes.get("gen_ai.operation.name"))
+    kind = string(attributes.get("openinference.span.kind")) or string(attributes.get("traceloop.span.kind"))
+    if operation in _OPERATIONS:
+        return _OPERATIONS[operation]
+    if kind.lower() in _KINDS:
+        return _KINDS[kind.lower()]
+    is_tool_call = attributes.get("mcp.method.name") == "tools/call" or "ai.toolCall.name" in attributes or "gen_ai.tool.name" in attributes
+    if is_tool_call or name.startswith("execute_tool "):
+        return "tool"
+    return "model" if not operation and ("gen_ai.request.model" in attributes or "llm.model_name" in attributes) else "other"
+
+
+def tool_of(attributes: Mapping[str, Any], name: str) -> str:
+    return _first(attributes, _TOOLS) or name.removeprefix("execute_tool ") or "?"
+
+
+def call_id_of(attributes: Mapping[str, Any]) -> str:
+    return next((text for key in _CALL_IDS if (text := id_text(attributes.get(key)))), "")
+
+
+def arguments_of(attributes: Mapping[str, Any]) -> Any:
+    """Returns the recorded arguments; None where they are not recorded, which is opt-in."""
+    return next((attributes[key] for key in _ARGUMENTS if attributes.get(key) is not None), None)
+
+
+def result_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
+    """Returns a tool's result, or the message of the exception that ended it; None where neither is recorded."""
+    found = next((parse_json(attributes[key]) for key in _RESULTS if attributes.get(key) is not None), None)
+    return exception_of(span) or None if found is None else found
+
+
+def exception_of(span: Mapping[str, Any]) -> str:
+    """Returns the error message of a span: from an exception event, or from its status."""
+    raised = (attributes_of(event.get("attributes")) for event in mappings(span.get("events")) if event.get("name") == "exception")
+    texts = [string(one.get("exception.message")) or string(one.get("exception.type")) for one in raised]
+    return next(filter(None, texts), "") or string(mapping(span.get("status")).get("message"))
+
+
+def parts_in_span(span: Mapping[str, Any]) -> Iterator[tuple[int, bool, MessagePart]]:
+    """Yields the message parts of a span with their positions.
+
+    Each comes with the number of its message in the conversation and whether it is the model's response.
+    """
+    attributes = attributes_of(span.get("attributes"))
+    is_record = "body" in span or "eventName" in span or "event.name" in attributes
+    messages = [] if is_record else [*_messages_in(attributes)]
+    for event in [span] if is_record else mappings(span.get("events")):
+        messages += _event(event)
+    number = 0
+    for message, role, is_response in messages:
+        for piece in parts_of_message(message, role):
+            yield number, is_response, piece
+        number += role != "system"
+
+
+_Message: TypeAlias = tuple[Any, str, bool]
+
+
+def _messages_in(attributes: Mapping[str, Any]) -> Iterator[_Message]:
+    """Yields the messages in attributes with their role: first the model's input, then its response."""
+    if instructions := parse_json(attributes.get("gen_ai.system_instructions")):
+        yield {"role": "system", "parts": instructions} if isinstance(instructions, list) else instructions, "system", False
+    for key, role in (("gen_ai.input.messages", "user"), ("gen_ai.prompt", "user"), ("ai.prompt.messages", "user")):
+        yield from ((one, role, False) for one in _as_list(attributes.get(key)))
+    yield from ((_openai_message(one), "user", False) for one in unflatten(attributes, "llm.input_messages"))
+    yield from ((_openai_message(one), "user", False) for one in unflatten(attributes, "gen_ai.prompt"))
+    for key in ("gen_ai.output.messages", "gen_ai.completion", "ai.response.text"):
+        yield from ((one, "assistant", True) for one in _as_list(attributes.get(key)))
+    yield from ((_openai_message(one), "assistant", True) for one in unflatten(attributes, "llm.output_messages"))
+    yield from ((_openai_message(one), "assistant", True) for one in unflatten(attributes, "gen_ai.completion"))
+
+
+def _as_list(value: Any) -> list[Any]:
+    content = parse_json(value)
+    return list(items(content)) if isinstance(content, list) else [content] if content else []
+
+
+def _openai_message(message: Any) -> Any:
+    """Converts a message of OpenInference (which wraps every object) or OpenLLMetry to OpenAI's form."""
+    fields = mapping(message)
+    fields = mapping(fields.get("message")) or fields
+    calls = [mapping(one.get("tool_call")) or one for one in mappings(fields.get("tool_calls"))]
+    contents = [mapping(one.get("message_content")) or one for one in mappings(fields.get("contents"))]
+    content = contents or fields.get("content")
+    if isinstance(content, str) and content.startswith("[{"):
+        content = parse_json(content)
+    return {**fields, "content": content, "tool_calls": calls}
+
+
+_ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+
+
+def _event(event: Mapping[str, Any]) -> list[_Message]:
+    """Returns the messages of an event.
+
+    Before messages were attributes, each was an event of its own: as attributes, as JSON in one attribute, or as a log record's body.
+    """
+    attributes = attributes_of(event.get("attributes"))
+    name = string(event.get("name")) or string(event.get("eventName")) or string(attributes.get("event.name"))
+    if name == "gen_ai.client.inference.operation.details" or name.startswith("gen_ai.content."):
+        return list(_messages_in(attributes))
+    if not name.startswith("gen_ai.") or not name.endswith((".message", ".choice")):
+        return []
+    content = parse_json(attributes.get("gen_ai.event.content"))
+    body = value_of(event.get("body"))
+    message = mapping(content) or mapping(body) or {key: parse_json(value) for key, value in attributes.items()}
+    role = _ROLES.get(name.removeprefix("gen_ai.").removesuffix(".message"), "assistant")
+    choice = name.endswith(".choice")
+    message = mapping(parse_json(message.get("message"))) or message if choice else message
+    with_role = {"role": role, **message} if isinstance(message.get("role"), str) or role != "tool" else {**message, "role": role}
+    if role == "tool":
+        with_role["tool_call_id"] = message.get("tool_call_id") or message.get("id")
+    return [(with_role, role, choice)]
+
+
+def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next((text for key in keys if (text := string(attributes.get(key)))), "")

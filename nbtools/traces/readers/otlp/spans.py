@@ -1,0 +1,165 @@
+"""Lists the spans and log records of an OTLP document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.json_access import id_text, integer_of, mapping, string
+from nbtools.traces.json_document import JsonDocument, locate_items
+from nbtools.traces.json_repair import repair_json
+from nbtools.traces.model import Problem, Ref
+from nbtools.traces.readers.otlp.attributes import attributes_of, value_of
+from nbtools.traces.readers.otlp.conventions import IDENTIFYING_ATTRIBUTES, Meaning, meaning_of, tool_of
+from nbtools.traces.source import DECODE_ERRORS, decode_json
+
+_NULL = msgspec.Raw(b"null")
+_RESOURCE = ("service.name", "service.version", "vcs.repository.url.full", "vcs.ref.head.revision", "vcs.ref.head.name")
+
+
+class _Root(msgspec.Struct):
+    resourceSpans: msgspec.Raw = _NULL  # noqa: N815 - the format's names
+    resourceLogs: msgspec.Raw = _NULL  # noqa: N815
+
+
+class _Resource(msgspec.Struct):
+    resource: msgspec.Raw = _NULL
+    scopeSpans: msgspec.Raw = _NULL  # noqa: N815
+    instrumentationLibrarySpans: msgspec.Raw = _NULL  # noqa: N815 - before 2022
+    scopeLogs: msgspec.Raw = _NULL  # noqa: N815
+
+
+class _Scope(msgspec.Struct):
+    spans: msgspec.Raw = _NULL
+    logRecords: msgspec.Raw = _NULL  # noqa: N815
+
+
+class _Attribute(msgspec.Struct):
+    key: Any = None
+    value: msgspec.Raw = _NULL
+
+
+class _Record(msgspec.Struct):
+    traceId: Any = None  # noqa: N815
+    spanId: Any = None  # noqa: N815
+    parentSpanId: Any = None  # noqa: N815
+    name: Any = None
+    eventName: Any = None  # noqa: N815
+    startTimeUnixNano: Any = None  # noqa: N815
+    endTimeUnixNano: Any = None  # noqa: N815
+    timeUnixNano: Any = None  # noqa: N815
+    attributes: msgspec.Raw = _NULL
+
+
+class Span(msgspec.Struct):
+    """A span, or a log record (``log``), without the fields that may be large; ``ref`` is its position."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    meaning: Meaning
+    start: float | None
+    end: float | None
+    tool: str
+    ref: Ref
+    resource: dict[str, Any]
+    log: bool = False
+    call: str = ""
+
+
+def spans_in(document: JsonDocument[Any], within: Ref) -> Iterator[Span | Problem]:
+    """Yields the spans and log records of a document in order."""
+    text = _valid_utf8(document.text)
+    root = _decode_as(text, _Root) if document.value is not None else None
+    if root is None:
+        return
+    for field in (root.resourceSpans, root.resourceLogs):
+        raws: list[tuple[msgspec.Raw, dict[str, Any], bool]] = []
+        for group in _structs(field, _Resource):
+            resource = attributes_of(mapping(_decode_raw(group.resource)).get("attributes"))
+            resource_fields = {key: resource[key] for key in _RESOURCE if key in resource}
+            scopes = (group.scopeSpans, group.instrumentationLibrarySpans, group.scopeLogs)
+            for scope in (one for raw in scopes for one in _structs(raw, _Scope)):
+                raws += [(raw, resource_fields, False) for raw in _items(scope.spans)]
+                raws += [(raw, resource_fields, True) for raw in _items(scope.logRecords)]
+        for (at, data), (raw, resource_fields, log) in zip(locate_items(text, [raw for raw, *_ in raws]), raws, strict=True):
+            if at + len(data) <= document.end:
+                yield _span(raw, Ref(within.offset + at, len(data), within.line, within.file), resource_fields, log=log)
+
+
+def _span(raw: msgspec.Raw, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span | Problem:
+    span = _decode_as(raw, _Record)
+    if span is None:
+        return Problem(ref, "This record is not a span.")
+    attributes = {}
+    for one in _structs(span.attributes, _Attribute):
+        if string(one.key) in IDENTIFYING_ATTRIBUTES or string(one.key) in {"session.id", "conversation.id", "event.name"}:
+            attributes[one.key] = value_of(_decode_raw(one.value))
+    name = string(span.name) or string(span.eventName) or string(attributes.get("event.name"))
+    trace = id_text(span.traceId) or string(attributes.get("session.id")) or string(attributes.get("conversation.id"))
+    meaning = _log_meaning(attributes, name) if log else meaning_of(attributes, name)
+    return Span(
+        trace=trace,
+        id=id_text(span.spanId),
+        parent=id_text(span.parentSpanId),
+        name=name,
+        meaning=meaning,
+        start=_seconds(span.timeUnixNano if log else span.startTimeUnixNano),
+        end=_seconds(span.endTimeUnixNano),
+        tool=tool_of(attributes, name) if meaning == "tool" else "",
+        ref=ref,
+        resource=resource,
+        log=log,
+    )
+
+
+def _log_meaning(attributes: dict[str, Any], name: str) -> Meaning:
+    """Returns the meaning of a log record. Coding agents log a record for each finished call, and messages as records, too."""
+    if name.endswith(("tool_result", "tool_call")) and ("tool_name" in attributes or "function_name" in attributes):
+        return "tool"
+    return "model" if name.startswith("gen_ai.") else "other"
+
+
+def _seconds(nanoseconds: Any) -> float | None:
+    """Converts nanoseconds to seconds since the epoch; OTLP writes 0 where there is no time."""
+    count = integer_of(nanoseconds)
+    return count / 1e9 if count is not None and count > 0 else None
+
+
+def _items(raw: msgspec.Raw) -> list[msgspec.Raw]:
+    try:
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except DECODE_ERRORS:
+        return []
+
+
+def _structs(raw: msgspec.Raw, kind: type[Any]) -> Iterator[Any]:
+    yield from (one for item in _items(raw) if (one := _decode_as(item, kind)) is not None)
+
+
+def _decode_as(raw: bytes | msgspec.Raw, kind: type[Any]) -> Any:
+    """Decodes an object as ``kind``; None where that is not possible."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except DECODE_ERRORS:
+        return None
+
+
+def _valid_utf8(text: bytes) -> bytes:
+    """Returns the text as valid UTF-8 of the same length, because strings were not checked before."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return repair_json(text)
+    return text
+
+
+def _decode_raw(raw: msgspec.Raw) -> Any:
+    try:
+        return decode_json(bytes(raw))
+    except TraceError:
+        return None

@@ -1,0 +1,1 @@
+"""Records running sessions as logs."""

@@ -1,0 +1,69 @@
+"""Reads the full texts of rows from the log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from nbtools.traces.model import Call, Event
+from nbtools.traces.reader import LogFile
+
+CALL_TEXTS = ("args", "command", "cwd", "result", "stdout", "stderr")
+EVENT_TEXTS = ("full_text",)
+_METADATA_KEYS = frozenset({"type", "id", "timestamp", "role"})
+"""Keys of strings that occur between the parts of a text but do not belong to it."""
+_SEPARATORS = ("\n", "", "\n\n")
+
+
+def texts_of_call(call: Call) -> tuple[str, ...]:
+    """Returns the texts of the columns ``CALL_TEXTS``; ``args`` is JSON."""
+    detail = call.detail
+    return (_json(detail.args), detail.command, detail.cwd, detail.result, detail.stdout, detail.stderr)
+
+
+def text_of_event(event: Event, reading: LogFile | None) -> str:
+    """Returns the full text of an event.
+
+    That is the strings of its record, one or several in sequence, that begin like the row's text and have its size. Where there are none,
+    returns the longest string that begins like it, or else the beginning that the row has.
+    """
+    if event.size <= len(event.text) or reading is None or not event.ref.length:
+        return event.text
+    texts = [text for text in strings(reading.source.record(event.ref), _METADATA_KEYS) if text]
+    for start, first in enumerate(texts):
+        if event.text.startswith(first[: len(event.text)]):
+            for separator in _SEPARATORS:
+                joined = _join(texts[start:], separator, event.size)
+                if len(joined) == event.size and joined.startswith(event.text):
+                    return joined
+    return max((text for text in texts if text.startswith(event.text)), key=len, default=event.text)
+
+
+def strings(value: Any, without: Collection[str] = ()) -> Iterator[str]:
+    """Yields every string value in JSON, in order, except below the keys ``without``."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            pending.extend(reversed([inner for key, inner in one.items() if key not in without]))
+        elif isinstance(one, list | tuple):
+            pending.extend(reversed(one))
+
+
+def _join(texts: Sequence[str], separator: str, size: int) -> str:
+    """Joins texts until they have at least this length."""
+    parts: list[str] = []
+    length = -len(separator)
+    for text in texts:
+        if length >= size:
+            break
+        parts.append(text)
+        length += len(separator) + len(text)
+    return separator.join(parts)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

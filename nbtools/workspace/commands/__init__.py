@@ -1,1 +1,0 @@
-"""Running commands: their output, their limits, their end, in the background and in terminals."""

@@ -1,0 +1,1 @@
+"""Reads, writes, lists and copies files safely."""

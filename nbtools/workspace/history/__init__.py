@@ -1,0 +1,1 @@
+"""The journal of changes: pre-images, snapshots and undo."""

@@ -1,0 +1,143 @@
+"""Identifies contents by digests and fingerprints, and computes deltas between two contents of a file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+import struct
+import zlib
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+MAX_HASHED_BYTES = 1 << 18
+"""Contents up to this size, in bytes, are hashed completely; for larger ones that takes longer than writing them."""
+LOOSE_PREFIX = "f-"
+_EDGE = 1 << 16
+_PIECE = 1 << 16
+_MAX_DELTA = 1_000_000
+_LENGTHS = struct.Struct("<QQ")
+
+
+def digest(data: bytes) -> str:
+    """Returns a digest of ``data`` as a hexadecimal string."""
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+def fingerprint(data: bytes | None) -> str:
+    """Returns a text to check whether a file still holds ``data``; empty for no file.
+
+    Of large contents it covers both ends, the length and a checksum.
+    """
+    if data is None:
+        return ""
+    if len(data) <= MAX_HASHED_BYTES:
+        return digest(data)
+    edges = digest(data[:_EDGE] + data[-_EDGE:])
+    return f"{len(data):x}-{zlib.crc32(data):08x}-{edges}"
+
+
+def loose_key(data: bytes) -> str:
+    """Returns a new key for a content with a file of its own; it is computed faster than a digest, and differs each time."""
+    return f"{_loose_prefix(data)}-{secrets.token_hex(8)}"
+
+
+def is_loose(key: str) -> bool:
+    return key.startswith(LOOSE_PREFIX)
+
+
+def is_key_of(key: str, data: bytes | None) -> bool:
+    """Returns whether a loose key was made for ``data``."""
+    return data is not None and key.startswith(f"{_loose_prefix(data)}-")
+
+
+def _loose_prefix(data: bytes) -> str:
+    return f"{LOOSE_PREFIX}{len(data):x}-{zlib.crc32(data):08x}"
+
+
+def delta(before: bytes, after: bytes) -> bytes | None:
+    """Returns what turns ``before`` into ``after``: the lengths of the common head and tail, and the bytes between.
+
+    None if that is too much.
+    """
+    most = min(len(before), len(after))
+    head = _common_head(before, after, most)
+    tail = _common_tail(before, after, most - head)
+    end = len(after) - tail
+    return _LENGTHS.pack(head, tail) + after[head:end] if end - head <= _MAX_DELTA else None
+
+
+def apply_delta(packed_delta: bytes, before: bytes) -> bytes:
+    """Returns the ``after`` of a delta."""
+    head, tail = _LENGTHS.unpack_from(packed_delta)
+    return before[:head] + packed_delta[_LENGTHS.size :] + before[len(before) - tail :]
+
+
+def _common_head(one: bytes, other: bytes, most: int) -> int:
+    """Returns the number of equal bytes at the beginning."""
+    start = next(at for at in count(0, _PIECE) if at >= most or one[at : at + _PIECE] != other[at : at + _PIECE])
+    low, high = min(start, most), min(start + _PIECE, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[start:middle] == other[start:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_tail(one: bytes, other: bytes, most: int) -> int:
+    """Returns the number of equal bytes at the end."""
+
+    def same(start: int, end: int) -> bool:
+        return one[len(one) - end : len(one) - start] == other[len(other) - end : len(other) - start]
+
+    low = next(at for at in count(0, _PIECE) if at >= most or not same(at, min(at + _PIECE, most)))
+    low, high, start = min(low, most), min(low + _PIECE, most), min(low, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(start, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStamp:
+    """A stamp of a file or folder tree.
+
+    ``stamp`` stays the same when it is moved, and changes with any file in it; ``bytes`` is the size of its files.
+    """
+
+    stamp: str
+    bytes: int
+
+
+def stamp_tree(path: Path) -> TreeStamp:
+    """Returns the stamp of a tree from file status alone, without following links.
+
+    A folder that cannot be listed counts as empty.  Raises ``OSError`` if nothing is at ``path``.
+    """
+    hasher = hashlib.blake2b(digest_size=16)
+    size = 0
+    pending = [(str(path), "")]
+    while pending:
+        current, name = pending.pop()
+        info = os.lstat(current)
+        folder = stat.S_ISDIR(info.st_mode)
+        size += 0 if folder else info.st_size
+        time = 0 if folder else info.st_mtime_ns
+        hasher.update(f"{name}\0{stat.S_IFMT(info.st_mode):o}\0{0 if folder else info.st_size}\0{time}\n".encode(errors="surrogateescape"))
+        if folder:
+            pending += [(f"{current}/{entry}", f"{name}/{entry}") for entry in _entries(current)]
+    return TreeStamp(hasher.hexdigest(), size)
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except PermissionError:
+        return []

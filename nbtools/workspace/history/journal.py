@@ -1,0 +1,273 @@
+"""The journal of a workspace: records previous contents before each change, so that the change can be undone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbtools.core.call import CURRENT_CALL
+from nbtools.core.errors import ToolFailure
+from nbtools.core.settings import Settings
+from nbtools.workspace.history.blobs import Blob, BlobStore
+from nbtools.workspace.history.pruning import dropped_notice, prune
+from nbtools.workspace.history.recovery import recover
+from nbtools.workspace.history.store import DATABASE_NAME, Entry, JournalStore, Record, Status, translate_errors
+from nbtools.workspace.state_folder import state_path, workspace_key
+
+_ENTRIES = "SELECT id, call, session, tool, at, status, undoes, undone_by FROM entries"
+_STEPS = "SELECT entry, kind, path, place, before, after, delta, mode, bytes, folders FROM steps"
+_INSERT = "INSERT INTO steps (entry, kind, path, place, before, after, delta, mode, bytes, folders) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CHECKED_EVERY = 256
+"""The size is checked whenever this fraction of the limit has been added."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDraft:
+    """A record and the content to store with it."""
+
+    record: Record
+    blob: Blob | None = None
+
+
+class Journal:
+    """The journal of the workspace at ``root``; created on the disk with the first change.  Several sessions may use it at once.
+
+    ``session`` is the id of the session that works here, ``tool_of`` returns the name of the tool of a call.
+    """
+
+    def __init__(self, root: Path, settings: Callable[[], Settings]) -> None:
+        self.session = f"alone-{secrets.token_hex(3)}"
+        self.tool_of: Callable[[str], str] = lambda _: ""
+        self._root = root
+        self._settings = settings
+        self._storage: tuple[JournalStore, BlobStore] | None = None
+        self._pending: dict[int, Status | None] = {}
+        self._added: int | None = None
+        self._leftovers: tuple[Path, ...] = ()
+
+    @property
+    def enabled(self) -> bool:
+        return self._settings().journal
+
+    @property
+    def limit(self) -> int:
+        """The maximum size in bytes."""
+        return self._settings().journal_bytes
+
+    @property
+    def folder(self) -> Path:
+        """The path of the journal, whether it exists or not."""
+        return Path(os.path.realpath(state_path())) / workspace_key(self._root)
+
+    @property
+    def blobs(self) -> BlobStore:
+        return self._open()[1]
+
+    @property
+    def store(self) -> JournalStore:
+        return self._open()[0]
+
+    @property
+    def exists(self) -> bool:
+        """Whether the journal exists; does not create it."""
+        return self._storage is not None or (self.folder / DATABASE_NAME).exists()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Warnings about the journal for a person: corruption detected, entries pruned, files left by interrupted changes."""
+        if not self.exists:
+            return ()
+        pruned = dropped_notice(self.store)
+        return (*self.store.notices, *([pruned] if pruned else []), *map(_leftover_notice, self._leftovers))
+
+    # --- recording
+
+    def record_intent(self, drafts: Sequence[RecordDraft], *, undoes: str = "", status: Status = "intended") -> int:
+        """Records changes that are about to be made and returns the entry's number; it is on the disk when this returns.
+
+        Raises ``ToolFailure``: the changes must not be made then.
+        """
+        with self.transaction() as connection:
+            entry = self.insert_entry(connection, drafts, undoes=undoes, status=status)
+        self.prune_if_grown(sum(draft.record.bytes for draft in drafts))
+        return entry
+
+    def insert_entry(self, connection: Any, drafts: Iterable[RecordDraft], *, undoes: str = "", status: Status = "intended") -> int:
+        """Does the same within a transaction."""
+        call = CURRENT_CALL.get() or f"{self.session}-{secrets.token_hex(3)}"
+        values = (call, self.session, self.tool_of(call), time.time(), status, undoes)
+        cursor = connection.execute("INSERT INTO entries (call, session, tool, at, status, undoes) VALUES (?, ?, ?, ?, ?, ?)", values)
+        entry = cursor.lastrowid or 0
+        self.insert_records(connection, entry, drafts)
+        return entry
+
+    @contextlib.contextmanager
+    def record_notebook_change(self, notebook: Path) -> Iterator[None]:
+        """Records that a call changes a notebook in the person's editor, which has its own undo."""
+        entry = self.record_intent([RecordDraft(Record("cells", notebook))]) if self.enabled else 0
+        try:
+            yield
+        except BaseException:
+            self.mark_void(entry)
+            raise
+        self.mark_made(entry)
+
+    def insert_records(self, connection: Any, entry: int, drafts: Iterable[RecordDraft]) -> None:
+        """Adds records to an entry, within a transaction."""
+        for draft in drafts:
+            if draft.blob is not None:
+                draft.blob.insert(connection)
+            connection.execute(_INSERT, _row(entry, draft.record))
+
+    def trash_path(self) -> Path:
+        """Returns an unused path for something to be deleted as a whole.  Raises ``ToolFailure``."""
+        with translate_errors():
+            return self.blobs.trash_path()
+
+    def backup_path(self, path: Path, data: bytes) -> Path | None:
+        """Returns where the file at ``path`` can be moved to; see ``BlobStore.backup_path``.  Raises ``ToolFailure``."""
+        with translate_errors():
+            return self.blobs.backup_path(path, data)
+
+    def mark_made(self, entry: int) -> None:
+        """Marks an entry as made.  Written with the next transaction: until then the files themselves show it."""
+        self._pending[entry] = "made"
+
+    def mark_void(self, entry: int) -> None:
+        """Marks an entry as not made; everything is as it was."""
+        self._pending[entry] = None
+
+    def mark_partly(self, entry: int, not_reverted: Sequence[RecordDraft] = ()) -> None:
+        """Marks an entry as failed and not completely reverted; ``not_reverted``: the records that could not be reverted, if known."""
+        self._pending[entry] = "partly"
+        if not_reverted:
+            with contextlib.suppress(ToolFailure), self.transaction() as connection:  # on failure, all intended records stay
+                connection.execute("DELETE FROM steps WHERE entry = ?", (entry,))
+                self.insert_records(connection, entry, not_reverted)
+
+    def mark_undone(self, entries: Sequence[Entry], by: str) -> None:
+        """Marks ``entries`` as undone by another call; empty: as in effect again."""
+        with self.transaction() as connection:
+            for entry in entries:
+                connection.execute("UPDATE entries SET undone_by = ?, status = 'made' WHERE id = ?", (by, entry.id))
+                if by:
+                    connection.execute("UPDATE steps SET bytes = 0 WHERE entry = ? AND kind = 'trash'", (entry.id,))
+
+    def prune_if_grown(self, count: int) -> None:
+        """Drops the oldest entries if so much has been added that the journal may be too large."""
+        if self._added is None or self._added + count > self.limit // _CHECKED_EVERY:
+            prune(self.store, self.blobs, self.limit)
+            self._added = 0
+        else:
+            self._added += count
+
+    @contextlib.contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[Any]:
+        """Opens a transaction, which also writes pending marks; ``durable``: whether it is on the disk when it ends."""
+        pending = tuple(self._pending.items())
+        void = [(entry,) for entry, status in pending if status is None]
+        with self.store.transaction(durable=durable) as connection:
+            connection.executemany("UPDATE entries SET status = ? WHERE id = ?", [(status, entry) for entry, status in pending if status])
+            connection.executemany("DELETE FROM entries WHERE id = ?", void)
+            connection.executemany("DELETE FROM steps WHERE entry = ?", void)
+            yield connection
+        for entry, _ in pending:
+            self._pending.pop(entry, None)
+
+    # --- reading
+
+    def entries(self, call: str = "", session: str = "", status: str = "", last: int = 0) -> tuple[Entry, ...]:
+        """Returns entries, oldest first: of one call, of one session, of one status, or the last ones, where given."""
+        if not self.exists:
+            return ()
+        self.flush()
+        conditions = [("call", call), ("session", session), ("status", status)]
+        filters = [(name, value) for name, value in conditions if value]
+        where = " AND ".join(f"{name} = ?" for name, _ in filters) or "1"
+        order = f"ORDER BY id DESC LIMIT {last}" if last else "ORDER BY id DESC"
+        rows = self.store.read(f"{_ENTRIES} WHERE {where} {order}", [value for _, value in filters])
+        return tuple(self._entry(row) for row in reversed(rows) if self._pending.get(row[0], "") is not None)
+
+    def entry(self, number: int) -> Entry:
+        """Returns an existing entry."""
+        return self._entry(self.store.read(f"{_ENTRIES} WHERE id = ?", (number,))[0])
+
+    def last_call(self, session: str = "") -> str:
+        """Returns the last call that changed something, is not undone and is not an undo itself; of one session if given."""
+        if not self.exists:
+            return ""
+        self.flush()
+        values = (session, session)
+        rows = self.store.read(
+            "SELECT call FROM entries WHERE undone_by = '' AND undoes = '' AND (? = '' OR session = ?) ORDER BY id DESC LIMIT 1", values
+        )
+        return rows[0][0] if rows else ""
+
+    def running_commands(self) -> tuple[tuple[int, str], ...]:
+        """Returns the number and session of each entry of a command that may still change something and is not undone."""
+        return tuple(self.store.read("SELECT id, session FROM entries WHERE status = 'running' AND undone_by = '' ORDER BY id"))
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        number, call, session, tool, at, status, undoes, undone_by = row
+        return Entry(number, call, session, tool, at, status, undoes, undone_by, self.records(number))
+
+    def records(self, entry: int) -> tuple[Record, ...]:
+        """Returns an entry's records in order."""
+        return tuple(_record(row) for row in self.store.read(f"{_STEPS} WHERE entry = ? ORDER BY rowid", (entry,)))
+
+    def content(self, key: str) -> bytes | None:
+        """Returns the content stored under ``key``; None if it is missing."""
+        rows = self.store.read("SELECT packed, data FROM blobs WHERE key = ?", (key,))
+        return self.blobs.content(key, packed=rows[0][0], data=rows[0][1]) if rows else None
+
+    def flush(self) -> None:
+        """Writes pending marks if possible.  On a full disk they stay pending, and the files show as much."""
+        if self._pending:
+            with contextlib.suppress(ToolFailure), self.transaction():
+                pass
+
+    def close(self) -> None:
+        if self._storage is not None:
+            self.flush()
+            self.store.close()
+
+    def _open(self) -> tuple[JournalStore, BlobStore]:
+        if self._storage is None:
+            folder = self.folder
+            self._storage = JournalStore(folder), BlobStore(folder)
+            if (folder / DATABASE_NAME).exists():
+                self._leftovers = recover(*self._storage)
+        return self._storage
+
+
+def _leftover_notice(path: Path) -> str:
+    fact = f"{path} is the only copy of a file's content before a change that was interrupted."
+    return f"{fact} Look at it, then move or delete it."
+
+
+def _row(entry: int, record: Record) -> tuple[Any, ...]:
+    place = os.fsencode(record.place) if record.place else b""
+    folders = b"\0".join(map(os.fsencode, record.folders))
+    values = (record.kind, os.fsencode(record.path), place, record.before, record.after, record.delta, record.mode, record.bytes, folders)
+    return (entry, *values)
+
+
+def _record(row: Sequence[Any]) -> Record:
+    _, kind, path, place, before, after, change, mode, size, folders = row
+    return Record(
+        kind,
+        Path(os.fsdecode(path)),
+        Path(os.fsdecode(place)) if place else None,
+        before,
+        after,
+        change,
+        mode,
+        size,
+        tuple(Path(os.fsdecode(folder)) for folder in folders.split(b"\0") if folder),
+    )

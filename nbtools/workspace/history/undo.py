@@ -1,0 +1,378 @@
+"""Plans the undo of a call's file changes, detects conflicts, and lists the changes in the journal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.result import FileDiff
+from nbtools.diff.line_diff import file_diff_with_hunks
+from nbtools.diff.merge import merge
+from nbtools.workspace.files.encoding import decode, encode
+from nbtools.workspace.files.no_follow import status_or_none
+from nbtools.workspace.files.read import read_if_exists
+from nbtools.workspace.history.content import apply_delta, fingerprint, is_key_of, is_loose, stamp_tree
+from nbtools.workspace.history.journal import Journal
+from nbtools.workspace.history.operations import (
+    Link,
+    MakeFolder,
+    Move,
+    Remove,
+    RemoveFolder,
+    RemoveTree,
+    Restore,
+    SetMode,
+    Step,
+    Write,
+    link_target,
+)
+from nbtools.workspace.history.pruning import dropped_notice
+from nbtools.workspace.history.recording import decode_link
+from nbtools.workspace.history.store import Entry, JournalEntry, Record
+
+Outcome: TypeAlias = Literal["restored", "as before", "merged", "mergeable", "conflict"]
+"""``as before``: nothing to do.  ``mergeable``: changed since, and both changes can be combined.  ``conflict``: they cannot."""
+
+
+IN_EDITOR = "it was changed in the open notebook, which has its own undo"
+
+
+@dataclass(frozen=True, slots=True)
+class FileUndo:
+    """The outcome for one path; ``why`` is the reason for a conflict."""
+
+    path: str
+    outcome: Outcome
+    why: str = ""
+
+
+@dataclass(slots=True)
+class UndoPlan:
+    """The plan of an undo.
+
+    ``steps`` restore everything; ``folders`` delete created folders, after all other steps.  ``files`` has a line for each path,
+    ``merges`` the diffs to show if files have changed since.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    folders: list[Step] = field(default_factory=list)
+    files: list[FileUndo] = field(default_factory=list)
+    merges: list[FileDiff] = field(default_factory=list)
+
+    @property
+    def has_conflicts(self) -> bool:
+        return any(file.outcome in ("mergeable", "conflict") for file in self.files)
+
+
+def plan_undo(journal: Journal, entries: Sequence[Entry], name: Callable[[Path], str], *, merging: bool) -> UndoPlan:
+    """Plans the undo of all ``entries``, the last first; changes nothing.  ``merging``: combine with later changes where possible."""
+    planner = _Planner(journal, name, merging)
+    for entry in reversed(entries):
+        planner.start(entry)
+        for record in reversed(entry.records):
+            planner.undo(record)
+    planner.remove_folders(folder for entry in entries for record in entry.records for folder in record.folders)
+    return planner.plan
+
+
+ChangeState: TypeAlias = Literal["made", "not made", "partly", "changed since"]
+
+
+def change_state(journal: Journal, entry: Entry) -> ChangeState:
+    """Returns how far a recorded change was made, as the files show: its session may have been interrupted at any moment."""
+    found = {file.outcome for file in plan_undo(journal, [entry], str, merging=False).files}
+    if not found:  # the entry has folders only
+        return "made" if any(os.path.lexists(folder) for record in entry.records for folder in record.folders) else "not made"
+    if found == {"restored"}:
+        return "made"
+    if found == {"as before"}:
+        return "not made"
+    return "partly" if found == {"restored", "as before"} else "changed since"
+
+
+@dataclass(slots=True)
+class _Planner:
+    """Plans the steps of an undo.
+
+    ``now``: the contents after the steps so far, of files that they change; None: no file.  ``unmoved``: targets of moves that an
+    interrupted entry had not made.
+    """
+
+    journal: Journal
+    name: Callable[[Path], str]
+    merging: bool
+    plan: UndoPlan = field(default_factory=UndoPlan)
+    now: dict[Path, bytes | None] = field(default_factory=dict)
+    unmoved: frozenset[Path] = frozenset()
+
+    def start(self, entry: Entry) -> None:
+        stays = {record.path for record in entry.records if record.kind == "trash" and self._is_still_there(record)}
+        moves = [(record.path, record.place) for record in entry.records if record.kind == "move" and record.place is not None]
+        self.unmoved = frozenset(to for path, to in moves if self._exists(path) and (to in stays or not self._exists(to)))
+
+    def undo(self, record: Record) -> None:
+        try:
+            self._undo(record)
+        except ToolFailure as failure:  # a folder or a pipe is there now
+            self._report(record.path, "conflict", failure.message)
+
+    def remove_folders(self, folders: Iterable[Path]) -> None:
+        """Plans the deletion of folders created for the changes, as far as they are empty."""
+        deepest_first = sorted(dict.fromkeys(folders), key=lambda folder: len(folder.parts), reverse=True)
+        self.plan.folders += [RemoveFolder(folder, self.name(folder)) for folder in deepest_first]
+
+    def _undo(self, record: Record) -> None:  # noqa: C901 - a line or two for each kind
+        match record.kind:
+            case "write":
+                self._write(record)
+            case "move":
+                self._move(record, record.place or record.path)
+            case "trash":
+                self._restore(record, record.place or record.path)
+            case "restore":
+                self._trash(record)
+            case "mode":
+                self._mode(record)
+            case "link":
+                self._link(record)
+            case "unfolder":
+                self._step(MakeFolder(record.path, self.name(record.path)))
+            case "lost":
+                exists = self._is_still_there(record)
+                reason = "" if exists else "it was too large to be stored, and is lost"
+                self._report(record.path, "as before" if exists else "conflict", reason)
+            case "cells":
+                self._report(record.path, "conflict", IN_EDITOR)
+            case "folder":
+                pass
+
+    def _write(self, record: Record) -> None:
+        path = record.path
+        if path in self.unmoved:
+            self._report(path, "as before")
+            return
+        now = self._content(path)
+        before = self.journal.content(record.before) if record.before else None
+        if record.before and before is None:
+            # A large file is moved to the store only when another file has replaced it.
+            same = is_key_of(record.before, now)
+            self._report(path, "as before" if same else "conflict", "" if same else self._why_gone(record.before))
+            return
+        after = apply_delta(record.delta, before) if record.delta is not None and before is not None else None
+        is_after = now == after if after is not None else fingerprint(now) == record.after
+        if is_after and now != before:
+            self._set(path, now, before, record.mode or None)
+            self._report(path, "restored")
+        elif now == before:
+            self._report(path, "as before")
+        else:
+            self._merge(path, after, now, before)
+
+    def _why_gone(self, key: str) -> str:
+        file = self.journal.blobs.file(key)
+        overwritten = is_loose(key) and file.exists()
+        return f"a program that had it open changed the stored copy, {file}" if overwritten else "its previous content is not stored"
+
+    def _merge(self, path: Path, base: bytes | None, now: bytes | None, before: bytes | None) -> None:
+        """Removes the change and keeps later ones."""
+        texts = [None if data is None else decode(data) for data in (base, now, before)]
+        if None in texts or now is None:
+            self._report(path, "conflict", "it was deleted since" if now is None else "it was changed since")
+            return
+        current = texts[1]
+        merged = merge(*(text.text for text in texts if text), our_label="as it is now", their_label="before the call")
+        diff = file_diff_with_hunks(self.name(path), current.text if current else "", merged.text)[0]
+        self.plan.merges.append(diff)
+        if not merged.clean:
+            self._report(path, "conflict", "it was changed since, in the same lines")
+        elif self.merging and current is not None:
+            self._set(path, now, encode(merged.text, current.encoding), None)
+            self._report(path, "merged")
+        else:
+            self._report(path, "mergeable", "it was changed since")
+
+    def _set(self, path: Path, now: bytes | None, previous: bytes | None, mode: int | None) -> None:
+        subject = self.name(path)
+        if previous is None:
+            self._step(Remove(path, subject, now or b""))
+        else:
+            self._step(Write(path, subject, now, previous, mode if now is None else None))
+        self.now[path] = previous
+
+    def _move(self, record: Record, to: Path) -> None:
+        """Moves it back."""
+        target_exists, source_exists = self._exists(to), self._exists(record.path)
+        if to in self.unmoved:
+            self._report(record.path, "as before")
+        elif target_exists and not source_exists:
+            self._step(Move(to, record.path, self.name(record.path)))
+            self.now[record.path], self.now[to] = self.now.get(to, _content_of(to)), None
+            self._report(record.path, "restored")
+        elif target_exists and source_exists and not {to, record.path} & self.now.keys() and is_same_file(to, record.path):
+            self._drop_name(to)
+            self._report(record.path, "restored")
+        else:
+            reason = f"{self.name(to)} does not exist any more" if not target_exists else "something else has this name now"
+            self._report(record.path, "conflict", reason)
+
+    def _drop_name(self, path: Path) -> None:
+        """Deletes one of two names of a file or link whose move was interrupted."""
+        target, subject = link_target(path), self.name(path)
+        self._step(Remove(path, subject, self._content(path) or b"") if target is None else Link(path, subject, target, None))
+        self.now[path] = None
+
+    def _restore(self, record: Record, backup: Path) -> None:
+        if status_or_none(backup) is None:
+            same = self._is_still_there(record)
+            self._report(record.path, "as before" if same else "conflict", "" if same else "what was deleted is not stored any more")
+        elif self._exists(record.path):
+            same = self._is_still_there(record)
+            self._report(record.path, "as before" if same else "conflict", "" if same else "something else has this name now")
+        else:
+            self._step(Restore(backup, record.path, self.name(record.path)))
+            self.now[record.path] = _content_of(backup)
+            self._report(record.path, "restored")
+
+    def _is_still_there(self, record: Record) -> bool:
+        """Returns whether the deletion was not made: interrupted before it, or after a second name or a copy was made."""
+        return record.path not in self.now and self._exists(record.path) and stamp_tree(record.path).stamp == record.before
+
+    def _trash(self, record: Record) -> None:
+        """Deletes again what an undo had restored."""
+        backup = record.place
+        if backup is not None and status_or_none(backup) is not None:  # interrupted before it was restored, or when it had both names
+            if is_same_file(backup, record.path):
+                self._drop_name(record.path)
+            self._report(record.path, "as before")
+        elif not self._exists(record.path):
+            self._report(record.path, "as before")
+        elif self.now.get(record.path, b"") is not None and stamp_tree(record.path).stamp != record.after:
+            self._report(record.path, "conflict", "it was changed since")
+        else:
+            # It goes where it was stored before, so that the deletion can be undone again.
+            self._step(RemoveTree(record.path, self.name(record.path), record.place))
+            self.now[record.path] = None
+            self._report(record.path, "restored")
+
+    def _mode(self, record: Record) -> None:
+        info, after = status_or_none(record.path), int(record.after, 8)
+        if info is None or info.st_mode & 0o7777 == record.mode:
+            self._report(record.path, "as before")
+            return
+        if info.st_mode & 0o7777 != after:
+            self._report(record.path, "conflict", "its mode was changed since")
+            return
+        self._step(SetMode(record.path, self.name(record.path), after, record.mode))
+        self._report(record.path, "restored")
+
+    def _link(self, record: Record) -> None:
+        now, before, after = link_target(record.path), decode_link(record.before), decode_link(record.after)
+        if now == before and (now is not None or status_or_none(record.path) is None):
+            self._report(record.path, "as before")
+        elif now == after and (now is not None or status_or_none(record.path) is None):
+            self._step(Link(record.path, self.name(record.path), now, before))
+            self._report(record.path, "restored")
+        else:
+            self._report(record.path, "conflict", "it was changed since")
+
+    def _content(self, path: Path) -> bytes | None:
+        return self.now[path] if path in self.now else read_if_exists(path, self.name(path), limit=sys.maxsize - 1)
+
+    def _exists(self, path: Path) -> bool:
+        return self.now[path] is not None if path in self.now else status_or_none(path) is not None
+
+    def _step(self, step: Step) -> None:
+        self.plan.steps.append(step)
+
+    def _report(self, path: Path, outcome: Outcome, why: str = "") -> None:
+        """Records the outcome for a path: a later one replaces it, but a conflict stays."""
+        name = self.name(path)
+        previous = next((file for file in self.plan.files if file.path == name), None)
+        if previous is None:
+            self.plan.files.append(FileUndo(name, outcome, why))
+        elif previous.outcome not in ("conflict", "mergeable") and outcome != "as before":
+            self.plan.files[self.plan.files.index(previous)] = replace(previous, outcome=outcome, why=why)
+
+
+def is_same_file(path: Path, other: Path) -> bool:
+    """Returns whether both paths exist and are the same file."""
+    one, two = status_or_none(path), status_or_none(other)
+    return one is not None and two is not None and os.path.samestat(one, two)
+
+
+def _content_of(path: Path) -> bytes | None:
+    """Returns the content of a file; empty for a folder and for a link, which exist."""
+    try:
+        return read_if_exists(path, str(path), limit=sys.maxsize - 1)
+    except ToolFailure:
+        return b""
+
+
+_MAX_LISTED = 1_000
+
+
+def entries_to_undo(journal: Journal, call: str) -> tuple[Entry, ...]:
+    """Returns the entries of a call in order; without a call, the last change of this session that is not undone.
+
+    If the session has changed nothing yet, the last change of the workspace counts.  Raises ``ToolFailure``.
+    """
+    if not call:
+        call = _last(journal)
+    entries = journal.entries(call=call)
+    if not entries:
+        raise _unknown(journal, call)
+    own = tuple(entry for entry in entries if entry.session == journal.session)
+    entries = own or tuple(entry for entry in entries if entry.session == entries[-1].session)
+    in_effect = tuple(entry for entry in entries if not entry.undone_by)
+    if not in_effect:
+        by = entries[-1].undone_by
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{call} is already undone, by {by}. Undo {by} to restore its changes.")
+    return in_effect
+
+
+def _last(journal: Journal) -> str:
+    own = journal.last_call(journal.session)
+    if own:
+        return own
+    if journal.entries(session=journal.session, last=1):
+        reason = "Nothing is left to undo in this session: all its changes are undone."
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{reason} Name a call of an earlier session, or an undo to restore what it undid.")
+    last = journal.last_call()
+    if not last:
+        reason = "no call has changed anything here" if journal.enabled else "the journal is off (%tools set journal on)"
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: {reason}.")
+    return last
+
+
+def _unknown(journal: Journal, call: str) -> ToolFailure:
+    pruned = dropped_notice(journal.store) if journal.exists else ""
+    reason = f"The journal has no change by the call {call!r}: it changed nothing or does not exist."
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{reason} {pruned or '%tools journal (session.changes) lists what can be undone.'}")
+
+
+def list_changes(journal: Journal, name: Callable[[Path], str]) -> tuple[JournalEntry, ...]:
+    """Returns all calls that have changed something, oldest first; of very many, the last ones."""
+    calls: dict[tuple[str, str], list[Entry]] = {}
+    for entry in journal.entries(last=_MAX_LISTED):
+        calls.setdefault((entry.session, entry.call), []).append(entry)
+    return tuple(_listed(entries, journal, name) for entries in calls.values())
+
+
+def _listed(entries: list[Entry], journal: Journal, name: Callable[[Path], str]) -> JournalEntry:
+    records = [record for entry in entries for record in entry.records]
+    return JournalEntry(
+        id=entries[0].call,
+        tool=entries[0].tool,
+        at=entries[0].at,
+        files=tuple(dict.fromkeys(name(record.path) for record in records if record.kind not in ("folder", "unfolder"))),
+        bytes=sum(record.bytes for record in records),
+        undone_by=entries[-1].undone_by,
+        undoes=entries[-1].undoes,
+        of_this_session=entries[0].session == journal.session,
+        partly=any(entry.status == "partly" for entry in entries),
+    )

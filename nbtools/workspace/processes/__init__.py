@@ -1,0 +1,1 @@
+"""Runs commands: processes, background commands, terminals and the sandbox."""

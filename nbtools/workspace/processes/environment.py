@@ -1,0 +1,101 @@
+"""The environment variables and the shell of commands and terminals."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from functools import lru_cache
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.redaction import secret_kind
+
+
+def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, str]:
+    """Returns the environment of commands: the kernel's, without the variables of the kernel itself, and secrets only with ``secrets``.
+
+    - Pagers print everything at once.
+    - ``TERM`` names a capable terminal, but ``FORCE_COLOR`` and ``CLICOLOR_FORCE``, which ipykernel sets, are removed: they would put
+      colours into redirected files.  So are its matplotlib backend, which works in a kernel only, and the size of its window.
+    - git treats only ``.git`` folders as repositories: anyone who can write files could create a bare repository whose settings start
+      programs.
+    - ``PATH`` keeps absolute folders only; a relative one would name different programs in each folder.
+    """
+    removed = {"COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PID", "JPY_INTERRUPT_EVENT", "JPY_SESSION_NAME"}
+    result = {name: value for name, value in outer.items() if name not in removed and (secrets or not is_secret(name, value))}
+    if "inline" in result.get("MPLBACKEND", ""):
+        del result["MPLBACKEND"]
+    if "PATH" in result:
+        result["PATH"] = os.pathsep.join(folder for folder in result["PATH"].split(os.pathsep) if os.path.isabs(folder))
+    git = _git_setting(outer, "safe.bareRepository", "explicit")
+    return {**result, **git, "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
+
+
+def _git_setting(outer: Mapping[str, str], name: str, value: str) -> dict[str, str]:
+    """Returns the variables that add a git setting to those already passed in variables."""
+    count = outer.get("GIT_CONFIG_COUNT") or "0"
+    if not count.isascii() or not count.isdigit():  # git refuses to start
+        return {}
+    return {"GIT_CONFIG_COUNT": str(int(count) + 1), f"GIT_CONFIG_KEY_{int(count)}": name, f"GIT_CONFIG_VALUE_{int(count)}": value}
+
+
+def secret_variables(outer: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that look like secrets, by name or value; commands get them only if the settings say so."""
+    return {name: value for name, value in outer.items() if is_secret(name, value)}
+
+
+@lru_cache(maxsize=2_000)
+def is_secret(name: str, value: str) -> bool:
+    """Returns whether a variable is treated as a secret.  Numbers, switches and file names are not, except names of credentials files.
+
+    git's configuration is not a secret, nor is the socket of the ssh agent, which signs but never reveals a key.
+    """
+    if not value or name.startswith(_GIT) or name in _NONE:
+        return False
+    if secret_kind(value):
+        return True
+    words = _WORDS.split(_CAMEL.sub("_", name).upper())
+    if _ALWAYS.intersection(words) or _ENDS.search(name.upper()):
+        return True
+    return bool(_MAYBE.intersection(words)) and not _PUBLIC.intersection(words) and not _is_plain(value)
+
+
+def _is_plain(value: str) -> bool:
+    return bool(_SWITCH.fullmatch(value)) or os.path.exists(value)
+
+
+_GIT = ("GIT_CONFIG_", "GIT_AUTHOR_", "GIT_COMMITTER_")
+_NONE = frozenset({"SSH_AUTH_SOCK", "GPG_KEY", "XAUTHORITY", "XDG_SESSION_COOKIE", "NBTOOLS_TERMINAL_KEY"})
+"""``GPG_KEY``: Python's container images have the id of a public key in it."""
+_ALWAYS = frozenset("SECRET SECRETS PASSWORD PASSWORDS PASSWD PASSPHRASE CREDENTIAL CREDENTIALS DSN".split())  # noqa: SIM905
+_ENDS = re.compile(
+    r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?|MYSQL_PWD|(?:API|SECRET|ACCESS|PRIVATE|AUTH|SIGNING)KEY"
+    r"|CONN(?:ECTION)?_?STR(?:ING)?)$"
+)
+_MAYBE = frozenset(
+    "TOKEN TOKENS KEY KEYS PASS PWD PAT PASSCODE AUTH AUTHORIZATION BEARER CERT CERTIFICATE PRIVATE COOKIE COOKIES JWT MNEMONIC".split()  # noqa: SIM905
+)
+_PUBLIC = frozenset({"PUBLIC", "PUBLISHABLE", "MAX"})
+_SWITCH = re.compile(r"[\d.,]*|true|false|yes|no|on|off|none|null|auto|basic|default", re.IGNORECASE)
+_WORDS = re.compile(r"[_\W\d]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def shell_name() -> str:
+    """Returns the name of the shell that runs command lines, for approval requests; empty if there is none."""
+    try:
+        return os.path.basename(shell())
+    except ToolFailure:
+        return ""
+
+
+def shell() -> str:
+    """Returns the path of bash.  Raises ``ToolFailure`` if it is not installed.
+
+    No other shell is used, because command analysis follows bash syntax.
+    """
+    found = shutil.which("bash")
+    if found is None:
+        raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, "bash was not found on PATH. Install it, or add its folder to PATH.")
+    return found

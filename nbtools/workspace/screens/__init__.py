@@ -1,1 +1,0 @@
-"""What a terminal shows: an emulator of its screen."""

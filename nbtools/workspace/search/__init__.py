@@ -1,0 +1,1 @@
+"""Searches file names and contents with ripgrep."""

@@ -1,0 +1,380 @@
+"""Searches file contents with ripgrep: counts matching lines by file, and returns the lines of a page.
+
+There are two passes.  The first counts, so that totals are exact and the order is deterministic (ripgrep searches in parallel in random
+order, and its own sorting is half as fast).  The second returns only the lines of the page.  Long lines are cut to the part around the
+first match.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from nbtools.core.errors import ToolFailure
+from nbtools.core.result import Match
+from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
+from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
+from nbtools.workspace.notebooks.notebook_file import NotebookFile
+from nbtools.workspace.search import globs
+from nbtools.workspace.search.ripgrep import parse_unreadable, run_ripgrep, workspace_files
+
+COLUMNS = 500
+"""Maximum number of characters of a line."""
+
+
+def is_cut(match: Match) -> bool:
+    """Returns whether ripgrep, limited to ``COLUMNS`` bytes, may have cut this line; it ends cut lines with a note in brackets."""
+    return len(match.text.encode("utf-8", "replace")) > COLUMNS and match.text.endswith("]")
+
+
+class LongLineReader:
+    """Reads ripgrep's JSON output and keeps the part around the first match of each line in ``wanted``."""
+
+    def __init__(self, wanted: frozenset[tuple[str, int]]) -> None:
+        self.found: dict[tuple[str, int], Match] = {}
+        self._wanted = wanted
+        self._pieces: list[bytes] = []
+
+    def receive(self, chunk: bytes) -> None:
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            self._event(b"".join([*self._pieces, line]))
+            self._pieces = []
+        self._pieces.append(rest)
+
+    def _event(self, line: bytes) -> None:
+        event = json.loads(line)
+        if event["type"] not in {"match", "context"}:
+            return
+        data = event["data"]
+        path = os.fsdecode(_bytes(data["path"]).removeprefix(b"./"))
+        hits = [(hit["start"], hit["end"]) for hit in data["submatches"]]
+        start = 0
+        for number, raw in enumerate(_bytes(data["lines"]).removesuffix(b"\n").split(b"\n"), data["line_number"]):
+            if (path, number) in self._wanted:
+                stop = start + len(raw)
+                inside = [(max(left, start) - start, min(right, stop) - start) for left, right in hits if left < stop and right > start]
+                self.found[path, number] = _window(path, number, raw, inside, context=event["type"] == "context")
+            start += len(raw) + 1
+
+
+def _window(path: str, number: int, raw: bytes, hits: Sequence[tuple[int, int]], *, context: bool) -> Match:
+    """Cuts a line to the part around its first hit; ``hits`` are byte offsets, of which those that begin in that part are marked."""
+    text = raw.removesuffix(b"\r").decode("utf-8", "replace")
+    first = len(raw[: hits[0][0]].decode("utf-8", "replace")) if hits else 0
+    left = max(0, min(first - COLUMNS // 5, len(text) - COLUMNS)) if first > COLUMNS // 2 else 0
+    right = left + COLUMNS
+    lead = "…" if left else ""
+    note = f"{'' if right >= len(text) else '…'} [{len(text):,} characters in all]" if len(text) > COLUMNS else ""
+    ranges = tuple(
+        (len(lead) + begin - left, len(lead) + min(end, right) - left)
+        for begin, end in (_characters(raw, hit) for hit in hits[:COLUMNS])
+        if left <= begin < right
+    )
+    return Match(path, number, f"{lead}{text[left:right]}{note}", ranges, context)
+
+
+def _characters(raw: bytes, hit: tuple[int, int]) -> tuple[int, int]:
+    begin = len(raw[: hit[0]].decode("utf-8", "replace"))
+    return begin, begin + len(raw[hit[0] : hit[1]].decode("utf-8", "replace"))
+
+
+def _bytes(field: Mapping[str, str]) -> bytes:
+    """Decodes a field of ripgrep's JSON: text, or base64 for invalid UTF-8."""
+    return field["text"].encode() if "text" in field else base64.b64decode(field["bytes"])
+
+
+_BATCH = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search pattern and the files to search.
+
+    ``glob`` and ``exclude`` without a slash match names in every folder; an excluded folder is excluded with its content.
+    ``multiline``: matches may span lines, and a dot also matches line endings; each of these lines counts.
+    ``outputs``: whether all lines of a notebook file are searched, or only those with cell sources.
+    """
+
+    pattern: str
+    ignore_case: bool = False
+    fixed: bool = False
+    word: bool = False
+    glob: str | None = None
+    type: str | None = None
+    hidden: bool = False
+    multiline: bool = False
+    exclude: str | None = None
+    ignored: bool = False
+    outputs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCounts:
+    """The numbers of matching lines by file, and the files that could not be read."""
+
+    counts: dict[str, int]
+    unreadable: tuple[str, ...]
+
+
+async def count_matches(
+    root: Path,
+    start: str,
+    query: Query,
+    *,
+    names_only: bool,
+    progress: Callable[[dict[str, int]], None],
+    hiding: ReadFilter = NO_FILTER,
+) -> MatchCounts:
+    """Counts the matching lines of every visible file below ``start`` (a folder or file, relative to ``root``).
+
+    With ``names_only`` every file counts as one, and ripgrep stops at its first match.  ``progress`` is called with the growing
+    dictionary.  Raises ``ToolFailure`` for an invalid pattern or type.
+    """
+    counts: dict[str, int] = {}
+    keep = visible_filter(_path_filter(query, start), hiding)
+    read, options = (_names, _NAMES) if names_only else (_matching_lines, _MULTILINE) if query.multiline else (_counts, _COUNTS)
+    rest = b""
+
+    def receive(chunk: bytes) -> None:
+        nonlocal rest
+        found, rest = read(rest + chunk)
+        for path, number in found:
+            if keep is None or keep(path):
+                counts[path] = counts.get(path, 0) + number
+        progress(counts)
+
+    unreadable_files = await search(root, start, query, options, receive, hiding)
+    counts = {path: counts[path] for path in sorted(workspace_files(root, counts))}
+    return MatchCounts(counts if query.outputs else await _counted_in_sources(root, query, counts, names_only=names_only), unreadable_files)
+
+
+async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0) -> list[Match]:
+    """Returns matching lines with context: for each file in ``wanted`` (path, lines to skip, lines to take), in that order.
+
+    A long line is cut to the part around its first hit, with a note on its length.
+    """
+    result: list[Match] = []
+    for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
+        paths = [path for path, _, _ in batch]
+        sources = {} if query.outputs else await _sources(root, paths)
+        most = [] if sources else [f"--max-count={max(skip + take for _, skip, take in batch)}"]
+        options = [f"--before-context={before}", f"--after-context={after}", *most, *_flags(query), "--"]
+        found = await _matches(root, [*_LINES, *options, *map(_below, paths)])
+        found |= {path: [_in_source(match, sources[path]) for match in found.get(path, [])] for path in sources}
+        page = [match for path, skip, take in batch for match in _page(found.get(path, []), skip, take, before, after)]
+        page = await _with_windows(root, options, page)
+        result += [_in_source(match, sources[match.path]) if match.path in sources else match for match in page]
+    return result
+
+
+async def search(
+    root: Path, start: str, query: Query, options: Sequence[str], receive: Callable[[bytes], None], hiding: ReadFilter = NO_FILTER
+) -> tuple[str, ...]:
+    """Runs ripgrep for ``query`` with further ``options``; returns what it could not read.  Reported names begin with ``./``."""
+    flags = [*options, *_flags(query), *_file_flags(query), *hiding.rg_flags()]
+    return parse_unreadable(await run_ripgrep(root, [*flags, "--", _below(start)], receive))
+
+
+def visible_filter(keep: Callable[[str], bool] | None, hiding: ReadFilter) -> Callable[[str], bool] | None:
+    """Returns a filter that also rejects hidden files; None if all files pass."""
+    # Needed for ripgrep's results: it treats files named as arguments differently from those it finds.
+    if not hiding:
+        return keep
+    return lambda path: not hiding.hides(path) and (keep is None or keep(path))
+
+
+def glob_filter(glob: str | None, start: str) -> Callable[[str], bool]:
+    """Returns a function that tells whether a path (from the root) matches a query's glob; ripgrep filters only by name."""
+    return _glob_matcher(glob, start) if glob is not None else lambda _: True
+
+
+_OPEN, _CLOSE = b"\x1b[0m\x1b[38;2;17;34;51m", b"\x1b[0m"
+_LINES = [
+    *("--line-number", "--with-filename", "--no-heading", "--null", f"--max-columns={COLUMNS}", "--max-columns-preview", "--color=always"),
+    *("--colors=path:none", "--colors=line:none", "--colors=match:none", "--colors=match:fg:17,34,51"),
+]
+_LINE = re.compile(rb"\x1b\[0m(.+?)\x1b\[0m\0\x1b\[0m(\d+)\x1b\[0m([:-])(.*)", re.DOTALL)
+
+
+async def _matches(root: Path, arguments: list[str]) -> dict[str, list[Match]]:
+    """Returns the matches by path, in the order of their lines."""
+    output = bytearray()
+    await run_ripgrep(root, arguments, output.extend)
+    found: dict[str, list[Match]] = {}
+    for line in bytes(output).split(b"\n"):
+        match = _match(line)
+        if match:
+            found.setdefault(match.path, []).append(match)
+    return {path: found[path] for path in workspace_files(root, found)}
+
+
+async def _with_windows(root: Path, options: list[str], page: list[Match]) -> list[Match]:
+    """Searches cut lines again, because the cut part may contain the hits."""
+    cut = frozenset((match.path, match.line) for match in page if is_cut(match))
+    if not cut:
+        return page
+    windows = LongLineReader(cut)
+    await run_ripgrep(root, ["--json", *options, *sorted({_below(path) for path, _ in cut})], windows.receive)
+    return [windows.found.get((match.path, match.line), match) for match in page]
+
+
+async def _counted_in_sources(root: Path, query: Query, counts: dict[str, int], *, names_only: bool) -> dict[str, int]:
+    """Returns ``counts`` in which notebooks count only lines with cell sources; notebooks without one are omitted."""
+    sources = await _sources(root, counts)
+    counts = dict(counts)
+    for batch in (list(sources)[start : start + _BATCH] for start in range(0, len(sources), _BATCH)):
+        output = bytearray()
+        await run_ripgrep(root, [*_MULTILINE, "--null", "--with-filename", *_flags(query), "--", *map(_below, batch)], output.extend)
+        found = Counter(path for raw, number in _PLACE.findall(output) if int(number) in sources.get(path := os.fsdecode(raw), frozenset()))
+        counts |= {path: min(found[path], 1) if names_only else found[path] for path in batch}
+    return {path: number for path, number in counts.items() if number}
+
+
+async def _sources(root: Path, paths: Iterable[str]) -> dict[str, frozenset[int]]:
+    """Returns the numbers of the lines with cell sources, for the paths that are notebooks."""
+    notebooks = [path for path in paths if path.endswith(".ipynb")]
+    return await run_in_thread(partial(_read_sources, root, notebooks)) if notebooks else {}
+
+
+def _read_sources(root: Path, notebooks: Iterable[str], halt: CancellationFlag) -> dict[str, frozenset[int]]:
+    """Returns the source lines by path, without files that are not valid notebooks; these are searched as text."""
+    found: dict[str, frozenset[int]] = {}
+    for path in notebooks:
+        halt.raise_if_cancelled()
+        with suppress(ToolFailure, OSError):
+            found[path] = NotebookFile((root / path).read_bytes(), path).source_lines()
+    return found
+
+
+def _in_source(match: Match, lines: frozenset[int]) -> Match:
+    """Turns a match in a line without cell source into a context line."""
+    return match if match.line in lines else replace(match, context=True, ranges=())
+
+
+def _match(line: bytes) -> Match | None:
+    """Parses a line of output; hits are between unique colour sequences."""
+    parts = _LINE.fullmatch(line)
+    if parts is None:
+        return None
+    path, number, kind, rest = parts.groups()
+    before, *hits = rest.removesuffix(b"\r").split(_OPEN)
+    text = before.decode("utf-8", "replace")
+    ranges = []
+    for hit in hits:
+        inside, _, after = hit.partition(_CLOSE)
+        start = len(text)
+        text += inside.decode("utf-8", "replace")
+        ranges.append((start, len(text)))
+        text += after.decode("utf-8", "replace")
+    return Match(_path(path), int(number), text, tuple(ranges), context=kind == b"-")
+
+
+def _page(matches: list[Match], skip: int, take: int, before: int, after: int) -> list[Match]:
+    """Returns the matching lines from ``skip`` on, with their context lines."""
+    numbers = set([match.line for match in matches if not match.context][skip : skip + take])
+    near = {line + distance for line in numbers for distance in range(-before, after + 1)} if before or after else numbers
+    return [match for match in matches if match.line in (near if match.context else numbers)]
+
+
+_COUNTS = ["--count"]
+_NAMES = ["--files-with-matches"]
+_MULTILINE = ["--line-number", "--no-heading", "--max-columns=1", "--color=never"]
+"""For multiline matches ripgrep counts matches, not lines; so its output lines are counted, cut as short as possible."""
+_NAME = re.compile(r"(?:\./)?([^\0]+)\0")
+_COUNT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)\n")
+_NUMBERED = re.compile(rb"(?:\./)?([^\0]+)\0\d+:[^\n]*\n")
+_PLACE = re.compile(rb"(?:\./)?([^\0]+)\0(\d+):[^\n]*\n")
+_BINARY = re.compile(rb"^.*: binary file matches \(found .*\)\n", re.MULTILINE)
+
+Read: TypeAlias = tuple[Iterable[tuple[str, int]], bytes]
+"""Paths with counts to add, and the rest of the output that is not complete yet."""
+
+
+def _names(data: bytes) -> Read:
+    end = data.rfind(b"\0") + 1
+    return ((path, 1) for path in _NAME.findall(os.fsdecode(data[:end]))), data[end:]
+
+
+def _counts(data: bytes) -> Read:
+    end = _counts_end(data)
+    return ((path, int(number)) for path, number in _COUNT.findall(os.fsdecode(data[:end]))), data[end:]
+
+
+def _matching_lines(data: bytes) -> Read:
+    whole = data.rfind(b"\n") + 1
+    lines = _BINARY.sub(b"", data[:whole])
+    found = Counter(_NUMBERED.findall(lines))
+    return ((os.fsdecode(path), number) for path, number in found.items()), data[whole:]
+
+
+def _counts_end(data: bytes) -> int:
+    """Returns the end of the last complete ``path NUL count newline``; a path may contain newlines."""
+    end = data.rfind(b"\n")
+    while end >= 0 and not data[data.rfind(b"\0", 0, end) + 1 : end].isdigit():
+        end = data.rfind(b"\n", 0, end)
+    return end + 1
+
+
+def _path(raw: bytes) -> str:
+    return os.fsdecode(raw.removeprefix(b"./"))
+
+
+def _below(path: str) -> str:
+    return "./" if path == "." else path if os.path.isabs(path) else f"./{path}"
+
+
+def _path_filter(query: Query, start: str) -> Callable[[str], bool] | None:
+    """Returns a function that tells whether a path matches the query's globs; None if all do."""
+    if query.exclude is None:
+        return _glob_matcher(query.glob, start) if query.glob is not None else None
+    name = query.exclude.rstrip("/")
+    excluded = _glob_matcher(name, start)
+    inside = _glob_matcher(f"{name}/**" if "/" in name else f"**/{name}/**", start)
+    fit = glob_filter(query.glob, start)
+    return lambda path: fit(path) and not excluded(path) and not inside(path)
+
+
+def _glob_matcher(glob: str, start: str) -> Callable[[str], bool]:
+    """Returns a function that tells whether a path matches the glob, relative to the start or to the root."""
+    anywhere = glob if "/" in glob else f"**/{glob}"
+    below, whole = globs.compile_glob(anywhere, start), globs.compile_glob(anywhere)
+    return lambda path: bool(below.fullmatch(path) or whole.fullmatch(path))
+
+
+def _flags(query: Query) -> list[str]:
+    return [
+        *(["--ignore-case"] if query.ignore_case else []),
+        *(["--fixed-strings"] if query.fixed else []),
+        *(["--word-regexp"] if query.word else []),
+        *(["--multiline", "--multiline-dotall"] if query.multiline else []),
+        f"--regexp={query.pattern}",
+    ]
+
+
+def _file_flags(query: Query) -> list[str]:
+    kinds = [f"--type={query.type}"] if query.type else _type_flags(globs.last_name(query.glob)) if query.glob else []
+    pruned = query.exclude is not None and "/" not in query.exclude.rstrip("/")
+    return [
+        *("--null", "--with-filename", *_hidden(query.hidden), *kinds),
+        *(["--no-ignore"] if query.ignored else []),
+        *([f"--glob=!{query.exclude}"] if pruned else []),
+    ]
+
+
+def _hidden(hidden: bool) -> list[str]:
+    return ["--no-require-git", *(["--hidden", "--glob=!.git"] if hidden else [])]
+
+
+def _type_flags(name: str) -> list[str]:
+    """Returns flags that define a file type for the name.  ``--glob`` would include ignored files again."""
+    return [] if name == "*" else [f"--type-add=nbtools:{name}", "--type=nbtools"]

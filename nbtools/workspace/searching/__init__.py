@@ -1,1 +1,0 @@
-"""Finding files and what is in them, with ripgrep."""

@@ -1,0 +1,1 @@
+"""Finds and replaces text in files: matching, edits and patches."""

@@ -1,0 +1,92 @@
+"""What results of the newer kinds show, in blocks, in HTML without script, and in plain text."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from nbtools.core.confirmation import Choice, Question
+from nbtools.core.result import FileDiff, FileDiffs, Media, TodoItem, TodoList, ToolResultDisplay
+from nbtools.diff.line_diff import file_diff
+from nbtools.notebook.cards.blocks import MAX_DIFFS, MAX_IMAGE, blocks_of
+from nbtools.notebook.cards.html import card_html
+from nbtools.notebook.cards.model import Block, Card, DiffBlock, ImageBlock, TextBlock, TodoBlock
+from nbtools.notebook.cards.question_blocks import question_block
+from nbtools.notebook.cards.text import card_text
+
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+
+
+def changed(name: str) -> FileDiff:
+    return file_diff(name, "one\n", "two\n")
+
+
+def card(*blocks: Block) -> Card:
+    return Card(id="c", state="success", tool="t", icon="pencil", subject="", status="Done", blocks=blocks)
+
+
+def shown(display: ToolResultDisplay) -> tuple[str, str]:
+    drawn = card(*blocks_of(display))
+    return card_html(drawn), card_text(drawn)
+
+
+def test_several_diffs_stand_under_their_paths() -> None:
+    blocks = blocks_of(FileDiffs((changed("a.txt"), changed("b/c.txt"))))
+    assert [block.path for block in blocks if isinstance(block, DiffBlock) and block.titled] == ["a.txt", "b/c.txt"]
+    page, text = shown(FileDiffs((changed("a.txt"), changed("b/c.txt"))))
+    assert page.index("a.txt") < page.index("b/c.txt")
+    assert text.index("a.txt") < text.index("b/c.txt")
+
+
+def test_of_many_diffs_the_rest_is_counted() -> None:
+    *diffs, rest = blocks_of(FileDiffs(tuple(changed(f"{number}.txt") for number in range(MAX_DIFFS + 3))))
+    assert len(diffs) == MAX_DIFFS
+    assert isinstance(rest, TextBlock)
+    assert "3 more files" in rest.text
+
+
+def test_a_picture_is_shown() -> None:
+    (block,) = blocks_of(Media("a.png", "image/png", PNG, "1 × 1"))
+    assert isinstance(block, ImageBlock)
+    assert base64.b64decode(block.data) == PNG
+    page, text = shown(Media("a.png", "image/png", PNG, "1 × 1"))
+    assert '<img src="data:image/png;base64,' in page
+    assert "1 × 1 · 70 B" in text
+
+
+@pytest.mark.parametrize(
+    "media",
+    [
+        Media("a.svg", "image/svg+xml", b"<svg onload='x'/>"),
+        Media("a.pdf", "application/pdf", b"%PDF"),
+        Media("a.png", "image/png", PNG.ljust(MAX_IMAGE + 1)),
+    ],
+)
+def test_what_is_no_plain_picture_or_too_large_is_told_only(media: Media) -> None:
+    (block,) = blocks_of(media)
+    assert isinstance(block, TextBlock)
+    assert media.mime_type in block.text
+
+
+def test_a_to_do_list_has_a_mark_each() -> None:
+    items = (TodoItem("a <b>", "completed"), TodoItem("b", "in_progress"), TodoItem("c"))
+    assert isinstance(blocks_of(TodoList(items))[0], TodoBlock)
+    page, text = shown(TodoList(items))
+    assert "☑ a &lt;b&gt;" in page
+    assert "▶ <b>b</b>" in page
+    assert text.splitlines()[1:] == ["  ☑ a <b>", "  ▶ b", "  ☐ c"]
+
+
+def test_a_question_shows_its_choices_and_its_answer() -> None:
+    question = Question("Which\none?", "Colour", choices=(Choice("red", "<i>"), Choice("blue")))
+    page = card_html(card(question_block(question)))
+    assert "○ red" in page
+    assert "&lt;i&gt;" in page
+    assert card_text(card(question_block(question, "blue"))).splitlines()[1:] == [
+        "  Colour · Which",
+        "  one?",
+        "    1. red  <i>",
+        "    2. blue",
+        "  → blue",
+    ]

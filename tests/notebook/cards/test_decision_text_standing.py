@@ -1,0 +1,117 @@
+"""A card says whether what its call changed still stands, and how to turn that."""
+
+from __future__ import annotations
+
+import contextvars
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtools import Policy, Session
+from nbtools.notebook.cards.html import card_html
+from nbtools.notebook.cards.live_cards import Cards, silently
+from nbtools.notebook.cards.model import Card
+from nbtools.notebook.cards.text import card_text
+from nbtools.notebook.display_target import Bundle, Place, Way
+
+
+class Screen:
+    """Keeps the last card of each display."""
+
+    updates = True
+
+    def __init__(self) -> None:
+        self.shown: dict[str, Card] = {}
+
+    def draw(self, card: Card) -> Bundle:
+        return {"text/plain": "", "card": card}
+
+    def show(self, bundle: Bundle, display_id: str, update: bool) -> None:
+        self.shown[display_id] = bundle["card"]
+
+
+class Stage:
+    """A session whose calls are drawn on a screen, each in the place of its id."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.screen = Screen()
+        self.cards = Cards(lambda: self.place("elsewhere"), lambda: ".")
+        self.cards.can_be_undone = lambda call: bool(session.workspace.journal.entries(call=call))
+        session.observe(self.cards)
+
+    def place(self, name: str) -> Place:
+        return Place(self.screen, name, True, Way.NOBODY, contextvars.copy_context())
+
+    async def call(self, name: str, call_id: str, **arguments: Any) -> Card:
+        self.cards.open(call_id, self.place(call_id))
+        await self.session.call(name, arguments, id=call_id)
+        return self.screen.shown[call_id]
+
+    async def press(self, card: Card) -> str:
+        """What a click on the card's link does; the id of the call that came of it."""
+        (deed,) = card.deeds
+        place, call_id = self.cards.place_of(deed.id), self.session.new_id()
+        assert place is not None
+        self.cards.open(call_id, silently(place, call_id))
+        await self.session.undo(deed.id, merge=deed.verb == "merge", id=call_id)
+        return call_id
+
+
+@pytest.fixture
+async def stage(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
+    async with Session(tmp_path, policy=Policy(allow=["edit", "shell"])) as session:
+        yield Stage(session)
+
+
+def read(stage: Stage) -> str:
+    return (Path(stage.session.workspace.root) / "a.txt").read_text()
+
+
+async def test_a_change_is_undone_and_redone_as_often_as_one_likes(stage: Stage) -> None:
+    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
+    before = read(stage)
+    for _ in range(3):
+        assert [deed.label for deed in card.deeds] == ["undo"]
+        silent = await stage.press(card)
+        card = stage.screen.shown["x"]
+        assert (card.status, card.state, [deed.label for deed in card.deeds]) == ("Undone", "cancelled", ["redo"])
+        assert silent not in stage.screen.shown
+        assert "two" in read(stage)
+        await stage.press(card)
+        card = stage.screen.shown["x"]
+        assert card.status == "Done"
+        assert read(stage) == before
+
+
+async def test_without_the_extension_the_magic_stands_there(stage: Stage) -> None:
+    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
+    assert "%tools undo x" in card_html(card)
+    assert "%tools undo x" in card_text(card)
+
+
+async def test_a_merge_is_offered_where_both_changes_fit(stage: Stage) -> None:
+    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
+    (Path(stage.session.workspace.root) / "a.txt").write_text(read(stage).replace("five", "5"))
+    refused = stage.screen.shown[await stage.press(card)]
+    assert refused.status == "Changed in the meantime"
+    assert "diff" in [block.type for block in refused.blocks]
+    assert [deed.verb for deed in refused.deeds] == ["merge"]
+    await stage.press(refused)
+    assert read(stage) == "one\ntwo\nthree\nfour\n5\n"
+    assert stage.screen.shown["x"].status == "Undone"
+
+
+async def test_no_merge_is_offered_where_they_do_not(stage: Stage) -> None:
+    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
+    (Path(stage.session.workspace.root) / "a.txt").write_text(read(stage).replace("2", "deux"))
+    refused = stage.screen.shown[await stage.press(card)]
+    assert refused.status == "Changed in the meantime"
+    assert refused.deeds == ()
+
+
+async def test_what_changed_nothing_has_nothing_to_undo(stage: Stage) -> None:
+    assert (await stage.call("read", "r", path="a.txt")).deeds == ()
+    assert (await stage.call("edit", "e", path="a.txt", old="nowhere", new="x")).deeds == ()

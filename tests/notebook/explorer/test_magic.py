@@ -1,0 +1,127 @@
+"""``%trace`` and ``nbtools.open_trace`` in a real kernel."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbtools
+from nbtools.core.errors import TraceError
+from tests.notebook.explorer.samples import CLAUDE, sample
+from tests.notebook.magics.test_completion import offered
+
+CARD = "application/vnd.nbtools.call.v1+json"
+
+
+@pytest.fixture
+def log(project: Path) -> str:
+    """A log beside the notebook, in a folder with a space."""
+    folder = project / "my logs"
+    folder.mkdir()
+    shutil.copy(sample(CLAUDE), folder / "session.jsonl")
+    return "my logs/session.jsonl"
+
+
+def card(cell: Any) -> dict[str, Any]:
+    (output,) = cell.outputs
+    assert cell.error == ""
+    shown: dict[str, Any] = output["data"][CARD]
+    return shown
+
+
+@pytest.mark.parametrize("line", ["%trace {}", '%trace "{}"', "import nbtools\nnbtools.open_trace('{}')"])
+def test_a_log_is_shown(lab: Any, log: str, line: str) -> None:
+    cell = lab.run(line.format(log))
+    (output,) = cell.outputs
+    assert "57 calls" in output["data"]["text/html"]
+    assert output["data"]["text/plain"].startswith("upgrade-external-agents-e2e-tests\n  Claude Code 2.1.80 · ")
+
+
+def test_it_can_be_kept(lab: Any, log: str) -> None:
+    assert lab.run(f"t = %trace {log}").outputs == []
+    assert lab.value("len(t.trace.calls), len(t.lines)") == (102, 134)
+    assert lab.value("repr(t)") == "<Explorer of 'upgrade-external-agents-e2e-tests', 134 steps>"
+
+
+def test_a_log_that_is_not_there_names_what_is(lab: Any, log: str) -> None:
+    shown = card(lab.run('%trace "my logs/sesion.jsonl"'))
+    assert (shown["state"], shown["status"]) == ("error", "File not found")
+    assert shown["blocks"][0]["text"].endswith("Did you mean my logs/session.jsonl?")
+    assert "The folder nowhere does not exist." in card(lab.run("%trace nowhere/x"))["blocks"][0]["text"]
+
+
+def test_what_is_no_log_says_so_and_which_are_known(lab: Any) -> None:
+    shown = card(lab.run("%trace notes.txt"))
+    assert shown["status"] == "Unknown format"
+    assert "claude-code" in shown["blocks"][0]["text"]
+    assert card(lab.run("%trace src"))["status"] == "Is a folder"
+    assert "in quotes" in card(lab.run("%trace notes.txt src x"))["blocks"][0]["text"]
+
+
+def test_alone_it_explains_itself(lab: Any) -> None:
+    shown = lab.run("%trace").text
+    assert all(word in shown for word in ("%trace LOG --replay 46", "%trace A B", "--in", "--at", "--step"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--repaly 3", "Did you mean --replay"),
+        ("--in src", "--in only works together with --replay"),
+        ("--step 3 --replay 3", "not both"),
+        ("--step first", "46 or 48.1"),
+        ("--replay", "needs a value"),
+        ("--replay 900", "Step 900 does not exist (the log has steps 1–"),
+        ("--replay 1", "Step 1 is a message"),
+        ("--replay 5-3", "contain no tool call"),
+    ],
+)
+def test_a_line_that_asks_for_what_there_is_not_says_what_there_is(lab: Any, log: str, flags: str, said: str) -> None:
+    assert said in card(lab.run(f"%trace {log} {flags}"))["blocks"][0]["text"]
+
+
+def test_a_log_opens_at_a_step(lab: Any, log: str) -> None:
+    lab.run(f"t = %trace {log} --step 12")
+    assert lab.value("t.lines[t.step].number") == "12"
+
+
+def test_two_logs_are_compared(lab: Any, log: str) -> None:
+    (output,) = lab.run(f"c = %trace '{log}' '{log}'\nc").outputs
+    assert "No difference" in output["data"]["text/html"]
+    cell = lab.run(f"%trace '{log}' nothing.jsonl")
+    assert card(cell)["status"] == "File not found"
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("%trace not", "%trace notes.txt"),
+        ("t = %trace sr", "t = %trace src/"),
+        ("%trace src/c", "%trace src/cart.py"),
+        ("%trace ./s", "%trace ./src/"),
+        ("%trace notes.txt --re", "%trace notes.txt --replay"),
+        ("%trace notes.txt --replay 3 --in sr", "%trace notes.txt --replay 3 --in src/"),
+    ],
+)
+def test_paths_are_completed_from_the_notebooks_folder(lab: Any, typed: str, completed: str) -> None:
+    assert completed in offered(lab, typed)
+
+
+def test_paths_are_completed_wherever_logs_are(lab: Any, tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    assert f"%trace {tmp_path}/.claude/" in offered(lab, f"%trace {tmp_path}/.c")
+    assert not any(".claude" in text for text in offered(lab, f"%trace {tmp_path}/"))
+    assert offered(lab, "%trace /nowhere/x") == []
+
+
+def test_it_goes_with_the_extension(lab: Any) -> None:
+    lab.run("%unload_ext nbtools")
+    assert "not found" in lab.run("%trace notes.txt").text
+
+
+def test_a_program_gets_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="No such file"):
+        nbtools.open_trace(tmp_path / "nothing.jsonl")

@@ -1,0 +1,90 @@
+"""The magics as a person meets them."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_alone_it_lists_the_tools(lab):
+    cell = lab.run("%tool")
+    for name in ("read", "ls", "glob", "grep", "edit", "write", "shell"):
+        assert name in cell.text
+    assert "<table" in cell.outputs[0]["data"]["text/html"]
+
+
+@pytest.mark.parametrize("code", ["%tool grep?", "%tool grep ?", "%tool grep??"])
+def test_a_question_mark_explains_a_tool(lab, code):
+    text = lab.run(code).text
+    assert "pattern" in text
+    assert "kind: search" in text
+    assert "policy: searching changes nothing" in text
+
+
+def test_the_result_can_be_kept_and_is_not_printed_twice(lab):
+    cell = lab.run("r = %tool ls\nr.ok")
+    assert [output.get("data", {}).get("text/plain", "")[:4] for output in cell.outputs] == ["▌ ls", "True"]
+    bare = lab.run("%tool ls")
+    assert bare.count("execute_result") == 0
+    assert lab.value("_.ok")
+
+
+def test_a_kept_result_shows_its_card_again(lab):
+    lab.run("r = %tool ls")
+    cell = lab.run("r")
+    assert "application/vnd.nbtools.call.v1+json" in cell.outputs[0]["data"]
+    assert cell.outputs[0]["data"]["text/plain"].startswith("<ToolResult")
+
+
+def test_a_cell_is_the_body(lab, project):
+    lab.run("%tools allow write shell edit")
+    lab.run("%%tool write new/notes.txt\nfirst\n  second {x} $y\n")
+    assert (project / "new" / "notes.txt").read_text() == "first\n  second {x} $y\n"
+    lab.run("%%tool edit notes.txt --old 'TODO: round'\nDONE: round")
+    assert (project / "notes.txt").read_text() == "DONE: round\n"
+    assert "one\n  two" in lab.run("%%tool shell\necho one\necho two").text
+
+
+def test_a_cell_that_looks_like_a_prompt_is_the_body_all_the_same(lab, project):
+    text = ">>> f(1)\n2\nIn [1]: x\n>>>>>>> REPLACE\n"
+    lab.run("%tools allow write")
+    lab.run(f"%%tool write doctest.txt\n{text}")
+    assert (project / "doctest.txt").read_text() == text
+    lab.run("%unload_ext nbtools")
+    assert lab.run(">>> print(1 + 1)").text.strip() == "2"
+
+
+def test_the_line_is_literal(lab):
+    lab.run("%tools allow shell\nx = 5")
+    assert "{x} 5 $x" not in lab.run("%tool shell echo '{x}' '$x'").text
+    assert "{x} $x" in lab.run("%tool shell echo '{x}' '$x'").text
+
+
+def test_a_question_mark_at_the_end_of_a_line_is_text(lab):
+    lab.run("%tools allow shell")
+    assert "why?" in lab.run("%tool shell echo why?").text
+    assert lab.run("r = %tool shell echo why?\nprint(r.llm_content)").text.count("why?") >= 2
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("%tool gerp x", "There is no tool 'gerp'. Did you mean grep"),
+        ("%tool read notes.txt --strat 5", "no flag --strat. Did you mean --start"),
+        ("%tool read notes.txt --start many", "start must be a whole number"),
+        ("%tool read missing.txt", "missing.txt"),
+        ("%tool read ../../etc/passwd", "outside"),
+        ("%tool write", "path is required"),
+        ("%tool read 'a", "is not closed"),
+        ("%tool nothing?", "There is no tool 'nothing'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_calm_card(lab, code, says):
+    cell = lab.run(code)
+    assert cell.error == ""
+    assert says in cell.text
+    assert "Traceback" not in cell.text
+    assert len(cell.outputs) == 1
+
+
+def test_a_failed_call_is_a_result(lab):
+    assert lab.run("r = %tool gerp x\nprint(r.ok, r.error.code)").text.endswith("False tool_not_registered\n")

@@ -1,0 +1,115 @@
+"""What a recorded call is in our words, or why it is nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtools.core.errors import TraceError
+from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
+from nbtools.replay.canonical_call import convert_by_operation
+from nbtools.traces.model import NOWHERE, Call, Detail, Op
+from tests.replay.samples import CWD, bash, edit, log, sample
+
+
+class Nowhere:
+    def detail(self, call: Call) -> Detail:
+        raise AssertionError
+
+
+def call(name: str, op: Op) -> Call:
+    return Call(session="s", id="c", seq=0, name=name, op=op, origin=Nowhere(), ref=NOWHERE)
+
+
+GROUND = WorkingDirectory(CWD)
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "args", "meant"),
+    [
+        ("shell", "shell", {"command": ["bash", "-lc", f"ls {CWD}/a {CWD}er"]}, ("shell", {"command": f"ls ./a {CWD}er"})),
+        ("view", "read", {"path": f"{CWD}/a.py", "view_range": [3, 5]}, ("read", {"path": "a.py", "start": 3, "end": 5})),
+        ("view", "read", {"path": "a.py", "view_range": [3, -1]}, ("read", {"path": "a.py", "start": 3})),
+        ("read_file", "read", {"path": "a.py", "offset": 3, "limit": 2}, ("read", {"path": "a.py", "start": 3, "end": 4})),
+        ("create_file", "write", {"path": "a.py", "content": "x"}, ("write", {"path": "a.py", "content": "x"})),
+        (
+            "str_replace_editor",
+            "edit",
+            {"command": "str_replace", "path": f"{CWD}/b/../a.py", "old_str": "x", "new_str": "y"},
+            ("edit", {"path": "a.py", "old": "x", "new": "y"}),
+        ),
+        (
+            "apply_patch",
+            "patch",
+            {"input": f"*** Begin Patch\n*** Update File: {CWD}/a.py\n@@\n-x\n+y\n*** End Patch"},
+            ("patch", {"patch": "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"}),
+        ),
+        ("grep_search", "search", {"query": "x+", "include": "*.py"}, ("grep", {"pattern": "x+", "glob": "*.py"})),
+        ("list_dir", "list", {"path": CWD}, ("ls", {"path": "."})),
+        ("glob", "list", {"pattern": f"{CWD}/**/*.py"}, ("glob", {"pattern": "**/*.py"})),
+        ("fetch", "fetch", {"url": "https://example.org"}, ("fetch", {"urls": ["https://example.org"]})),
+    ],
+)
+def test_by_what_it_does(name: str, op: Op, args: dict[str, Any], meant: tuple[str, dict[str, Any]]) -> None:
+    meaning = canonical_call(call(name, op), GROUND, detail=Detail(args=args))
+    assert (meaning.tool, dict(meaning.arguments)) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "args", "why"),
+    [
+        ("read_file", "read", {"path": "/etc/passwd"}, "outside of the session's folder"),
+        ("read_file", "read", {"path": "../x"}, "outside of the session's folder"),
+        ("write_file", "write", {"path": f"{CWD}er/x", "content": ""}, "outside of the session's folder"),
+        ("str_replace_editor", "edit", {"command": "insert", "path": "a.py", "insert_line": 3, "new_str": "x"}, "no equivalent"),
+        ("spawn_agent", "agent", {"prompt": "x"}, "no equivalent"),
+        ("write_stdin", "shell", {"session_id": 3}, "no equivalent"),
+    ],
+)
+def test_what_means_nothing_here_says_why(name: str, op: Op, args: dict[str, Any], why: str) -> None:
+    with pytest.raises(TraceError, match=why):
+        canonical_call(call(name, op), GROUND, detail=Detail(args=args))
+
+
+def test_an_absolute_path_without_a_recorded_folder_asks_for_it() -> None:
+    with pytest.raises(TraceError, match="cwd="):
+        canonical_call(call("read_file", "read"), WorkingDirectory(), detail=Detail(args={"path": "/a"}))
+
+
+def test_by_the_dialect_of_its_agent(tmp_path: Path) -> None:
+    trace = log(tmp_path / "log.jsonl", edit("1", "2"), bash(f"cd {CWD} && ls", ""), ("AskUserQuestion", {"questions": []}, "", {}))
+    ground = working_directory_of(trace.calls[0])
+    assert ground == WorkingDirectory(CWD, "", "claude")
+    assert canonical_call(trace.calls[0], ground).arguments == {"path": "price.py", "old": "1", "new": "2", "count": 1, "match": "exact"}
+    assert canonical_call(trace.calls[1], ground, "/copy").arguments["command"] == "cd /copy && ls"
+    with pytest.raises(TraceError):
+        canonical_call(trace.calls[2], ground)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("claude-code/external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl", {"read", "glob", "grep", "edit", "write", "shell"}),
+        ("codex/external-agents--019dc116-c183-74f3-8f98-b4e5bd8eddfa.jsonl", {"patch", "shell"}),
+        ("gemini-cli/session-2025-12-24T21-37-2ccb51c5.json", {"shell", "read", "ls", "write"}),
+        ("mini-swe-agent/github_issue.traj.json", {"shell"}),
+        ("swe-agent/function_calling_simple.traj", {"ls", "read", "shell"}),
+    ],
+)
+def test_recorded_sessions(name: str, meant: set[str]) -> None:
+    found = set()
+    for one in sample(name).calls:
+        try:
+            found.add(canonical_call(one, working_directory_of(one)).tool)
+        except TraceError:
+            continue
+    assert found == meant
+
+
+def test_a_shell_that_patches_is_a_patch() -> None:
+    text = "apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: a.py\n*** End Patch\nEOF"
+    found = convert_by_operation(call("shell", "patch"), Detail(args={"command": ["bash", "-lc", text]}), GROUND)
+    assert found is not None
+    assert found[0] == "patch"

@@ -1,0 +1,85 @@
+"""The same work gives the same answers wherever it is done, and one file that fails stops no other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtools.traces.corpus.parallel import TaskFailure, batches, map_files
+from tests.traces.corpus.works import Item, measure, place
+
+ITEMS = [*(Item(f"n{number}", number) for number in range(12)), Item("bad", 5)]
+
+
+@contextmanager
+def mapping_only() -> Iterator[Any]:
+    """What has ``map`` and no ``submit``."""
+    with get_context("spawn").Pool(2) as pool:
+        yield pool
+
+
+def spawning() -> AbstractContextManager[Any]:
+    return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+
+
+CLIENTS: Sequence[Callable[[], AbstractContextManager[Any]]] = [nullcontext, spawning, lambda: ThreadPoolExecutor(2), mapping_only]
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=["none", "spawned", "threads", "map only"])
+@pytest.mark.parametrize("task", [1, 20, 10_000])
+def test_every_file_has_its_outcome(client: Callable[[], AbstractContextManager[Any]], task: int) -> None:
+    with client() as given_client:
+        outcomes = {item.name: outcome for item, outcome in map_files(ITEMS, measure, given_client, task=task)}
+    assert outcomes.pop("bad") == TaskFailure("ValueError: it is bad")
+    assert outcomes == {f"n{number}": f"N{number}" for number in range(12)}
+
+
+def test_what_fits_one_task_is_done_here() -> None:
+    assert {pid for _, pid in map_files([Item("a"), Item("b")], place)} == {os.getpid()}
+    assert os.getpid() not in {pid for _, pid in map_files([Item("a"), Item("b")], place, task=1)}
+
+
+def test_a_file_that_kills_its_process_fails_alone() -> None:
+    items = [Item("a"), Item("deadly"), Item("b"), Item("c")]
+    outcomes = {item.name: outcome for item, outcome in map_files(items, measure, task=1)}
+    died = outcomes.pop("deadly")
+    assert isinstance(died, TaskFailure)
+    assert "died" in died.why
+    assert outcomes == {"a": "A", "b": "B", "c": "C"}
+
+
+class BreaksOnce(ThreadPoolExecutor):
+    """A pool that is broken when its second task is handed over."""
+
+    submitted = 0
+
+    def submit(self, *args, **kwargs):
+        self.submitted += 1
+        if self.submitted == 2:
+            raise BrokenExecutor("a process has died")
+        return super().submit(*args, **kwargs)
+
+
+def test_a_pool_that_breaks_while_tasks_are_handed_over_loses_no_file() -> None:
+    with BreaksOnce(1) as pool:
+        outcomes = {item.name: outcome for item, outcome in map_files([Item("a"), Item("b"), Item("c")], measure, pool, task=1)}
+    assert outcomes == {"a": "A", "b": "B", "c": "C"}
+
+
+def test_nothing_is_nothing() -> None:
+    assert list(map_files([], measure)) == []
+
+
+@given(st.lists(st.integers(0, 100)), st.integers(1, 150))
+def test_batches_hold_every_file_once_and_no_more_than_a_task(sizes: list[int], size: int) -> None:
+    made = list(batches([Item(str(number), size) for number, size in enumerate(sizes)], size))
+    assert sorted(item.name for batch in made for item in batch) == sorted(str(number) for number in range(len(sizes)))
+    assert all(len(batch) == 1 or sum(item.size for item in batch) <= size for batch in made)

@@ -1,0 +1,81 @@
+"""Words and pieces of code are found in messages, calls and output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nbtools import traces
+from nbtools.traces.query.search import snippet
+from tests.traces.atif_logs import Called, write
+
+LONG = "word " * 200 + "the needle at the end"
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> traces.Trace:
+    steps = (
+        "I look for the failing test first.",
+        Called("Bash", {"command": "pytest --no-header tests/test_parse.py"}, "E  assert MyParser.read_all('x') == 3"),
+        Called("Edit", {"file_path": "src/app/parse.py", "old_string": "a", "new_string": "naïve"}, "ok"),
+        LONG,
+    )
+    return traces.load(write(tmp_path / "log.json", *steps))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("failing", ["I"]),
+        ("FAILING test", ["I"]),
+        ("test failing", ["I"]),
+        ('"failing test"', ["I"]),
+        ('"test failing"', []),
+        ("fail*", ["I"]),
+        ("fail", ["I"]),  # stands nowhere as a word
+        ("needle", ["word"]),  # beyond what the row has
+        ("naive", ["Edit"]),
+        ("--no-header", ["Bash"]),
+        ("test_parse.py", ["Bash"]),
+        ("parser.read_all('", ["Bash"]),
+        ("MyParser", ["Bash"]),
+        ("Parser", ["Bash"]),
+        ("src/app", ["Edit"]),
+        ("nowhere", []),
+        ("", []),
+        ("*", []),
+        ('"', []),
+        ("'; drop table words; --", []),
+        ("NEAR(a b)", []),
+    ],
+)
+def test_a_query_finds(trace: traces.Trace, query: str, found: list[str]) -> None:
+    rows = [hit.row for hit in trace.search(query)]
+    assert [row.name if isinstance(row, traces.Call) else row.text.split()[0] for row in rows] == found
+
+
+def test_a_hit_shows_where_it_stands(trace: traces.Trace) -> None:
+    (hit,) = trace.search("needle")
+    assert hit.row is trace.events[-1]
+    assert hit.snippet.startswith("…")
+    assert hit.snippet.endswith("the needle at the end")
+    (call,) = trace.search("MyParser.read")
+    assert call.row is trace.calls[0]
+    assert "assert MyParser.read_all" in call.snippet
+
+
+def test_as_many_as_asked_for_in_reading_order(tmp_path: Path) -> None:
+    found = traces.load(write(tmp_path / "log.json", *[f"same word {n}" for n in range(30)])).search("word", limit=7)
+    assert [hit.row.seq for hit in found] == list(range(7))
+
+
+@pytest.mark.parametrize(("query", "shown"), [("two words", "a two words b"), ("b x", "a two words b"), ("q", "a two words b")])
+def test_a_snippet_is_one_line(query: str, shown: str) -> None:
+    assert snippet("a  two\n\twords b", query) == shown
+
+
+def test_a_piece_stands_in_one_piece(tmp_path: Path) -> None:
+    trace = traces.load(write(tmp_path / "log.json", "x.abc bcd.y", "it is x.abcd.y"))
+    assert [hit.row.text for hit in trace.search(".abcd.")] == ["it is x.abcd.y"]
+    assert trace.search("abcde") == ()

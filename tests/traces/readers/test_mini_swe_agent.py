@@ -1,0 +1,111 @@
+"""What mini-swe-agent's trajectories do that a naive reader gets wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtools import traces
+from nbtools.core.result import CommandOutput
+from nbtools.traces.readers.mini_swe_agent import MiniSweAgent
+from tests.traces.readers.damage import damaged, read_whole, spoilt
+
+TASK = [{"role": "system", "content": "You …"}, {"role": "user", "content": "Fix it."}]
+INFO = {"exit_status": "Submitted", "submission": "d", "model_stats": {"instance_cost": 0.5, "api_calls": 2}, "mini_version": "1.9"}
+
+
+def says(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, **more}
+
+
+def observes(output: str, code: int) -> dict[str, Any]:
+    return {"role": "user", "content": f"<returncode>{code}</returncode>\n<output>\n{output}\n</output>"}
+
+
+def run(path: Path, *messages: Any, bare: bool = False, **more: Any) -> traces.Trace:
+    document: Any = [*TASK, *messages]
+    path.write_text(json.dumps(document if bare else {"info": INFO, "messages": document, **more}, indent=2))
+    return traces.load(path)
+
+
+def test_a_command_is_the_only_bash_block_and_the_next_message_its_result(tmp_path: Path) -> None:
+    trace = run(tmp_path / "t", says("THOUGHT: so\n\n```bash\nls\nfalse\n```"), observes("a\nb", 1))
+    (call,) = trace.calls
+    assert (call.name, call.op, call.status, call.status_source, call.exit_code) == ("bash", "shell", "error", "exit_code", 1)
+    assert (call.detail.command, call.detail.display) == ("ls\nfalse", CommandOutput("a\nb", 2, 1))
+    facts = trace.facts()
+    assert (facts["tool_calls"], facts["answered"], facts["tool_errors"]) == (1, 1, None)
+    assert (facts["exit_status"], facts["api_calls"]) == ("Submitted", 2)
+    assert trace.sessions[0].cost == 0.5
+
+
+@pytest.mark.parametrize("text", ["no block", "```bash\na\n```\n```bash\nb\n```", "```python\na\n```"])
+def test_no_block_or_several_are_no_call(tmp_path: Path, text: str) -> None:
+    assert run(tmp_path / "t", says(text), observes("", 0)).calls == []
+
+
+def test_the_later_word_for_a_block_is_a_call_that_the_rules_do_not_count(tmp_path: Path) -> None:
+    trace = run(tmp_path / "t", says("```mswea_bash_command\nls\n```"), observes("a", 0), bare=True)
+    assert [(call.subject, call.status, call.counted) for call in trace.calls] == [("ls", "ok", False)]
+    assert trace.facts()["tool_calls"] == 0
+
+
+def test_version_2_has_actions_each_with_a_result_of_its_own(tmp_path: Path) -> None:
+    actions = [{"command": "a", "tool_call_id": "1"}, {"command": "b", "tool_call_id": "2"}]
+
+    def result(native: str, code: int) -> dict[str, Any]:
+        extra = {"raw_output": f"out {native}", "returncode": code, "timestamp": 1760000005.0}
+        return {"role": "tool", "tool_call_id": native, "content": f"for the model {native}", "extra": extra}
+
+    asked = says("", extra={"actions": actions, "timestamp": 1760000000.0, "response": {"model": "m"}})
+    trace = run(tmp_path / "t", asked, result("2", 7), result("1", 0), trajectory_format="mini-swe-agent-1.1")
+    assert [(call.id, call.native_id, call.exit_code, call.duration) for call in trace.calls] == [
+        ("2.0", "1", 0, 5.0),
+        ("2.1", "2", 7, 5.0),
+    ]
+    detail = trace.calls[1].detail
+    assert (detail.result, detail.stdout, detail.display) == ("for the model 2", "out 2", CommandOutput("out 2", 1, 7))
+    assert (trace.sessions[0].format_version, trace.sessions[0].models) == ("1.1", ("m",))
+    assert trace.facts()["first_ts"] == "2025-10-09T08:53:20.000Z"
+
+
+def test_a_command_that_an_exception_ended_was_interrupted(tmp_path: Path) -> None:
+    asked = says("", extra={"actions": [{"command": "a"}]})
+    (call,) = run(tmp_path / "t", asked, {"role": "exit", "content": "boom", "extra": {"exit_status": "RuntimeError"}}).calls
+    assert (call.status, call.answered) == ("interrupted", True)
+
+
+def test_the_last_message_has_no_result(tmp_path: Path) -> None:
+    trace = run(tmp_path / "t", says("```bash\nls\n```"))
+    assert trace.calls[0].status == "unanswered"
+    assert trace.facts()["answered"] == 0
+
+
+def test_rows_point_at_the_messages(tmp_path: Path) -> None:
+    asked = says("```bash\nls\n```")
+    (call,) = run(tmp_path / "t", asked, observes("a", 0)).calls
+    data = (tmp_path / "t").read_bytes()
+    assert json.loads(data[call.ref.offset : call.ref.offset + call.ref.length]) == asked
+
+
+@given(data=st.data())
+def test_nothing_that_stands_in_a_trajectory_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    messages = [
+        *TASK,
+        says("```bash\nls\n```"),
+        observes("a", 0),
+        says("", extra={"actions": [{"command": "a", "tool_call_id": "1"}, {"command": "b"}], "timestamp": 1760000000.0}),
+        {"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "x"}], "extra": {"returncode": 0}},
+        {"role": "exit", "content": "", "extra": {"exit_status": "Submitted"}},
+    ]
+    config = {"model": {"model_name": "m"}, "environment": {"cwd": "/w"}}
+    document = data.draw(st.sampled_from([messages, {"info": {**INFO, "config": config}, "messages": messages, "instance_id": "i"}]))
+    text = json.dumps(data.draw(damaged([document]))[0]).encode()
+    path = tmp_path_factory.getbasetemp() / "damaged-mini"
+    path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))
+    read_whole(path, MiniSweAgent())

@@ -1,0 +1,60 @@
+"""Several logs at once: each is read once, by one process or by several."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nbtools import traces
+from nbtools.traces import TraceError
+from tests.traces.recorded import SAMPLES
+
+LAYOUT = SAMPLES / "claude-code" / "subagent-layout"
+
+
+def test_what_belongs_to_a_session_is_read_with_it_and_not_again() -> None:
+    (main,) = LAYOUT.glob("*.jsonl")
+    alone, all_of_it = traces.load(main), traces.load_many(LAYOUT / "**" / "*.jsonl")
+    assert len(list(LAYOUT.glob("**/*.jsonl"))) > 1
+    assert [call.id for call in all_of_it.calls] == [call.id for call in alone.calls]
+    assert [session.id for session in all_of_it.sessions] == [session.id for session in alone.sessions]
+    backwards = traces.load_many(sorted(LAYOUT.glob("**/*.jsonl"), reverse=True))
+    assert len(backwards.calls) == len(alone.calls)
+
+
+def test_a_path_that_comes_twice_is_read_once() -> None:
+    log = SAMPLES / "claude-code" / "cctrace--main.jsonl"
+    assert len(traces.load_many([log, str(log)]).calls) == len(traces.load(log).calls)
+
+
+def test_sub_agents_whose_session_is_gone_are_read_once_each(tmp_path: Path) -> None:
+    first = {
+        "type": "user",
+        "isSidechain": True,
+        "sessionId": "s",
+        "parentUuid": None,
+        "uuid": "u",
+        "message": {"role": "user", "content": "x"},
+    }
+    for name in ("a1", "a2"):
+        (tmp_path / f"agent-{name}.jsonl").write_text(json.dumps({**first, "agentId": name}) + "\n")
+    assert len(traces.load_many(tmp_path / "*.jsonl").events) == 2
+
+
+def test_a_pattern_that_meets_what_is_no_log_says_so(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(TraceError, match="not recognised"):
+        traces.load_many(tmp_path / "*.jsonl")
+
+
+@pytest.mark.parametrize("pattern", ["claude-code/*.jsonl", "codex/*", "gemini-cli/session*"])
+def test_two_processes_read_what_one_does(pattern: str) -> None:
+    logs = sorted(path for path in SAMPLES.glob(pattern) if path.is_file())[:4]
+    one, two = traces.load_many(logs), traces.load_many(logs, workers=2)
+    assert (two.sessions, two.events, two.file_changes, two.problems) == (one.sessions, one.events, one.file_changes, one.problems)
+    assert [(call.id, call.status, call.result_ref) for call in two.calls] == [
+        (call.id, call.status, call.result_ref) for call in one.calls
+    ]
+    assert [call.detail for call in two.calls[:3]] == [call.detail for call in one.calls[:3]]

@@ -1,0 +1,43 @@
+"""Finding the bundled ripgrep, and putting its complaints into one line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.workspace.search.ripgrep import find_rg, parse_unreadable, ripgrep_failure
+
+
+def test_the_bundled_one_is_found_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NBTOOLS_RG", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    version = subprocess.run([find_rg(), "--version"], capture_output=True, encoding="utf-8", check=True).stdout
+    assert version.startswith("ripgrep ")
+
+
+def test_the_override_wins_and_must_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mine = tmp_path / "myrg"
+    mine.write_text("#!/bin/sh\n")
+    mine.chmod(0o755)
+    monkeypatch.setenv("NBTOOLS_RG", str(mine))
+    assert find_rg() == str(mine)
+    monkeypatch.setenv("NBTOOLS_RG", str(tmp_path / "none"))
+    with pytest.raises(ToolFailure, match="NBTOOLS_RG is"):
+        find_rg()
+
+
+def test_complaints_are_one_line() -> None:
+    failure = ripgrep_failure("rg: regex parse error:\n    (?:foo()\n    ^\nerror: unclosed group\n")
+    assert (failure.code, failure.message.startswith("pattern: unclosed group.")) == (ErrorCode.INVALID_TOOL_PARAMS, True)
+    assert "Did you mean py" in ripgrep_failure("rg: unrecognized file type: pyy").message
+    assert ripgrep_failure("rg: out of luck").message == "The search failed: out of luck."
+    assert ripgrep_failure("").code == ErrorCode.GREP_EXECUTION_ERROR
+
+
+def test_what_could_not_be_read() -> None:
+    assert parse_unreadable("rg: ./a: Permission denied (os error 13)\nnoise\n") == ("a: Permission denied (os error 13)",)
+    assert os.access(find_rg(), os.X_OK)

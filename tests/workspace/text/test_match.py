@@ -1,0 +1,197 @@
+"""Texts that are not in a file as given: found by the least loose step, in one place, and said so."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.workspace.text.file_body import TextBody
+from nbtools.workspace.text.match import find_text
+from nbtools.workspace.text.match_errors import Occurrences
+from nbtools.workspace.text.replace import Replacement, apply_replacements
+
+
+def changed(text, old, new, match="close"):
+    """The text after, and how old was found."""
+    done = apply_replacements(TextBody(text.encode("utf-8", "surrogateescape")), [Replacement(old, new)], "f", match=match)
+    return done.body.text(), done.loose[0].how if done.loose else "exact"
+
+
+def failure(text, old, new="new text here", match="close"):
+    with pytest.raises(ToolFailure) as caught:
+        changed(text, old, new, match)
+    assert "Nothing was changed." in caught.value.message
+    assert "\n" not in caught.value.message
+    return caught.value
+
+
+TABBED = "\tdef f():\n\t\treturn 1\n"
+DEEPER = "\tdef f():\n\t\tif x:\n\t\t\treturn 2\n\t\treturn 1\n"
+NARROW = "  if a:\n    b()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "after", "how"),
+    [
+        ("a\r\nb\r\n", "a\nb", "a\nc", "a\r\nc\r\n", "exact"),
+        ("foo()  \nbar()\t\nbaz\n", "foo()\nbar()\n", "foo()\nqux()\n", "foo()  \nqux()\nbaz\n", "trailing blanks"),
+        ("x = foo() \nbar(1)\n", "foo()\nbar(", "foo()\nqux(", "x = foo() \nqux(1)\n", "trailing blanks"),
+        ("foo()\nbar()", "foo()\nbar()\n", "foo()\nqux()\n", "foo()\nqux()", "trailing blanks"),
+        (
+            TABBED,
+            "def f():\n    return 1\n",
+            "def f():\n    if x:\n        return 2\n    return 1\n",
+            DEEPER,
+            "indentation",
+        ),
+        ("    a()\r\n\r\n    b()\r\n", "a()\n\nb()\n", "a()\n\nc()\nb()\n", "    a()\r\n\r\n    c()\r\n    b()\r\n", "indentation"),
+        ("\tif a:\n\t\tb()\n", "        if a:\n            b()\n", "    b()\n", "b()\n", "indentation"),
+        ("x = 'don\u2019t \u2013 stop'\n", "x = 'don't - stop'", "x = 1", "x = 1\n", "close match"),
+        (
+            "# kept as it is\nresult = value * other + self.offset\n",
+            "# kept as it si\nresult = value * other + self.offset\n",
+            "# kept as it si\nresult = value * other\n",
+            "# kept as it is\nresult = value * other\n",
+            "close match",
+        ),
+    ],
+)
+def test_each_step(text, old, new, after, how):
+    assert changed(text, old, new) == (after, how)
+
+
+def test_an_earlier_step_is_enough_where_no_more_is_allowed():
+    assert failure("\ta = 1\n", "    a = 1", match="exact").code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+    assert changed("\ta = 1\n", "    a = 1", "    a = 2", "blanks")[0] == "\ta = 2\n"
+    assert failure("result = self.value + 1\n", "result = self.vlaue + 1", match="blanks").code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+
+
+def test_a_loose_step_wants_one_place_and_none_after_it_is_tried():
+    failed = failure("\ta = 1\n\tif x:\n\t\ta = 1\n", "    a = 1")
+    assert failed.code is ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH
+    assert "with another indentation it is there 2 times (lines 1, 3)" in failed.message
+    assert failed.data == Occurrences(1, 2, (1, 3))
+    body = TextBody(b"\ta = 1\n")
+    with pytest.raises(ToolFailure):
+        apply_replacements(body, [Replacement("    a = 1", "b", None)], "f", match="close")
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("def test_load_1():\n    assert load(1) == 1\n", "def test_load_2():\n    assert load(2) == 2\n"),
+        ("short = 1\n", "shirt = 1"),
+        ("result = compute(a, b)  # and what nobody may lose\n", "result = comptue(a, b)"),
+        ("a = first_value\nb = 2\nc = a + b\nd = third_one\n", "a = first_value\nb = completely(other)\nc = a + b\nd = third_one\n"),
+        ("", "result = self.value + 1"),
+    ],
+)
+def test_what_is_like_it_but_another_text(text, old):
+    assert failure(text, old).code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+
+
+def test_two_places_about_as_like_are_both_named():
+    text = "value = compute(first, second)\nother\nvalue = compute(first, sekond)\n"
+    message = failure(text, "value = compute(first, secund)").message
+    assert "line 1 (97%) and line 3 (93%) are both similar to it" in message
+    assert changed(text.replace("sekond", "thirtieth"), "value = compute(first, secund)", "x")[1] == "close match"
+
+
+def test_a_change_that_is_made_already_is_not_made_to_what_is_like_it():
+    message = failure("value = compute(first, third)\n", "value = compute(first, thirt)", "value = compute(first, third)").message
+    assert "already there, in line 1" in message
+
+
+def test_blanks_alone_are_not_looked_for_loosely():
+    assert failure("a\n\nb\n", "  \n \n").code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+
+
+def test_bytes_that_are_no_characters():
+    assert changed("x caf\udce9 y\n", "caf\ufffd y", "caf\ufffd z")[0] == "x caf\udce9 z\n"
+    assert changed("\tx caf\udce9\n\ty\n", "x caf\ufffd\ny", "x caf\ufffd\nz")[0] == "\tx caf\udce9\n\tz\n"
+    assert find_text(TextBody("caf\u00e9".encode()), "caf\ufffd").spans == ()
+    assert find_text(TextBody("caf\u00e9".encode()), "caf\ufffd\ufffd").spans == ()
+    assert failure("\tx caf\udce9 a\n", "  x caf\ufffd a", "  x caf\ufffd b").code is ErrorCode.EDIT_PREPARATION_FAILURE
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "after"),
+    [
+        # One step for all lines: characters added or removed.
+        ("    a()\n    b()\n", "a()\nb()\n", "if c:\n    a()\nb()\n", "    if c:\n        a()\n    b()\n"),
+        ("    a()\n    b()\n", "a()\nb()\n", "if c:\n  a()\nb()\n", "    if c:\n      a()\n    b()\n"),
+        ("a()\nb()\n", "    a()\n    b()\n", "    c(d,\n       e)\n", "c(d,\n   e)\n"),
+        ("\ta(b,\n\t  c)\n", "a(b,\n  c)\n", "d(b,\n  c,\n  e)\n", "\td(b,\n\t  c,\n\t  e)\n"),
+        ("\ta()\n\tb()\n", "a()\nb()\n", "c()\n", "\tc()\n"),
+        # Levels: tabs on one side, spaces on the other.
+        ("\ta()\n\tb()\n", "  a()\n  b()\n", "  if c:\n    a()\n", "\tif c:\n\t\ta()\n"),
+        ("\t\ta()\n", "        a()\n", "        if c:\n            a()\n", "\t\tif c:\n\t\t\ta()\n"),
+        ("if x:\n  a()\n", "\tif x:\n\t\ta()\n", "\tif x:\n\t\tif y:\n\t\t\ta()\n", "if x:\n  if y:\n    a()\n"),
+        # Lines that are the same, or only removed, need no step.
+        (NARROW, "    if a:\n        b()\n", "        b()\n", "    b()\n"),
+    ],
+)
+def test_new_lines_move_as_a_block(text, old, new, after):
+    assert changed(text, old, new, "blanks") == (after, "indentation")
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (NARROW, "    if a:\n        b()\n", "    if a:\n        if c:\n            b()\n"),
+        ("  a()\n b()\n", "a()\nb()\n", "a()\nc()\n"),
+        ("a()\n", "    a()\n", "    a()\nb()\n"),
+        ("\ta()\n", "  a()\n", "  a(b,\n    c,\n     d)\n"),
+        ("\t\ta()\n", "    a()\n", "    if c:\n        a()\n"),
+        ("\ta()\n    b()\n", "a()\nb()\n", "c()\n"),
+        ("\ta()\n", "    a()\n", "b()\n\ta()\n"),
+        ("    a()\n", "\u00a0\u00a0a()\n", "\u00a0\u00a0b()\n"),
+    ],
+)
+def test_where_it_is_not_certain_how_far_they_move_nothing_is_changed(text, old, new):
+    assert failure(text, old, new).code in {ErrorCode.EDIT_PREPARATION_FAILURE, ErrorCode.EDIT_NO_OCCURRENCE_FOUND}
+
+
+LINES = st.lists(st.sampled_from(["alpha()", "beta(1)", "", "gamma = delta", "if epsilon:"]), min_size=2, max_size=6)
+UNITS = st.sampled_from(["\t", " ", "  ", "    ", "        "])
+DEPTHS = st.lists(st.integers(0, 3), min_size=14, max_size=14)
+
+
+def widths(text):
+    return [len(line) - len(line.lstrip(" \t")) for line in text.split("\n") if line.strip()]
+
+
+@settings(max_examples=400)
+@given(LINES, DEPTHS, UNITS, UNITS, st.sampled_from(["\n", "\r\n"]), st.integers(0, 2), st.data())
+def test_a_loose_edit_keeps_other_lines_and_relative_indentation(lines, depths, unit, given_unit, end, shift, data):
+    """A block given with another indentation: other lines keep their bytes, new ones their depth relative to each other."""
+    lines = [*lines, "last_of_all()"]
+    there = [unit * (depth + shift) * bool(line) + line for depth, line in zip(depths, lines, strict=False)]
+    asked = [given_unit * depth * bool(line) + line for depth, line in zip(depths, lines, strict=False)]
+    fresh = [given_unit * depth + f"new({depth})" for depth in data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))]
+    place = data.draw(st.integers(0, len(asked)))
+    old, wanted = "\n".join(asked), "\n".join([*asked[:place], *fresh, *asked[place:-1]])
+    before, after = f"head \t{end}", f"{end}tail  {end}\t"
+    try:
+        text, how = changed(before + end.join(there) + after, old, wanted, "blanks")
+    except ToolFailure:  # the units differ, and how they correspond is not certain
+        assert unit != given_unit
+        return
+    assert text.startswith(before)
+    assert text.endswith(after)
+    made = text[len(before) : len(text) - len(after)].replace("\r\n", "\n")
+    assert [line.strip() for line in made.split("\n")] == [line.strip() for line in wanted.split("\n")]
+    were, are = widths(wanted), widths(made)
+    steps = {(one - other, new - old) for one, new in zip(were, are, strict=True) for other, old in zip(were, are, strict=True)}
+    assert len({step for step, _ in steps}) == len(steps)
+    assert how == "exact" or all((step > 0) == (moved > 0) for step, moved in steps)
+
+
+def test_a_large_file_is_searched_in_time():
+    text = "".join(f"value_{i} = compute(value, {i})\n" for i in range(50_000))
+    started = time.process_time()
+    assert changed(text, "value_40000 = compute(valeu, 40000)\nvalue_40001 = compute(valeu, 40001)", "x")[1] == "close match"
+    assert "it contains no similar text" in failure(text, "something else entirely, not here").message
+    assert time.process_time() - started < 30
