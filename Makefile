@@ -26,6 +26,7 @@ lab: $(DONE)/environment $(DONE)/front-end
 	@exec $(BIN)/python $(SCRIPTS)/open_lab.py $(NOTEBOOK)
 
 test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers
+	@$(BIN)/python -m compileall -q -j 0 nbtools tests # tests start hundreds of Python processes
 	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --nbval-lax tests notebooks
 
 check: $(DONE)/python

@@ -61,8 +61,10 @@ def install(venv: Path, extras: str) -> int:
     if (venv / "bin" / "uv").exists():
         print(f"Installing nbtools[{extras}] and its packages into {venv}", flush=True)
         settings = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False).stdout
-        # As pip does, take the best version that any of the indexes has.
-        command = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--python", python, "--index-strategy", "unsafe-best-match"]
+        command = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--python", python]
+        # As pip does, take the best version that any of the indexes has, and compile what is installed: where Python is told
+        # not to write bytecode (PYTHONDONTWRITEBYTECODE), every process would compile every module it imports.
+        command += ["--index-strategy", "unsafe-best-match", "--compile-bytecode"]
         done = subprocess.run(
             [*command, *target], env={**os.environ, **uv_environment(settings)}, capture_output=True, text=True, check=False
         )
