@@ -12,6 +12,7 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
+JOBS ?= 3 # processes for the tests; one of them is the browser's, which mostly waits
 BIN := $(VENV)/bin
 DONE := .make
 SCRIPTS := labextension/scripts
@@ -27,7 +28,7 @@ lab: $(DONE)/environment $(DONE)/front-end
 
 test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers
 	@$(BIN)/python -m compileall -q -j 0 nbtools tests # tests start hundreds of Python processes
-	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --nbval-lax tests notebooks
+	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax tests notebooks
 
 check: $(DONE)/python
 	$(BIN)/ruff check

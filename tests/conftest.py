@@ -6,7 +6,10 @@ import os
 import signal
 import tempfile
 
+import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 # Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
@@ -21,3 +24,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False)
 settings.load_profile("same")
+
+
+class FileScheduling(LoadFileScheduling):
+    """Gives each file to the next free process, and all of ``tests/browser`` to one: it has the only browser, which has the focus."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "tests/browser" if file.startswith("tests/browser/") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
+    return FileScheduling(config, log)
