@@ -130,7 +130,7 @@ class Extension:
             if isinstance(data.get(verb), str):
                 self.bench.bridge.undo_at_card(data[verb], merge=verb == "merge")
         if isinstance(data.get("show"), str):
-            self.bench.bridge.draw_again(data["show"])
+            self.bench.bridge.redraw(data["show"])
         if "live" in data and self.bench.live is not None:
             self.bench.live.answer(data["live"])
 

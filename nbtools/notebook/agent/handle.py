@@ -85,7 +85,7 @@ class NotebookAgent:
         """
         controller = self._begin(prompt)
         try:
-            answer = self._bench.bridge.attend(controller.runner(self.model_name, self.limits), controller.stop)
+            answer = self._bench.bridge.run_work(controller.runner(self.model_name, self.limits), controller.stop)
         finally:
             self._end(controller)
         self._remember(answer)
@@ -95,7 +95,7 @@ class NotebookAgent:
         """Runs a task; to be awaited, alone or beside other work."""
         controller = self._begin(prompt)
         try:
-            answer = await self._bench.bridge.attending(controller.runner(self.model_name, self.limits), controller.stop)
+            answer = await self._bench.bridge.start_work(controller.runner(self.model_name, self.limits), controller.stop)
         finally:
             self._end(controller)
         self._remember(answer)

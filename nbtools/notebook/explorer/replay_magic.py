@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.live_display import LiveDisplay
 from nbtools.notebook.explorer.replayed_card import copying_card, obstacle_card, replay_hint, replayed_card, skipped_card
 from nbtools.notebook.explorer.rerun import Rerun, open_rerun, replay_obstacle
 from nbtools.notebook.explorer.stepping import NumberedCall, SteppedReplay
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.replay.replay import Replayed
 from nbtools.replay.steps import select_calls
 from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy, working_directory_of
@@ -42,7 +42,7 @@ class ReplayMagic:
 
     def replay_step(self, explorer: Explorer, number: str, where: ReplayOptions) -> Replayed | None:
         """Runs the call of step ``number``.  Raises ``TraceError`` if there is none."""
-        call, display = explorer.call_at(number), LiveDisplay(self.bench.frontend)
+        call, display = explorer.call_at(number), LiveDisplay(self.bench.frontend.display_target(None))
         ground = working_directory_of(call, where.cwd, _sessions(explorer))
         if reason := replay_obstacle(call, ground):
             display.show_card(obstacle_card(call, reason, cwd=ground.cwd, number=number))
@@ -69,7 +69,7 @@ class ReplayMagic:
         numbered = [NumberedCall(explorer.step_of(call), call) for call in calls]
         if not numbered:
             raise TraceError(f"Steps {first}–{last} contain nothing to run again: all their calls are on a rewound branch.")
-        call, display = calls[0], LiveDisplay(self.bench.frontend)
+        call, display = calls[0], LiveDisplay(self.bench.frontend.display_target(None))
         rerun = self._copy(call, working_directory_of(call, where.cwd, sessions), where, display, numbered[0].number)
         if rerun is None:
             return None
@@ -82,7 +82,7 @@ class ReplayMagic:
         """Returns None, after showing why, if there is nothing to copy."""
         try:
             folder = folder_to_copy(ground, where.folder or None)
-            if display.updates and display.watched:
+            if display.target.is_live:
                 display.show_card(copying_card(call, ground.cwd, folder.name, number=number))
             return open_rerun(self.bench, ground, folder, where.commit)
         except TraceError as error:

@@ -12,8 +12,8 @@ from nbtools.core.run_sync import run_sync
 from nbtools.notebook.approval.confirmer import NotebookConfirmer
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.call_bridge import Bridge
-from nbtools.notebook.cards.live_cards import Cards
-from nbtools.notebook.explorer.live_display import LiveDisplay
+from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.replay.canonical_call import canonical_call
@@ -24,7 +24,7 @@ from nbtools.replay.working_directory import WorkingDirectory
 from nbtools.traces.model import Call
 
 if TYPE_CHECKING:
-    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.display_target import DisplayTarget
     from nbtools.notebook.runtime import Workbench
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Rerun:
 
     def perform(self, work: Callable[[str], Coroutine[Any, Any, T]], display: LiveDisplay) -> T:
         """Runs ``work``, which makes a call with the given id, shown at ``display``, and waits.  An interrupt cancels it and propagates."""
-        return self._bridge.perform(work, frame=display.target_for)
+        return self._bridge.perform(work, display=display)
 
     def cancel(self, call_id: str) -> object:
         return self._bridge.cancel(call_id)
@@ -86,8 +86,8 @@ def open_rerun(bench: Workbench, ground: WorkingDirectory, folder: Path, commit:
 def _bridge(bench: Workbench, copy: Copy) -> Bridge:
     """Builds the session and the cards in the copy.  The cards have no links: the copy's files are soon deleted."""
 
-    def elsewhere() -> Place:
-        return bench.frontend.place(None, early=True)
+    def default_target() -> DisplayTarget:
+        return bench.frontend.display_target(None, early=True)
 
     def root() -> str:
         return str(copy.root)
@@ -97,7 +97,7 @@ def _bridge(bench: Workbench, copy: Copy) -> Bridge:
     session.layers = session.store.layers()
     for rule in own.grants:
         session.allow(rule)
-    cards = Cards(elsewhere, root)
+    cards = LiveCards(default_target, root)
     session.confirmer = NotebookConfirmer(cards, Prompt(bench.frontend), root)
     session.observe(cards)
     return Bridge(session.sync(), cards, bench.frontend)

@@ -90,7 +90,7 @@ class ToolMagics(Magics):
         """Shows an error card for a line that could not be turned into a call."""
         from nbtools.notebook.cards.card import show_refusal  # noqa: PLC0415 - loaded with the first card
 
-        show_refusal(name, rest, failure, self._runtime.frontend.place(None))
+        show_refusal(name, rest, failure, self._runtime.frontend.display_target(None))
         return self._remember(failed(failure.error))
 
     def _remember(self, result: ToolResult) -> ToolResult:

@@ -12,7 +12,7 @@ from nbtools.dialects import dialect_names
 from nbtools.notebook.cards.decision_text import decided_by
 from nbtools.notebook.cards.phrases import clock, counted, elapsed
 from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.display_target import Way
+from nbtools.notebook.display_target import AnswerMethod
 from nbtools.notebook.magics.command_line import words
 from nbtools.notebook.magics.policy_file_commands import LayerCommands
 from nbtools.notebook.magics.program_commands import ProgramCommands
@@ -61,7 +61,7 @@ class ServeCommands:
 
 
 _RECENT = 30
-_METHODS = {"auto": None, "widget": Way.WIDGET, "prompt": Way.PROMPT, "deny": Way.NOBODY}
+_METHODS = {"auto": None, "widget": AnswerMethod.WIDGET, "prompt": AnswerMethod.PROMPT, "deny": AnswerMethod.NOBODY}
 
 
 class Management:

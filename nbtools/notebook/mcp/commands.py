@@ -13,15 +13,15 @@ from nbtools.mcp.config.catalog import TrustState, start_summary
 from nbtools.mcp.config.entries import parse_server
 from nbtools.mcp.config.files import add_server, own_file, remove_server
 from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
 from nbtools.notebook.mcp.add import FLAGS, parse_addition
 from nbtools.notebook.mcp.login import log_in
 from nbtools.notebook.mcp.server_details import resources_table, show_resource, tools_table
 from nbtools.notebook.mcp.status import config_file_of, entry_of, may_connect_automatically, servers_table
-from nbtools.notebook.wait_with_progress import SheetInPlace, attended
 
 if TYPE_CHECKING:
-    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.display_target import Bundle, DisplayTarget
     from nbtools.notebook.runtime import Workbench
     from nbtools.session import Session
 
@@ -95,18 +95,22 @@ class McpCommands:
     def _with_live_table(self, work: Coroutine[Any, Any, None], title: str = "", names: list[str] | None = None) -> None:
         """Shows a table that follows the servers' states during ``work``.  A server's failure appears as its state."""
 
-        async def work_and_show(place: Place) -> None:
-            sheet = SheetInPlace(place, lambda: servers_table(self._session, title, names or ()))
-            sheet.turn()
-            unsubscribe = self._session.mcp.watch(lambda _: sheet.turn())
+        async def work_and_show(target: DisplayTarget) -> None:
+            def table() -> Bundle:
+                return servers_table(self._session, title, names or ()).bundle()
+
+            display = LiveDisplay(target)
+            display.update(table)
+            unsubscribe = self._session.mcp.watch(lambda _: display.update(table))
             try:
                 with suppress(ToolFailure):
                     await work
             finally:
                 unsubscribe()
-                sheet.finish()
+                display.update(table)
+                display.finish()
 
-        attended(self._bench, work_and_show)
+        self._bench.bridge.run_work(work_and_show)
 
     # --- configuration
 
@@ -180,11 +184,11 @@ class McpCommands:
 
     def _tools(self, rest: list[str]) -> Sheet:
         name = self._server_name(rest, "tools")
-        return attended(self._bench, lambda _: tools_table(self._session, name))
+        return self._bench.bridge.run_work(lambda _: tools_table(self._session, name))
 
     def _resources(self, rest: list[str]) -> Sheet:
         name = self._server_name(rest, "resources")
-        return attended(self._bench, lambda _: resources_table(self._session, name))
+        return self._bench.bridge.run_work(lambda _: resources_table(self._session, name))
 
     def _read(self, rest: list[str]) -> None:
         if len(rest) not in (1, 2):
@@ -192,7 +196,7 @@ class McpCommands:
                 "%tools mcp read needs a URI, with the server's name before it if several servers have resources: read docs docs://a"
             )
         *server, uri = rest
-        attended(self._bench, lambda place: show_resource(self._session, server[0] if server else "", uri, place))
+        self._bench.bridge.run_work(lambda target: show_resource(self._session, server[0] if server else "", uri, target))
 
     # --- logins
 

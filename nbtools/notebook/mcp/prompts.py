@@ -13,7 +13,6 @@ from nbtools.mcp.client.prompts import ServerPrompt, fill_prompt, find_prompt, p
 from nbtools.notebook.cards.tables import Sheet, Text
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused
 from nbtools.notebook.mcp.status import may_connect_automatically
-from nbtools.notebook.wait_with_progress import attended
 
 if TYPE_CHECKING:
     from nbtools.mcp.client.connection import Connection
@@ -35,11 +34,11 @@ class PromptCommands:
         inside(self._bench, lambda session: session.mcp.load())
         session = self._bench.session
         if not rest:
-            return attended(self._bench, lambda _: _prompts_table(session))
+            return self._bench.bridge.run_work(lambda _: _prompts_table(session))
         server, colon, name = rest[0].partition(":")
         if not colon or not name:
             raise refused("%tools prompt needs a server and a prompt's name, as in %tools prompt docs:review topic=tests.")
-        return attended(self._bench, lambda _: _fill(session.mcp.get(server), name, rest[1:]))
+        return self._bench.bridge.run_work(lambda _: _fill(session.mcp.get(server), name, rest[1:]))
 
 
 async def _prompts_table(session: Session) -> Sheet:

@@ -10,7 +10,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.dialects import dialect as dialect_named
 from nbtools.mcp.server.notebook_endpoint import NotebookEndpoint
 from nbtools.mcp.server.tool_provider import SessionToolProvider
-from nbtools.notebook.display_target import KernelScreen, Place
+from nbtools.notebook.display_target import DisplayTarget, KernelScreen
 from nbtools.notebook.frontend import Kernel
 from nbtools.notebook.mcp.client_calls_view import ClientCallsView
 
@@ -27,19 +27,19 @@ class ClientServing:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        place, cell = _serving_cell(bench)
+        target, cell = _serving_cell(bench)
         self._session = bench.session
         self._root = Path(self._session.workspace.root)
         self._notebook = _notebook_name(bench, self._root)
-        self._view = ClientCallsView(self._root, place, cell, bench.bridge.show_at)
+        self._view = ClientCallsView(self._root, target, cell, bench.bridge.set_target)
         self._unsubscribe = self._session.observe(self._view)
         self._start()
 
     def move(self) -> None:
         """Moves the display to the running cell, and makes this notebook the preferred one if several serve the same workspace."""
-        place, cell = _serving_cell(self._bench)
+        target, cell = _serving_cell(self._bench)
         self._bench.blocking.run(self._endpoint.prefer())
-        self._view.move(place, cell)
+        self._view.move(target, cell)
 
     def close(self, why: str = "Serving has ended.") -> None:
         """Stops serving and cancels the clients' running calls."""
@@ -60,13 +60,13 @@ class ClientServing:
         return SessionToolProvider(self._session, dialect_named(dialect), about, self._view.announce_call)
 
 
-def _serving_cell(bench: Workbench) -> tuple[Place, KernelScreen]:
+def _serving_cell(bench: Workbench) -> tuple[DisplayTarget, KernelScreen]:
     """Returns the running cell's display target, which must be able to show later output."""
-    place = bench.frontend.place(None, early=True)
-    if not isinstance(bench.frontend, Kernel) or not isinstance(place.screen, KernelScreen):
+    target = bench.frontend.display_target(None, early=True)
+    if not isinstance(bench.frontend, Kernel) or not isinstance(target.screen, KernelScreen):
         message = "%tools serve needs a notebook cell whose output is not captured: clients' calls and approval requests are shown there."
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-    return place, place.screen
+    return target, target.screen
 
 
 def _notebook_name(bench: Workbench, root: Path) -> str:

@@ -64,10 +64,10 @@ def test_text_and_yes_or_no(form, made):
     assert made["ask-text"][0].placeholder == "e.g. x"
     made["ask-text"][0].value = "me"
     assert not asked.complete
-    assert asked.told == "A question has no answer yet"
+    assert asked.answer_tooltip == "A question has no answer yet"
     made["ask-choices"][0].value = "no"
     assert asked.answers == ("me", "no")
-    assert asked.told == "Sends: me · no"
+    assert asked.answer_tooltip == "Sends: me · no"
 
 
 def test_what_is_asked_is_no_markup(form, made):
