@@ -25,12 +25,12 @@ def open_bridge(
     before: Session | None,
     own: Iterable[AnyToolBuilder],
     root: Callable[[], str],
-    live: OpenNotebooks | None = None,
+    open_notebooks: OpenNotebooks | None = None,
 ) -> Bridge:
     """Creates a session on ``folder`` with the built-in tools, the tools ``own`` and the saved rules.
 
     Policy, settings and model are taken from the session ``before``, if there is one.  ``root`` is the folder relative to the notebook's,
-    ``live`` the access to open notebooks.  Raises ``NbtoolsError`` when the folder does not exist.
+    ``open_notebooks`` the access to open notebooks.  Raises ``NbtoolsError`` when the folder does not exist.
     """
 
     def default_target() -> DisplayTarget:
@@ -45,7 +45,7 @@ def open_bridge(
     cards = LiveCards(default_target, root)
     session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root)
     session.observe(cards)
-    session.workspace.open_notebooks = live
+    session.workspace.open_notebooks = open_notebooks
     for tool in own:
         session.tools.register(tool)
     return Bridge(session.sync(), cards, frontend)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nbtools.notebook.display_target import Bundle, DisplayTarget
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 _QUIET_SECONDS = 0.7
 """Seconds of connecting before the cell shows its progress."""
 
 
-def is_waited_for(session: Session, name: str) -> bool:
+def is_unconnected_tool(session: Session, name: str) -> bool:
     """Whether a tool with that name may exist once its server is connected."""
     if not name.startswith("mcp_") or name in session.tools:
         return False
@@ -21,7 +21,7 @@ def is_waited_for(session: Session, name: str) -> bool:
     return connection is not None and connection.state != "connected"
 
 
-def have(runtime: Workbench, name: str) -> None:
+def connect_server_of(runtime: NotebookRuntime, name: str) -> None:
     """Connects the server of the tool ``name`` if necessary.  Raises ``ToolFailure`` when that fails."""
     if not name.startswith("mcp_") or name in runtime.session.tools:
         return

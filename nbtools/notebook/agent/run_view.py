@@ -10,7 +10,7 @@ from dataclasses import replace
 from nbtools.agents.events import AgentEvent, Answer, CallStarted, StepFinished, TextReceived
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
-from nbtools.notebook.agent.model import RunAction, RunFoot, RunHead, RunSaid
+from nbtools.notebook.agent.model import RunAction, RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.overview import final_figures, running_figures, whole_seconds
 from nbtools.notebook.agent.representations import bundle
 from nbtools.notebook.cards.blocks import text_block
@@ -58,11 +58,11 @@ class MessageDisplay:
             self.end()
             self._display, self._text, self._since = _new_display(self._target), rest, _now()
 
-    def _part(self, *, ended: bool) -> RunSaid:
+    def _part(self, *, ended: bool) -> RunMessage:
         block = text_block(self._text.strip(), markdown=True)
         if not self._thinking:
-            return RunSaid(block=block)
-        return RunSaid(block=block, thought=_thought(_now() - self._since) if ended else "Thinking")
+            return RunMessage(block=block)
+        return RunMessage(block=block, thought=_thought(_now() - self._since) if ended else "Thinking")
 
 
 def _thought(seconds: float) -> str:

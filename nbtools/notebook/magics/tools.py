@@ -28,14 +28,14 @@ from nbtools.policy.policy_file import VERBS
 from nbtools.policy.store import StoredPolicy, Trust
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session.session import Session
 
 
 class ServeCommands:
     """The sub-command ``serve``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
             "serve": SubCommand(
@@ -64,10 +64,10 @@ _RECENT = 30
 _METHODS = {"auto": None, "widget": AnswerMethod.WIDGET, "prompt": AnswerMethod.PROMPT, "deny": AnswerMethod.NOBODY}
 
 
-class Management:
+class ToolsCommands:
     """All sub-commands of ``%tools``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self._commands: dict[str, SubCommand] = {
             "": SubCommand("", "shows the session: workspace, mode, rules, running calls", self._overview),

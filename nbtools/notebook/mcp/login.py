@@ -15,7 +15,7 @@ from nbtools.notebook.live_display import LiveDisplay
 
 if TYPE_CHECKING:
     from nbtools.notebook.display_target import DisplayTarget
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 
@@ -34,14 +34,14 @@ class LoginPage(Sheet):
         return f'<div class="nbtools-sheet" style="overflow-wrap:anywhere">Log in to {escape(self.server)}: {link}</div>'
 
 
-def log_in(bench: Workbench, name: str) -> None:
+def log_in(runtime: NotebookRuntime, name: str) -> None:
     """Waits until the person has logged in.  Raises ``ToolFailure``."""
-    in_terminal = isinstance(bench.frontend, Terminal)
+    in_terminal = isinstance(runtime.frontend, Terminal)
 
     async def work(target: DisplayTarget) -> None:
-        await _log_in(bench.session, name, target, in_terminal=in_terminal)
+        await _log_in(runtime.session, name, target, in_terminal=in_terminal)
 
-    bench.bridge.run_work(work)
+    runtime.bridge.run_work(work)
 
 
 async def _log_in(session: Session, name: str, target: DisplayTarget, *, in_terminal: bool) -> None:
