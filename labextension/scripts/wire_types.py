@@ -132,13 +132,13 @@ import * as parse from '../shared/parse.js';
 /** Text and its space-separated style words. */
 export type Span = readonly [string, string];
 """
-CALLS = (call.Card, call.LiveRequest, call.LiveAnswer)
+CALLS = (call.Card, call.NotebookRequest, call.NotebookAnswer)
 FORMATS = (
     Format(
         "nbtools/notebook/cards/model.py",
         "labextension/src/cards/model.ts",
         CALLS,
-        {"MIME": call.MIME, "LIVE_TARGET": call.LIVE_TARGET},
+        {"MIME": call.MIME, "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET},
         SPAN,
     ),
     Format(

@@ -7,7 +7,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { addRunRenderer } from './agent/renderer.js';
 import { QuestionKeyboard } from './approval/question_keyboard.js';
 import { CallCanceller } from './cards/cancel_call.js';
-import { LiveCells } from './live_cells/cell_requests.js';
+import { CellRequests } from './live_cells/cell_requests.js';
 import { FileOpener } from './shared/file_opener.js';
 import type { CellLocation } from './live_cells/open_notebook.js';
 import { StaleCards } from './cards/stale_cards.js';
@@ -69,7 +69,7 @@ const cells: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [INotebookTracker],
   activate: (app: JupyterFrontEnd, notebooks: INotebookTracker) => {
-    new LiveCells(app.serviceManager.serverSettings.baseUrl, notebooks, run);
+    new CellRequests(app.serviceManager.serverSettings.baseUrl, notebooks, run);
   }
 };
 

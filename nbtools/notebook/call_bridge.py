@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import uuid
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
 import greenback
 
 from nbtools.core.call import CallEvent, FinishedCall, OutputEvent, ScheduledCall
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.notebook.cards.live_cards import Cards, silently
-from nbtools.notebook.display_target import Place
+from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.frontend import Kernel, Terminal, has_portal
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.waits import LoopWait, ThreadWait
 from nbtools.session.sync import BlockingSession
 
 T = TypeVar("T")
 Arguments = Mapping[str, Any]
-Work = Callable[[str], Coroutine[Any, Any, T]]
+CallWork: TypeAlias = Callable[[str], Coroutine[Any, Any, T]]
 """Makes a call with the given id."""
+Work: TypeAlias = Callable[[DisplayTarget], Coroutine[Any, Any, T]]
+"""Work in the session's loop, displayed at the given target."""
 
 
 class Bridge:
     """Makes calls from cells and other code.  Failed results are returned like all others."""
 
-    def __init__(self, blocking: BlockingSession, cards: Cards, frontend: Kernel | Terminal) -> None:
+    def __init__(self, blocking: BlockingSession, cards: LiveCards, frontend: Kernel | Terminal) -> None:
         self.blocking = blocking
         self._cards = cards
         self._frontend = frontend
@@ -41,47 +45,58 @@ class Bridge:
         """Undoes the call ``of`` (empty: the last change) and waits, like ``run``."""
         return self.perform(lambda call_id: self.blocking.session.undo(of or None, merge=merge, id=call_id))
 
-    def perform(self, work: Work[T], *, silent: bool = False, frame: Callable[[Place], Place] = lambda place: place) -> T:
-        """Runs ``work``, which makes one call, and waits, like ``run``; ``frame`` can change the call's display target."""
+    def perform(self, work: CallWork[T], *, silent: bool = False, display: LiveDisplay | None = None) -> T:
+        """Runs ``work``, which makes one call, and waits, like ``run``.
+
+        The call is shown in ``display``, if given; if that cannot be updated, it is shown only when it has a question, below.
+        """
         call_id = self.blocking.session.new_id()
 
-        def with_card(place: Place) -> Coroutine[Any, Any, T]:
-            self._cards.open(call_id, frame(place))
+        def with_card(target: DisplayTarget) -> Coroutine[Any, Any, T]:
+            if display is None or display.is_live:
+                self._cards.open(call_id, target, display)
+            else:
+                self._cards.open(call_id, replace(target, silent=True))
             return self._with_cleanup(work(call_id), call_id)
 
-        return self.attend(with_card, self._stopper(call_id), silent=silent)
+        return self.run_work(with_card, self._stopper(call_id), silent=silent)
 
-    def attend(self, work: Callable[[Place], Coroutine[Any, Any, T]], stop: Callable[[], None], *, silent: bool = False) -> T:
-        """Runs ``work`` in the session's loop with the display target of this cell, and waits; an interrupt calls ``stop``."""
+    def run_work(self, work: Work[T], stop: Callable[[], None] | None = None, *, silent: bool = False) -> T:
+        """Runs ``work`` in the session's loop with the display target of this cell, and waits.
+
+        Questions can be answered meanwhile.  An interrupt calls ``stop``, by default to cancel the work, and is raised.
+        """
+        if stop is None:
+            work, stop = _cancellable(work)
         loop_runs = has_portal() and not self._frontend.prompts_first()
         wait = LoopWait() if loop_runs else ThreadWait()
-        place = self._frontend.place(wait.post, turning=loop_runs, silent=silent)
+        target = self._frontend.display_target(wait.post, loop_runs=loop_runs, silent=silent)
         try:
-            return self._finish(wait, self.blocking.submit(work(place)), stop)
+            return self._finish(wait, self.blocking.submit(work(target)), stop)
         except KeyboardInterrupt:
             stop()  # the interrupt may have come before the wait began
             raise
 
-    async def attending(self, work: Callable[[Place], Coroutine[Any, Any, T]], stop: Callable[[], None]) -> T:
+    async def start_work(self, work: Work[T], stop: Callable[[], None]) -> T:
         """Runs ``work`` in the session's loop with the display target of this cell, and awaits it."""
         wait = LoopWait()
-        return await wait.wait(self.blocking.submit(work(self._frontend.place(wait.post, turning=True))), stop)
+        return await wait.wait(self.blocking.submit(work(self._frontend.display_target(wait.post, loop_runs=True))), stop)
 
-    def show_at(self, call_id: str, place: Place) -> None:
+    def set_target(self, call_id: str, target: DisplayTarget) -> None:
         """Sets the display target of a call that another caller will make."""
-        self._cards.open(call_id, place)
+        self._cards.open(call_id, target)
 
     async def start(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
         """Calls a tool and awaits its result; other tasks keep running."""
         wait = LoopWait()
-        call_id = self._open(self._frontend.place(wait.post, turning=True, silent=silent))
+        call_id = self._open(self._frontend.display_target(wait.post, loop_runs=True, silent=silent))
         return await wait.wait(self._submit(name, arguments, call_id), self._stopper(call_id))
 
     def background(self, name: str, arguments: Arguments) -> BackgroundCall:
         """Starts a call and returns when its card is shown or, where only this thread can prompt, when its question is answered."""
         wait = ThreadWait()
         prompts = self._frontend.prompts_first()
-        call_id = self._open(self._frontend.place(wait.post if prompts else None, early=True))
+        call_id = self._open(self._frontend.display_target(wait.post if prompts else None, early=True))
         future = self.blocking.submit(self._observed(name, arguments, call_id, _Gate(call_id, prompts, wait.release)))
         future.add_done_callback(lambda _: wait.release())
         wait.serve(future, self._stopper(call_id))
@@ -99,19 +114,19 @@ class Bridge:
 
         return self.blocking.submit(cancel())
 
-    def draw_again(self, call_id: str) -> Future[None]:
+    def redraw(self, call_id: str) -> Future[None]:
         """Displays the card of a call again for a reloaded page; can be called from any thread."""
 
-        async def draw() -> None:
-            self._cards.draw_again(call_id)
+        async def redraw() -> None:
+            self._cards.redraw(call_id)
 
-        return self.blocking.submit(draw())
+        return self.blocking.submit(redraw())
 
     def undo_at_card(self, of: str, *, merge: bool) -> Future[ToolResult]:
         """Undoes a call or an undo at its card; can be called from any thread and does not wait for its end."""
-        place, call_id = self._cards.place_of(of), self.blocking.session.new_id()
-        if place is not None:
-            self._cards.open(call_id, silently(place, uuid.uuid4().hex))
+        target, call_id = self._cards.target_of(of), self.blocking.session.new_id()
+        if target is not None:
+            self._cards.open(call_id, replace(target.another(), silent=True, early=False))
         return self.blocking.submit(self._with_cleanup(self.blocking.session.undo(of, merge=merge, id=call_id), call_id))
 
     def _is_in_journal(self, call_id: str) -> bool:
@@ -128,9 +143,9 @@ class Bridge:
         result: T = greenback.await_(wait.wait(future, stop))
         return result
 
-    def _open(self, place: Place) -> str:
+    def _open(self, target: DisplayTarget) -> str:
         call_id = self.blocking.session.new_id()
-        self._cards.open(call_id, place)
+        self._cards.open(call_id, target)
         return call_id
 
     def _submit(self, name: str, arguments: Arguments, call_id: str) -> Future[ToolResult]:
@@ -157,6 +172,23 @@ class Bridge:
             self.cancel(call_id)
 
         return stop
+
+
+def _cancellable(work: Work[T]) -> tuple[Work[T], Callable[[], None]]:
+    """Returns ``work`` with a function that cancels it from any thread."""
+    cancellers: list[Callable[[], object]] = []
+
+    async def run(target: DisplayTarget) -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        if task is not None:
+            cancellers.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await work(target)
+
+    def cancel() -> None:
+        for one in cancellers:
+            one()
+
+    return run, cancel
 
 
 def _do_nothing() -> None:

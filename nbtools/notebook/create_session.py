@@ -12,8 +12,8 @@ from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.approval.confirmer import NotebookConfirmer
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.call_bridge import Bridge
-from nbtools.notebook.cards.live_cards import Cards
-from nbtools.notebook.display_target import Place
+from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.frontend import Kernel, Terminal
 from nbtools.policy.store import PolicyStore, Trust
 from nbtools.session import Session
@@ -25,16 +25,16 @@ def open_bridge(
     before: Session | None,
     own: Iterable[AnyToolBuilder],
     root: Callable[[], str],
-    live: OpenNotebooks | None = None,
+    open_notebooks: OpenNotebooks | None = None,
 ) -> Bridge:
     """Creates a session on ``folder`` with the built-in tools, the tools ``own`` and the saved rules.
 
     Policy, settings and model are taken from the session ``before``, if there is one.  ``root`` is the folder relative to the notebook's,
-    ``live`` the access to open notebooks.  Raises ``NbtoolsError`` when the folder does not exist.
+    ``open_notebooks`` the access to open notebooks.  Raises ``NbtoolsError`` when the folder does not exist.
     """
 
-    def elsewhere() -> Place:
-        return frontend.place(None, early=True)
+    def default_target() -> DisplayTarget:
+        return frontend.display_target(None, early=True)
 
     policy, settings = (None, Settings(plugins=True, servers=True, record=True)) if before is None else (before.policy, before.settings)
     session = Session(folder, policy=policy, settings=settings)
@@ -42,10 +42,10 @@ def open_bridge(
     session.layers = session.store.layers()
     for line in _warnings(session.store):
         sys.stderr.write(f"{line}\n")
-    cards = Cards(elsewhere, root)
+    cards = LiveCards(default_target, root)
     session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root)
     session.observe(cards)
-    session.workspace.open_notebooks = live
+    session.workspace.open_notebooks = open_notebooks
     for tool in own:
         session.tools.register(tool)
     return Bridge(session.sync(), cards, frontend)

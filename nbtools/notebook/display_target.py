@@ -6,8 +6,9 @@ import contextvars
 import os
 import shutil
 import sys
+import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -24,7 +25,7 @@ Callback: TypeAlias = Callable[[], None]
 """A function to run in the thread that waits for a call."""
 
 
-class Way(StrEnum):
+class AnswerMethod(StrEnum):
     """The way to answer a question: with a widget, at a prompt, or not at all."""
 
     WIDGET = "widget"
@@ -50,24 +51,33 @@ class Loop(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DisplayTarget:
     """The display target of one call.
 
     ``watched`` says whether somebody is watching; otherwise only the final state is shown.  ``early`` shows the card before the call has
     finished, however fast it is.  ``silent`` shows the card only if the call needs an answer.  ``post`` runs functions in the thread
-    that waits for the call; None if no thread does.  ``asker`` names the program that makes the call, if that is not the notebook.
+    that waits for the call; None if no thread does.  ``caller`` names the program that makes the call, if that is not the notebook.
     """
 
     screen: Screen
     display_id: str
     watched: bool
-    way: Way
+    answer_method: AnswerMethod
     context: contextvars.Context
     loop: Loop | None = None
     post: Callable[[Callback], None] | None = None
     early: bool = False
     silent: bool = False
-    asker: str = ""
+    caller: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether somebody is watching a display that can be updated."""
+        return self.watched and self.screen.updates
+
+    def another(self) -> DisplayTarget:
+        """Returns a target for another display in the same cell."""
+        return replace(self, display_id=uuid.uuid4().hex)
 
 
 class TerminalScreen:

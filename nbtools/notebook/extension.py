@@ -15,11 +15,11 @@ from nbtools.notebook.displayhook import DeduplicatingDisplayHook
 from nbtools.notebook.explorer.comm import register_target, unregister_target
 from nbtools.notebook.explorer.magic import TraceMagics
 from nbtools.notebook.frontend import CLICKS_SINCE, Kernel, clicks_arrive
-from nbtools.notebook.input_transforms import ToolLine, keep_cells, tool_cell
+from nbtools.notebook.input_transforms import ToolLine, insert_tool_cell, tool_cell
 from nbtools.notebook.magics.completion import matcher_of
 from nbtools.notebook.magics.tool import ToolMagics
 from nbtools.notebook.portal import Portal
-from nbtools.notebook.runtime import Workbench
+from nbtools.notebook.runtime import NotebookRuntime
 from nbtools.notebook.tool_functions import Tools
 from nbtools.plugins.function_tool import FunctionTool, on_new_tool
 
@@ -36,15 +36,15 @@ class Extension:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell: Any = shell
-        self.bench = Workbench(shell)
-        self._displayhook = DeduplicatingDisplayHook(shell, lambda: self.bench.session.history, lambda: self.bench.root)
+        self.runtime = NotebookRuntime(shell)
+        self._displayhook = DeduplicatingDisplayHook(shell, lambda: self.runtime.session.history, lambda: self.runtime.root)
         self._portal = Portal(shell)
-        self._magics = ToolMagics(shell, self.bench, self._displayhook)
-        self._trace_magics = TraceMagics(shell, self.bench, self._displayhook)
-        self._agent = NotebookAgent(self.bench, self._displayhook.remember)
+        self._magics = ToolMagics(shell, self.runtime, self._displayhook)
+        self._trace_magics = TraceMagics(shell, self.runtime, self._displayhook)
+        self._agent = NotebookAgent(self.runtime, self._displayhook.remember)
         self._agent_magics = AgentMagics(shell, self._agent)
-        self._names = {"tools": Tools(self.bench, self._displayhook.remember), "agent": self._agent}
-        self._matcher = matcher_of(self.bench, lambda: self._magics.management.names)
+        self._names = {"tools": Tools(self.runtime, self._displayhook.remember), "agent": self._agent}
+        self._matcher = matcher_of(self.runtime, lambda: self._magics.commands.names)
         self._before: dict[tuple[str, str], Any] = {}
 
     def open(self) -> None:
@@ -53,17 +53,17 @@ class Extension:
         self._register_magics()
         self._shell.Completer.custom_matchers.append(self._matcher)
         self._shell.input_transformer_manager.token_transformers.insert(0, ToolLine)
-        keep_cells(self._shell.input_transformer_manager.cleanup_transforms)
+        insert_tool_cell(self._shell.input_transformer_manager.cleanup_transforms)
         self._define_names()
         self._register_target()
-        self._stop_adopting = on_new_tool(self.bench.adopt)
+        self._stop_adopting = on_new_tool(self.runtime.adopt)
         for value in tuple(self._shell.user_ns.values()):
             if type(value) is FunctionTool:
-                self.bench.adopt(value)
-        atexit.register(self.bench.close)
+                self.runtime.adopt(value)
+        atexit.register(self.runtime.close)
 
     def close(self) -> None:
-        atexit.unregister(self.bench.close)
+        atexit.unregister(self.runtime.close)
         self._stop_adopting()
         self._unregister_target()
         self._shell.drop_by_id(self._names)
@@ -73,7 +73,7 @@ class Extension:
         self._unregister_magics()
         self._displayhook.close()
         self._portal.close()
-        self.bench.close()
+        self.runtime.close()
 
     def _define_names(self) -> None:
         """Defines ``tools`` and ``agent``, unless the person has variables with these names."""
@@ -105,14 +105,14 @@ class Extension:
         return self._magics, self._trace_magics, self._agent_magics
 
     def _register_target(self) -> None:
-        if isinstance(self.bench.frontend, Kernel):
-            self._shell.events.register("pre_run_cell", self.bench.frontend.begin_cell)
+        if isinstance(self.runtime.frontend, Kernel):
+            self._shell.events.register("pre_run_cell", self.runtime.frontend.begin_cell)
             _comms().register_target(COMM_TARGET, self._on_open)
             register_target(_comms())
 
     def _unregister_target(self) -> None:
-        if isinstance(self.bench.frontend, Kernel):
-            self._shell.events.unregister("pre_run_cell", self.bench.frontend.begin_cell)
+        if isinstance(self.runtime.frontend, Kernel):
+            self._shell.events.unregister("pre_run_cell", self.runtime.frontend.begin_cell)
             _comms().unregister_target(COMM_TARGET, self._on_open)
             unregister_target(_comms())
 
@@ -125,14 +125,14 @@ class Extension:
         data = message["content"].get("data", {})
         call_id = data.get("cancel")
         if isinstance(call_id, str):
-            self.bench.cancel(call_id)
+            self.runtime.cancel(call_id)
         for verb in ("undo", "merge"):
             if isinstance(data.get(verb), str):
-                self.bench.bridge.undo_at_card(data[verb], merge=verb == "merge")
+                self.runtime.bridge.undo_at_card(data[verb], merge=verb == "merge")
         if isinstance(data.get("show"), str):
-            self.bench.bridge.draw_again(data["show"])
-        if "live" in data and self.bench.live is not None:
-            self.bench.live.answer(data["live"])
+            self.runtime.bridge.redraw(data["show"])
+        if "live" in data and self.runtime.open_notebooks is not None:
+            self.runtime.open_notebooks.answer(data["live"])
 
 
 _extensions: dict[int, Extension] = {}
@@ -147,7 +147,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     extension = Extension(shell)
     extension.open()
     _extensions[id(shell)] = extension
-    if isinstance(extension.bench.frontend, Kernel) and not clicks_arrive():
+    if isinstance(extension.runtime.frontend, Kernel) and not clicks_arrive():
         minimum = ".".join(map(str, CLICKS_SINCE))
         _warn(f'Buttons need ipykernel {minimum} or later; until then approval is requested as text. pip install -U "ipykernel>={minimum}"')
 

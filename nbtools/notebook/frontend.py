@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import greenback
 
 from nbtools.notebook.display_target import (
+    AnswerMethod,
     Callback,
     CapturedScreen,
+    DisplayTarget,
     KernelScreen,
     Loop,
-    Place,
     Screen,
     TerminalScreen,
-    Way,
     is_live_terminal,
 )
 
@@ -48,20 +48,20 @@ class Terminal:
     """A plain IPython terminal."""
 
     def __init__(self, shell: InteractiveShell) -> None:
-        self.preference: Way | None = None
+        self.preference: AnswerMethod | None = None
         self._shell: Any = shell
         self._screen = TerminalScreen()
 
-    def place(self, post: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:
-        """Returns the display target of a call made now; ``turning`` says that the main loop keeps running during the call."""
-        preferred = self.preference or Way.PROMPT
-        way = Way.PROMPT if preferred is not Way.NOBODY and post else Way.NOBODY
+    def display_target(self, post: Post | None, *, loop_runs: bool = False, early: bool = False, silent: bool = False) -> DisplayTarget:
+        """Returns the display target of a call made now; ``loop_runs`` says that the main loop keeps running during the call."""
+        preferred = self.preference or AnswerMethod.PROMPT
+        method = AnswerMethod.PROMPT if preferred is not AnswerMethod.NOBODY and post else AnswerMethod.NOBODY
         is_watched = post is not None and not early and is_live_terminal()
-        return Place(self._screen, uuid.uuid4().hex, is_watched, way, contextvars.copy_context(), None, post, early, silent)
+        return DisplayTarget(self._screen, uuid.uuid4().hex, is_watched, method, contextvars.copy_context(), None, post, early, silent)
 
     def prompts_first(self) -> bool:
         """Whether questions can only be asked in the thread that makes the call."""
-        return self.preference is not Way.NOBODY
+        return self.preference is not AnswerMethod.NOBODY
 
     def read_line(self, prompt: str, text: str = "") -> str:
         """Reads a line, with ``text`` as its editable initial value.  Raises ``EOFError`` when the input is closed."""
@@ -84,7 +84,7 @@ class Kernel:
     """An ipykernel, with the frontend that sent the current request."""
 
     def __init__(self, shell: InteractiveShell) -> None:
-        self.preference: Way | None = None
+        self.preference: AnswerMethod | None = None
         self._shell = shell
         self._kernel: Any = shell.kernel  # type: ignore[attr-defined]
         self._cell: dict[str, Any] = self._kernel.get_parent("shell")
@@ -99,11 +99,11 @@ class Kernel:
         loop: Loop = self._kernel.io_loop.asyncio_loop
         return loop
 
-    def place(self, post: Post | None, *, turning: bool = False, early: bool = False, silent: bool = False) -> Place:
-        """Returns the display target of a call made now; ``turning`` says that the main loop keeps running during the call."""
-        way = self._way(post, turning)
+    def display_target(self, post: Post | None, *, loop_runs: bool = False, early: bool = False, silent: bool = False) -> DisplayTarget:
+        """Returns the display target of a call made now; ``loop_runs`` says that the main loop keeps running during the call."""
+        method = self._answer_method(post, loop_runs)
         context = contextvars.copy_context()
-        return Place(self._screen(), uuid.uuid4().hex, self._is_watched(), way, context, self.loop, post, early, silent)
+        return DisplayTarget(self._screen(), uuid.uuid4().hex, self._is_watched(), method, context, self.loop, post, early, silent)
 
     @property
     def is_attended(self) -> bool:
@@ -112,7 +112,7 @@ class Kernel:
 
     def prompts_first(self) -> bool:
         """Whether questions can only be asked in the thread that makes the call."""
-        return self._preferred_way() is Way.PROMPT
+        return self._preferred_method() is AnswerMethod.PROMPT
 
     def read_line(self, prompt: str, text: str = "") -> str:
         """Reads a line; a kernel ignores the initial value ``text``.  Raises ``EOFError`` when the input is closed."""
@@ -123,17 +123,21 @@ class Kernel:
         """Returns None, because a kernel cannot open an editor."""
         return None
 
-    def _way(self, post: Post | None, turning: bool) -> Way:
-        preferred = self._preferred_way()
-        if preferred is Way.WIDGET and (turning or post is None or threading.current_thread() is not threading.main_thread()):
-            return Way.WIDGET
-        return Way.PROMPT if preferred is not Way.NOBODY and post is not None and self._allows_stdin() else Way.NOBODY
+    def _answer_method(self, post: Post | None, loop_runs: bool) -> AnswerMethod:
+        preferred = self._preferred_method()
+        if preferred is AnswerMethod.WIDGET and (loop_runs or post is None or threading.current_thread() is not threading.main_thread()):
+            return AnswerMethod.WIDGET
+        return (
+            AnswerMethod.PROMPT
+            if preferred is not AnswerMethod.NOBODY and post is not None and self._allows_stdin()
+            else AnswerMethod.NOBODY
+        )
 
-    def _preferred_way(self) -> Way:
-        if not self._allows_stdin() and self.preference is not Way.WIDGET:
-            return Way.NOBODY
-        preferred = self.preference or (Way.WIDGET if self._is_notebook() and clicks_arrive() else Way.PROMPT)
-        return Way.PROMPT if preferred is Way.WIDGET and self._is_captured() else preferred
+    def _preferred_method(self) -> AnswerMethod:
+        if not self._allows_stdin() and self.preference is not AnswerMethod.WIDGET:
+            return AnswerMethod.NOBODY
+        preferred = self.preference or (AnswerMethod.WIDGET if self._is_notebook() and clicks_arrive() else AnswerMethod.PROMPT)
+        return AnswerMethod.PROMPT if preferred is AnswerMethod.WIDGET and self._is_captured() else preferred
 
     def _allows_stdin(self) -> bool:
         """Whether the current request came from a frontend where somebody can answer; ipykernel has no public API for it."""

@@ -47,6 +47,6 @@ def tool_cell(lines: list[str]) -> list[str]:
 _CELL = re.compile(r"%%(?:tool[ \t]|agent\s)")
 
 
-def keep_cells(transforms: list[Any]) -> None:
+def insert_tool_cell(transforms: list[Any]) -> None:
     """Inserts ``tool_cell`` before IPython's own transforms that remove prompts."""
     transforms.insert(transforms.index(classic_prompt) if classic_prompt in transforms else 0, tool_cell)

@@ -16,15 +16,15 @@ from pydantic import ValidationError
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.open_notebooks import CellChange, CellRun, DeleteCell, InsertCell, MoveCell, OpenCell, OpenNotebook, ReplaceCell
 from nbtools.notebook.cards.model import (
-    LIVE_TARGET,
+    NOTEBOOKS_TARGET,
     CellsTask,
     DeleteTask,
     InsertTask,
     ListTask,
-    LiveAnswer,
-    LiveRequest,
-    LiveTask,
     MoveTask,
+    NotebookAnswer,
+    NotebookRequest,
+    NotebookTask,
     OpenedCell,
     OpenedNotebook,
     ReplaceTask,
@@ -50,7 +50,7 @@ class FrontendNotebooks:
         self._publish = publish
         self._known = known
         self._timeout = unknown
-        self._waiting: dict[str, Callable[[LiveAnswer], None]] = {}
+        self._waiting: dict[str, Callable[[NotebookAnswer], None]] = {}
         session = os.environ.get("JPY_SESSION_NAME", "")
         self._started_for = Path(session).resolve() if Path(session).is_absolute() else None
         self._own = self._started_for
@@ -98,12 +98,12 @@ class FrontendNotebooks:
     def answer(self, data: object) -> None:
         """Handles an answer of a page; thread-safe.  Invalid and unexpected answers are ignored."""
         with suppress(ValidationError):
-            answer = LiveAnswer.model_validate(data)
+            answer = NotebookAnswer.model_validate(data)
             deliver = self._waiting.get(answer.id)
             if deliver is not None:
                 deliver(answer)
 
-    def _select(self, answer: LiveAnswer, file: Path | None) -> OpenNotebook | None:
+    def _select(self, answer: NotebookAnswer, file: Path | None) -> OpenNotebook | None:
         root = self._root(answer)
         notebooks = [_opened(one, root) for one in sorted(answer.notebooks, key=lambda one: (not one.own, not one.busy, not one.dirty))]
         if file is not None:
@@ -113,7 +113,7 @@ class FrontendNotebooks:
             self._own = found.file
         return found
 
-    def _root(self, answer: LiveAnswer) -> Path | None:
+    def _root(self, answer: NotebookAnswer) -> Path | None:
         """Returns the server's root folder, from the kernel's start folder and the path of its notebook below the root."""
         for own in (one for one in answer.notebooks if one.own and self._started_for):
             folder = PurePosixPath(own.path).parent
@@ -122,7 +122,7 @@ class FrontendNotebooks:
                 return Path(*start.parts[: len(start.parts) - len(folder.parts)])
         return None
 
-    async def _request(self, task: LiveTask, notebook: OpenNotebook, limit: float | None = None) -> LiveAnswer:
+    async def _request(self, task: NotebookTask, notebook: OpenNotebook, limit: float | None = None) -> NotebookAnswer:
         """Sends a request to the page of a notebook and returns its answer.  Raises ``ToolFailure`` with its problem or on timeout."""
         try:
             answer = await self._ask(task, notebook.client, limit or self._known)
@@ -135,13 +135,13 @@ class FrontendNotebooks:
             raise ToolFailure(ErrorCode.CONFLICT, f"{notebook.path}: {answer.problem}")
         return answer
 
-    async def _ask(self, task: LiveTask, client: str, seconds: float) -> LiveAnswer:
+    async def _ask(self, task: NotebookTask, client: str, seconds: float) -> NotebookAnswer:
         """Sends a request and returns the first answer.  Raises ``TimeoutError``."""
-        request = LiveRequest(id=uuid.uuid4().hex, client=client, task=task)
+        request = NotebookRequest(id=uuid.uuid4().hex, client=client, task=task)
         loop = asyncio.get_running_loop()
-        reply: asyncio.Future[LiveAnswer] = loop.create_future()
+        reply: asyncio.Future[NotebookAnswer] = loop.create_future()
 
-        def deliver(answer: LiveAnswer) -> None:
+        def deliver(answer: NotebookAnswer) -> None:
             with suppress(RuntimeError):  # the session is closed
                 loop.call_soon_threadsafe(lambda: None if reply.done() else reply.set_result(answer))
 
@@ -154,9 +154,9 @@ class FrontendNotebooks:
             del self._waiting[request.id]
             close()
 
-    def _send(self, task: LiveTask, notebook: OpenNotebook) -> None:
+    def _send(self, task: NotebookTask, notebook: OpenNotebook) -> None:
         """Sends a request without waiting for an answer."""
-        self._publish(LiveRequest(id=uuid.uuid4().hex, client=notebook.client, task=task).model_dump(mode="json"))()
+        self._publish(NotebookRequest(id=uuid.uuid4().hex, client=notebook.client, task=task).model_dump(mode="json"))()
 
 
 def comm_publisher() -> Publish:
@@ -165,7 +165,7 @@ def comm_publisher() -> Publish:
     def publish(data: Mapping[str, Any]) -> Callable[[], None]:
         import comm  # noqa: PLC0415 - only available in a kernel
 
-        opened = comm.create_comm(target_name=LIVE_TARGET, data=dict(data))
+        opened = comm.create_comm(target_name=NOTEBOOKS_TARGET, data=dict(data))
         close: Callable[[], None] = opened.close
         return close
 
@@ -183,7 +183,7 @@ def _is_at(notebook: OpenNotebook, file: Path) -> bool:
     return notebook.file == file if notebook.file else file.as_posix().endswith(f"/{notebook.path}")
 
 
-def _task(change: CellChange, path: str) -> LiveTask:
+def _task(change: CellChange, path: str) -> NotebookTask:
     match change:
         case ReplaceCell(cell, expected, source, kind):
             return ReplaceTask(path=path, cell=cell, expected=expected, source=source, kind=kind)
@@ -195,7 +195,7 @@ def _task(change: CellChange, path: str) -> LiveTask:
             return MoveTask(path=path, cell=cell, after=after)
 
 
-def _cells(answer: LiveAnswer) -> tuple[OpenCell, ...]:
+def _cells(answer: NotebookAnswer) -> tuple[OpenCell, ...]:
     return tuple(OpenCell(cell.id, cell.type, cell.source, _outputs(cell), cell.busy) for cell in answer.cells)
 
 

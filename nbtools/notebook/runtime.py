@@ -31,7 +31,7 @@ class CallSource(Protocol):
     def close(self) -> None: ...
 
 
-class Workbench:
+class NotebookRuntime:
     """The runtime of one shell.  The session is created when it is first used, so that loading the extension is fast.
 
     ``move`` creates another session on another folder with the same policy and settings, but without grants, which are about files of
@@ -43,7 +43,7 @@ class Workbench:
         self._folder = project_folder(Path.cwd())
         self._own: dict[str, FunctionTool] = {}
         self._bridge: Bridge | None = None
-        self._live: FrontendNotebooks | None = None
+        self._open_notebooks: FrontendNotebooks | None = None
         self.call_sources: list[CallSource] = []
         self.served: ClientServing | None = None
 
@@ -67,13 +67,13 @@ class Workbench:
         return os.path.relpath(self.session.workspace.root)
 
     @property
-    def live(self) -> FrontendNotebooks | None:
+    def open_notebooks(self) -> FrontendNotebooks | None:
         """Access to the open notebooks; None in a terminal."""
-        if self._live is None and isinstance(self.frontend, Kernel):
+        if self._open_notebooks is None and isinstance(self.frontend, Kernel):
             from nbtools.notebook.open_notebooks import FrontendNotebooks, comm_publisher  # noqa: PLC0415 - not needed to load the extension
 
-            self._live = FrontendNotebooks(self.frontend, comm_publisher())
-        return self._live
+            self._open_notebooks = FrontendNotebooks(self.frontend, comm_publisher())
+        return self._open_notebooks
 
     def adopt(self, tool: FunctionTool) -> None:
         """Registers a tool that the person has defined, also for later workspaces."""
@@ -118,4 +118,4 @@ class Workbench:
     def _open(self, folder: Path, before: Session | None) -> Bridge:
         from nbtools.notebook.create_session import open_bridge  # noqa: PLC0415 - not needed to load the extension
 
-        return open_bridge(self.frontend, folder, before, self._own.values(), lambda: self.root, self.live)
+        return open_bridge(self.frontend, folder, before, self._own.values(), lambda: self.root, self.open_notebooks)

@@ -11,13 +11,13 @@ from nbtools.core.parameters import did_you_mean
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.hidden_characters import seen
-from nbtools.notebook.lazy_mcp import have, is_waited_for
+from nbtools.notebook.lazy_mcp import connect_server_of, is_unconnected_tool
 from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.magics.help_pages import help_text, overview
 
 if TYPE_CHECKING:
     from nbtools.notebook.call_bridge import BackgroundCall
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session.sync import BlockingSession
 
 _TYPES: dict[str, type] = {
@@ -39,7 +39,7 @@ class Tools:
     framework's agent; a tool named ``session`` or ``quiet`` is ``tools["session"]``.
     """
 
-    def __init__(self, runtime: Workbench, remember: Callable[[object], None], *, silent: bool = False) -> None:
+    def __init__(self, runtime: NotebookRuntime, remember: Callable[[object], None], *, silent: bool = False) -> None:
         self._runtime = runtime
         self._remember = remember
         self._silent = silent
@@ -54,17 +54,17 @@ class Tools:
         """The notebook's session, usable in any thread: ``openai_tools(tools.session)``.  ``%tools workspace`` creates another one."""
         return self._runtime.blocking
 
-    def __getattr__(self, name: str) -> ToolFunction | LaterFunction:
+    def __getattr__(self, name: str) -> ToolFunction | UnconnectedToolFunction:
         if name.startswith("_"):
             raise AttributeError(name)
         tool = self._runtime.session.tools.find(name)
-        if tool is None and is_waited_for(self._runtime.session, name):
-            return LaterFunction(name, lambda: have(self._runtime, name), lambda: self.__getattr__(name))
+        if tool is None and is_unconnected_tool(self._runtime.session, name):
+            return UnconnectedToolFunction(name, lambda: connect_server_of(self._runtime, name), lambda: self.__getattr__(name))
         if tool is None:
             raise AttributeError(f"There is no tool {name!r}.{did_you_mean(name, self._runtime.session.tools.names())}")
         return ToolFunction(tool, self._runtime, self._remember, self._silent)
 
-    def __getitem__(self, name: str) -> ToolFunction | LaterFunction:
+    def __getitem__(self, name: str) -> ToolFunction | UnconnectedToolFunction:
         return self.__getattr__(name)
 
     def __dir__(self) -> list[str]:
@@ -80,7 +80,7 @@ class Tools:
 class ToolFunction:
     """A tool as a Python function."""
 
-    def __init__(self, tool: AnyToolBuilder, runtime: Workbench, remember: Callable[[object], None], silent: bool) -> None:
+    def __init__(self, tool: AnyToolBuilder, runtime: NotebookRuntime, remember: Callable[[object], None], silent: bool) -> None:
         self._tool = tool
         self._runtime = runtime
         self._remember = remember
@@ -123,7 +123,7 @@ class ToolFunction:
         return result
 
 
-class LaterFunction:
+class UnconnectedToolFunction:
     """A tool of an MCP server that is not connected yet; the first call connects it."""
 
     def __init__(self, name: str, connect: Callable[[], None], find: Callable[[], Any]) -> None:

@@ -15,6 +15,7 @@ _INSTALL = {
     "pyarrow.parquet": 'pip install "nbtools-agent[traces]"',
     "pandas": "pip install pandas",
     "polars": "pip install polars",
+    "tqdm": 'pip install "nbtools-agent[traces]"',
 }
 
 

@@ -26,8 +26,7 @@ def children(lab):
 def test_an_interrupt_ends_a_running_call_and_its_processes(lab, code):
     lab.run("%tools allow shell")
     cell = lab.start(code)
-    lab.until(lambda: "started" in cell.text)
-    assert children(lab)
+    lab.until(lambda: "started" in cell.text and children(lab))
     lab.interrupt()
     lab.until(lambda: cell.done)
     assert cell.error == "KeyboardInterrupt"

@@ -1,7 +1,7 @@
 import { element, setText } from '../shared/element.js';
 import type { CardContext } from '../shared/tokens.js';
 import { TextView } from '../cards/blocks/text.js';
-import type { RunSaid } from './model.js';
+import type { RunMessage } from './model.js';
 
 /** The text of a model as it is streamed.  Thinking is collapsed behind a summary line. */
 export class RunMessageView {
@@ -14,7 +14,7 @@ export class RunMessageView {
     this.node.append(thinking ? element('details', '', this.thought, this.text.node) : this.text.node);
   }
 
-  update(part: RunSaid): void {
+  update(part: RunMessage): void {
     setText(this.thought, part.thought);
     this.text.update(part.block);
   }

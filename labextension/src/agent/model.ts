@@ -44,12 +44,12 @@ export const parseRunHead: parse.Parser<RunHead> = parse.record<RunHead>({
 });
 
 /** The text that the model has written so far.  ``thought`` is the label of a folded thinking block, empty for a message. */
-export interface RunSaid {
+export interface RunMessage {
   readonly type: 'said';
   readonly block: TextBlock;
   readonly thought: string;
 }
-export const parseRunSaid: parse.Parser<RunSaid> = parse.record<RunSaid>({
+export const parseRunMessage: parse.Parser<RunMessage> = parse.record<RunMessage>({
   type: parse.oneOf('said'),
   block: parseTextBlock,
   thought: parse.otherwise(parse.text, ''),
@@ -57,8 +57,8 @@ export const parseRunSaid: parse.Parser<RunSaid> = parse.record<RunSaid>({
 
 /** One display of a run. */
 export interface RunView {
-  readonly part: RunFoot | RunHead | RunSaid;
+  readonly part: RunFoot | RunHead | RunMessage;
 }
 export const parseRunView: parse.Parser<RunView> = parse.record<RunView>({
-  part: parse.tagged<RunFoot | RunHead | RunSaid>({ foot: parseRunFoot, head: parseRunHead, said: parseRunSaid }),
+  part: parse.tagged<RunFoot | RunHead | RunMessage>({ foot: parseRunFoot, head: parseRunHead, said: parseRunMessage }),
 });

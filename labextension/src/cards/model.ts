@@ -6,7 +6,7 @@ import * as parse from '../shared/parse.js';
 export type Span = readonly [string, string];
 
 export const MIME = 'application/vnd.nbtools.call.v1+json';
-export const LIVE_TARGET = 'nbtools_cells';
+export const NOTEBOOKS_TARGET = 'nbtools_cells';
 
 /** A sound; ``data`` is its content in base64. */
 export interface AudioBlock {
@@ -207,6 +207,30 @@ export const parseListingEntry: parse.Parser<ListingEntry> = parse.record<Listin
   size: parse.otherwise(parse.nullable(parse.number), null),
 });
 
+export interface MatchLine {
+  readonly number: number;
+  readonly spans: readonly Span[];
+  readonly context: boolean;
+}
+export const parseMatchLine: parse.Parser<MatchLine> = parse.record<MatchLine>({
+  number: parse.number,
+  spans: parse.list(parse.pair),
+  context: parse.otherwise(parse.flag, false),
+});
+
+export interface MoveTask {
+  readonly type: 'move';
+  readonly path: string;
+  readonly cell: string;
+  readonly after: string | null;
+}
+export const parseMoveTask: parse.Parser<MoveTask> = parse.record<MoveTask>({
+  type: parse.oneOf('move'),
+  path: parse.text,
+  cell: parse.text,
+  after: parse.nullable(parse.text),
+});
+
 /** A cell of an open notebook; ``outputs`` is the JSON of its nbformat outputs. */
 export interface OpenedCell {
   readonly id: string;
@@ -239,19 +263,6 @@ export const parseOpenedNotebook: parse.Parser<OpenedNotebook> = parse.record<Op
   dirty: parse.flag,
   own: parse.flag,
   busy: parse.flag,
-});
-
-export interface MoveTask {
-  readonly type: 'move';
-  readonly path: string;
-  readonly cell: string;
-  readonly after: string | null;
-}
-export const parseMoveTask: parse.Parser<MoveTask> = parse.record<MoveTask>({
-  type: parse.oneOf('move'),
-  path: parse.text,
-  cell: parse.text,
-  after: parse.nullable(parse.text),
 });
 
 /** Replaces the source, and optionally the type, of a cell whose source is still ``expected``. */
@@ -292,17 +303,6 @@ export interface StopTask {
 export const parseStopTask: parse.Parser<StopTask> = parse.record<StopTask>({
   type: parse.oneOf('stop'),
   path: parse.text,
-});
-
-export interface MatchLine {
-  readonly number: number;
-  readonly spans: readonly Span[];
-  readonly context: boolean;
-}
-export const parseMatchLine: parse.Parser<MatchLine> = parse.record<MatchLine>({
-  number: parse.number,
-  spans: parse.list(parse.pair),
-  context: parse.otherwise(parse.flag, false),
 });
 
 export interface TodoEntry {
@@ -349,15 +349,24 @@ export const parseListingBlock: parse.Parser<ListingBlock> = parse.record<Listin
   more: parse.otherwise(parse.text, ''),
 });
 
+export interface MatchGroup {
+  readonly path: string;
+  readonly lines: readonly MatchLine[];
+}
+export const parseMatchGroup: parse.Parser<MatchGroup> = parse.record<MatchGroup>({
+  path: parse.text,
+  lines: parse.list(parseMatchLine),
+});
+
 /** A page's answer, including the open notebooks of the browser's other pages; ``problem`` says why nothing was done. */
-export interface LiveAnswer {
+export interface NotebookAnswer {
   readonly id: string;
   readonly problem: string;
   readonly queued: boolean;
   readonly notebooks: readonly OpenedNotebook[];
   readonly cells: readonly OpenedCell[];
 }
-export const parseLiveAnswer: parse.Parser<LiveAnswer> = parse.record<LiveAnswer>({
+export const parseNotebookAnswer: parse.Parser<NotebookAnswer> = parse.record<NotebookAnswer>({
   id: parse.text,
   problem: parse.otherwise(parse.text, ''),
   queued: parse.otherwise(parse.flag, false),
@@ -366,24 +375,15 @@ export const parseLiveAnswer: parse.Parser<LiveAnswer> = parse.record<LiveAnswer
 });
 
 /** A request of the kernel to the page ``client``, or to every page if that is empty. */
-export interface LiveRequest {
+export interface NotebookRequest {
   readonly id: string;
   readonly client: string;
   readonly task: CellsTask | DeleteTask | InsertTask | ListTask | MoveTask | ReplaceTask | RunTask | StopTask;
 }
-export const parseLiveRequest: parse.Parser<LiveRequest> = parse.record<LiveRequest>({
+export const parseNotebookRequest: parse.Parser<NotebookRequest> = parse.record<NotebookRequest>({
   id: parse.text,
   client: parse.text,
   task: parse.tagged<CellsTask | DeleteTask | InsertTask | ListTask | MoveTask | ReplaceTask | RunTask | StopTask>({ cells: parseCellsTask, delete: parseDeleteTask, insert: parseInsertTask, list: parseListTask, move: parseMoveTask, replace: parseReplaceTask, run: parseRunTask, stop: parseStopTask }),
-});
-
-export interface MatchGroup {
-  readonly path: string;
-  readonly lines: readonly MatchLine[];
-}
-export const parseMatchGroup: parse.Parser<MatchGroup> = parse.record<MatchGroup>({
-  path: parse.text,
-  lines: parse.list(parseMatchLine),
 });
 
 /** A to-do list, in order. */

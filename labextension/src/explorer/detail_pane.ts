@@ -3,7 +3,7 @@ import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import type { PageRequests } from './page_requests.js';
 import { RawView } from './raw_record.js';
-import type { TraceAround, TraceLink, TraceOpened } from './model.js';
+import type { TraceContext, TraceLink, TraceOpened } from './model.js';
 
 /** Milliseconds for which a button shows the result of copying. */
 const MESSAGE_DURATION = 1500;
@@ -120,7 +120,7 @@ export class DetailPaneView {
     return button;
   }
 
-  private relatedLinks(groups: readonly TraceAround[]): HTMLElement[] {
+  private relatedLinks(groups: readonly TraceContext[]): HTMLElement[] {
     if (!groups.length) {
       return [];
     }

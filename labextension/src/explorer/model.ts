@@ -16,6 +16,14 @@ export const parseCellTask: parse.Parser<CellTask> = parse.record<CellTask>({
   action: parse.oneOf('compare', 'sql'),
 });
 
+/** Asks to write the log as a notebook beside it. */
+export interface ExportTask {
+  readonly type: 'story';
+}
+export const parseExportTask: parse.Parser<ExportTask> = parse.record<ExportTask>({
+  type: parse.oneOf('story'),
+});
+
 /** Asks for the detail view of one line. */
 export interface OpenTask {
   readonly type: 'open';
@@ -59,14 +67,6 @@ export const parseRawTask: parse.Parser<RawTask> = parse.record<RawTask>({
   line: parse.number,
 });
 
-/** Asks to write the log as a notebook beside it. */
-export interface StoryTask {
-  readonly type: 'story';
-}
-export const parseStoryTask: parse.Parser<StoryTask> = parse.record<StoryTask>({
-  type: parse.oneOf('story'),
-});
-
 /** The source of a cell, for the person to complete or edit. */
 export interface TraceCell {
   readonly type: 'cell';
@@ -77,12 +77,26 @@ export const parseTraceCell: parse.Parser<TraceCell> = parse.record<TraceCell>({
   source: parse.text,
 });
 
-/** Reply to ``PlaceTask``. */
-export interface TracePlace {
+/** The notebook that was written.
+
+``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path. */
+export interface TraceExport {
+  readonly type: 'story';
+  readonly path: string;
+  readonly place: string;
+}
+export const parseTraceExport: parse.Parser<TraceExport> = parse.record<TraceExport>({
+  type: parse.oneOf('story'),
+  path: parse.text,
+  place: parse.otherwise(parse.text, ''),
+});
+
+/** Reply to ``PositionTask``. */
+export interface TracePosition {
   readonly type: 'place';
   readonly number: number;
 }
-export const parseTracePlace: parse.Parser<TracePlace> = parse.record<TracePlace>({
+export const parseTracePosition: parse.Parser<TracePosition> = parse.record<TracePosition>({
   type: parse.oneOf('place'),
   number: parse.number,
 });
@@ -109,32 +123,6 @@ export const parseTraceRaw: parse.Parser<TraceRaw> = parse.record<TraceRaw>({
   note: parse.otherwise(parse.text, ''),
 });
 
-/** The notebook that was written.
-
-``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path. */
-export interface TraceStory {
-  readonly type: 'story';
-  readonly path: string;
-  readonly place: string;
-}
-export const parseTraceStory: parse.Parser<TraceStory> = parse.record<TraceStory>({
-  type: parse.oneOf('story'),
-  path: parse.text,
-  place: parse.otherwise(parse.text, ''),
-});
-
-/** Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths. */
-export interface TraceLink {
-  readonly text: string;
-  readonly line: number | null;
-  readonly path: string;
-}
-export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
-  text: parse.text,
-  line: parse.otherwise(parse.nullable(parse.number), null),
-  path: parse.otherwise(parse.text, ''),
-});
-
 /** One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage. */
 export interface TraceBar {
   readonly first: number;
@@ -159,6 +147,18 @@ export const parseTraceChoice: parse.Parser<TraceChoice> = parse.record<TraceCho
   key: parse.text,
   label: parse.text,
   count: parse.number,
+});
+
+/** Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths. */
+export interface TraceLink {
+  readonly text: string;
+  readonly line: number | null;
+  readonly path: string;
+}
+export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
+  text: parse.text,
+  line: parse.otherwise(parse.nullable(parse.number), null),
+  path: parse.otherwise(parse.text, ''),
 });
 
 /** ``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news. */
@@ -225,23 +225,23 @@ export const parsePageTask: parse.Parser<PageTask> = parse.record<PageTask>({
 });
 
 /** Asks for the index, under the filter, of a line or of the first one after it. */
-export interface PlaceTask {
+export interface PositionTask {
   readonly type: 'place';
   readonly filter: TraceFilter;
   readonly line: number;
 }
-export const parsePlaceTask: parse.Parser<PlaceTask> = parse.record<PlaceTask>({
+export const parsePositionTask: parse.Parser<PositionTask> = parse.record<PositionTask>({
   type: parse.oneOf('place'),
   filter: parseTraceFilter,
   line: parse.number,
 });
 
 /** One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
-export interface TraceAround {
+export interface TraceContext {
   readonly label: string;
   readonly parts: readonly TraceLink[];
 }
-export const parseTraceAround: parse.Parser<TraceAround> = parse.record<TraceAround>({
+export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceContext>({
   label: parse.text,
   parts: parse.list(parseTraceLink),
 });
@@ -269,12 +269,12 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | OpenTask | PageTask | PlaceTask | RawTask | StoryTask;
+  readonly task: CellTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | OpenTask | PageTask | PlaceTask | RawTask | StoryTask>({ cell: parseCellTask, open: parseOpenTask, page: parsePageTask, place: parsePlaceTask, raw: parseRawTask, story: parseStoryTask }),
+  task: parse.tagged<CellTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask>({ cell: parseCellTask, open: parseOpenTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, story: parseExportTask }),
 });
 
 /** The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at.
@@ -314,7 +314,7 @@ export interface TraceOpened {
   readonly line: number;
   readonly card: Card;
   readonly foot: string;
-  readonly around: readonly TraceAround[];
+  readonly around: readonly TraceContext[];
   readonly raw: string;
   readonly replay: string;
   readonly obstacle: string;
@@ -326,7 +326,7 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
   line: parse.number,
   card: parseCard,
   foot: parse.text,
-  around: parse.otherwise(parse.list(parseTraceAround), []),
+  around: parse.otherwise(parse.list(parseTraceContext), []),
   raw: parse.otherwise(parse.text, ''),
   replay: parse.otherwise(parse.text, ''),
   obstacle: parse.otherwise(parse.text, ''),
@@ -338,10 +338,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw | TraceStory | null;
+  readonly reply: TraceCell | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceOpened | TracePage | TracePlace | TraceProblem | TraceRaw | TraceStory>({ cell: parseTraceCell, opened: parseTraceOpened, page: parseTracePage, place: parseTracePlace, problem: parseTraceProblem, raw: parseTraceRaw, story: parseTraceStory })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport>({ cell: parseTraceCell, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, story: parseTraceExport })), null),
 });

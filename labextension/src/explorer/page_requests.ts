@@ -1,5 +1,5 @@
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
-import type { CellTask, TraceCell, TraceFilter, TraceOpened, TracePage, TraceRaw, TraceStory } from './model.js';
+import type { CellTask, TraceCell, TraceFilter, TraceOpened, TracePage, TraceRaw, TraceExport } from './model.js';
 
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
@@ -31,7 +31,7 @@ export class PageRequests {
     return this.request({ type: 'cell', action }, 'cell');
   }
 
-  story(): Promise<TraceStory> {
+  story(): Promise<TraceExport> {
     return this.request({ type: 'story' }, 'story');
   }
 

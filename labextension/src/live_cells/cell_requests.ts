@@ -6,15 +6,15 @@ import { type CellLocation, readCells, isBusy, ChangeRefused, cellLocation } fro
 import { tryParse } from '../shared/parse.js';
 import { PageChannel, type TaskResult } from './page_channel.js';
 import { type Kernel, KernelReplies } from './kernel_replies.js';
-import { LIVE_TARGET, type LiveAnswer, type LiveRequest, parseLiveRequest } from '../cards/model.js';
+import { NOTEBOOKS_TARGET, type NotebookAnswer, type NotebookRequest, parseNotebookRequest } from '../cards/model.js';
 
-type Task = LiveRequest['task'];
+type Task = NotebookRequest['task'];
 
 /** Runs one cell of a notebook, with its outputs in the notebook; resolves when it has finished. */
 export type RunCell = (location: CellLocation) => Promise<unknown>;
 
 /** Handles kernels' requests to list open notebooks and to read, change and run their cells. */
-export class LiveCells {
+export class CellRequests {
   private readonly client = UUID.uuid4();
   private readonly replies = new KernelReplies();
   private readonly peers: PageChannel;
@@ -36,8 +36,8 @@ export class LiveCells {
   }
 
   private registerTarget(kernel: Kernel | null | undefined): void {
-    kernel?.registerCommTarget(LIVE_TARGET, (_, opened) => {
-      const request = tryParse(parseLiveRequest, opened.content.data);
+    kernel?.registerCommTarget(NOTEBOOKS_TARGET, (_, opened) => {
+      const request = tryParse(parseNotebookRequest, opened.content.data);
       if (request && ['', this.client].includes(request.client)) {
         void this.answer(kernel, request, this.performTask(kernel.id, request.task));
       } else if (request && this.peers.has(request.client)) {
@@ -46,7 +46,7 @@ export class LiveCells {
     });
   }
 
-  private async answer(kernel: Kernel, request: LiveRequest, pending: Promise<TaskResult | null>): Promise<void> {
+  private async answer(kernel: Kernel, request: NotebookRequest, pending: Promise<TaskResult | null>): Promise<void> {
     const others = request.task.type === 'list' ? await this.peers.listNotebooks(kernel.id, request) : [];
     const result = await pending;
     if (result === null || kernel.isDisposed) {
@@ -101,7 +101,7 @@ export class LiveCells {
     return { queued, cells: readCells(panel) };
   }
 
-  private listNotebooks(kernel: string): LiveAnswer['notebooks'] {
+  private listNotebooks(kernel: string): NotebookAnswer['notebooks'] {
     return this.loadedPanels().map(panel => ({
       client: this.client,
       path: panel.context.localPath,

@@ -1,18 +1,18 @@
-import type { LiveAnswer, LiveRequest } from '../cards/model.js';
+import type { NotebookAnswer, NotebookRequest } from '../cards/model.js';
 
 /** Milliseconds in which another page must list its notebooks. */
 const LIST_TIMEOUT = 1000;
 
 /** The result of a task. */
-export type TaskResult = Partial<Omit<LiveAnswer, 'id' | 'client'>>;
+export type TaskResult = Partial<Omit<NotebookAnswer, 'id' | 'client'>>;
 
 /** Executes a task that a kernel requested; null if no answer is sent. */
-export type PerformTask = (kernel: string, task: LiveRequest['task']) => Promise<TaskResult | null>;
+export type PerformTask = (kernel: string, task: NotebookRequest['task']) => Promise<TaskResult | null>;
 
 type Message =
   | { readonly type: 'hello' | 'here' | 'bye'; readonly from: string }
-  | { readonly type: 'ask'; readonly from: string; readonly to: string; readonly kernel: string; readonly request: LiveRequest }
-  | { readonly type: 'said'; readonly from: string; readonly to: string; readonly id: string; readonly said: TaskResult | null };
+  | { readonly type: 'ask'; readonly from: string; readonly to: string; readonly kernel: string; readonly request: NotebookRequest }
+  | { readonly type: 'answer'; readonly from: string; readonly to: string; readonly id: string; readonly result: TaskResult | null };
 
 /**
  * Communicates with other pages of this browser that show notebooks of the same server.
@@ -38,7 +38,7 @@ export class PageChannel {
   }
 
   /** Returns the notebooks that are open in other pages.  A page that does not answer in time is considered closed. */
-  async listNotebooks(kernel: string, request: LiveRequest): Promise<LiveAnswer['notebooks']> {
+  async listNotebooks(kernel: string, request: NotebookRequest): Promise<NotebookAnswer['notebooks']> {
     const answers = await Promise.all([...this.pages].map(peer => this.request(peer, kernel, request, LIST_TIMEOUT)));
     return answers.flatMap(answer => answer?.notebooks ?? []);
   }
@@ -48,7 +48,7 @@ export class PageChannel {
   }
 
   /** Forwards a request to another page.  Resolves to null after `timeout` milliseconds; without one it waits indefinitely. */
-  request(peer: string, kernel: string, request: LiveRequest, timeout?: number): Promise<TaskResult | null> {
+  request(peer: string, kernel: string, request: NotebookRequest, timeout?: number): Promise<TaskResult | null> {
     return new Promise(resolve => {
       const key = `${request.id} ${peer}`;
       const finish = (answer: TaskResult | null) => {
@@ -71,21 +71,21 @@ export class PageChannel {
     this.pages.add(message.from);
     if (message.type === 'hello') {
       this.post({ type: 'here', from: this.pageId });
-    } else if (message.type === 'said' && message.to === this.pageId) {
-      this.pending.get(`${message.id} ${message.from}`)?.(message.said);
+    } else if (message.type === 'answer' && message.to === this.pageId) {
+      this.pending.get(`${message.id} ${message.from}`)?.(message.result);
     } else if (message.type === 'ask' && message.to === this.pageId) {
       await this.respond(message.from, message.kernel, message.request);
     }
   }
 
   /** Handles a forwarded request once: every page of the kernel forwards it. */
-  private async respond(page: string, kernel: string, request: LiveRequest): Promise<void> {
+  private async respond(page: string, kernel: string, request: NotebookRequest): Promise<void> {
     if (request.task.type !== 'list' && this.handled.has(request.id)) {
       return;
     }
     this.handled.add(request.id);
     const result = await this.perform(kernel, request.task);
-    this.post({ type: 'said', from: this.pageId, to: page, id: request.id, said: result });
+    this.post({ type: 'answer', from: this.pageId, to: page, id: request.id, result });
   }
 
   private post(message: Message): void {

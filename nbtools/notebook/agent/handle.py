@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbtools.core.language_model import LanguageModel
     from nbtools.notebook.agent.run_controller import RunController
     from nbtools.notebook.explorer.explorer import Explorer
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
 
 NO_MODEL = (
     f"No model is set. {HOW_TO_SET} Every model name of pydantic-ai works, with the provider's API key in the environment; "
@@ -37,10 +37,10 @@ class NotebookAgent:
     run, also from another cell.
     """
 
-    def __init__(self, bench: Workbench, remember: Callable[[object], None]) -> None:
+    def __init__(self, runtime: NotebookRuntime, remember: Callable[[object], None]) -> None:
         self.instructions = ""
         self.limits = Limits()
-        self._bench = bench
+        self._runtime = runtime
         self._remember = remember
         self._model: Any = None
         self._language_model: LanguageModel | None = None
@@ -57,7 +57,7 @@ class NotebookAgent:
         from nbtools.agents.model import model_named  # noqa: PLC0415 - loaded when an agent is used
 
         self._model, self._language_model = model, None if model is None else model_named(model)
-        self._bench.session.model = self._language_model
+        self._runtime.session.model = self._language_model
 
     @property
     def model_name(self) -> str:
@@ -85,7 +85,7 @@ class NotebookAgent:
         """
         controller = self._begin(prompt)
         try:
-            answer = self._bench.bridge.attend(controller.runner(self.model_name, self.limits), controller.stop)
+            answer = self._runtime.bridge.run_work(controller.runner(self.model_name, self.limits), controller.stop)
         finally:
             self._end(controller)
         self._remember(answer)
@@ -95,7 +95,7 @@ class NotebookAgent:
         """Runs a task; to be awaited, alone or beside other work."""
         controller = self._begin(prompt)
         try:
-            answer = await self._bench.bridge.attending(controller.runner(self.model_name, self.limits), controller.stop)
+            answer = await self._runtime.bridge.start_work(controller.runner(self.model_name, self.limits), controller.stop)
         finally:
             self._end(controller)
         self._remember(answer)
@@ -117,7 +117,7 @@ class NotebookAgent:
 
         log = self._agent.log if self._agent else None
         if log is None or not log.exists():
-            off = "" if self._bench.session.settings.record else " Recording is off: %tools set record on."
+            off = "" if self._runtime.session.settings.record else " Recording is off: %tools set record on."
             raise AgentError(f"Nothing is recorded yet.{off}")
         return open_trace(str(log))
 
@@ -131,18 +131,18 @@ class NotebookAgent:
             raise AgentError("The task is empty. Describe what the agent should do.")
         if self._controller is not None:
             raise AgentError("The agent is already running. Wait until it has finished, or call agent.stop().")
-        self._controller = RunController(self._bench.bridge, self._current_agent, prompt)
-        self._bench.call_sources.append(self._controller)
+        self._controller = RunController(self._runtime.bridge, self._current_agent, prompt)
+        self._runtime.call_sources.append(self._controller)
         return self._controller
 
     def _end(self, controller: RunController) -> None:
         self._controller = None
-        if controller in self._bench.call_sources:
-            self._bench.call_sources.remove(controller)
+        if controller in self._runtime.call_sources:
+            self._runtime.call_sources.remove(controller)
 
     async def _current_agent(self) -> Agent:
         """Returns an agent with the current settings and workspace; the conversation continues when they change."""
-        session, previous = self._bench.session, self._agent
+        session, previous = self._runtime.session, self._agent
         agent = previous
         if agent is None or agent.session is not session:
             agent_class = await asyncio.to_thread(_agent_class)

@@ -28,7 +28,7 @@ class RunHead(Wire):
     can_stop: bool = False
 
 
-class RunSaid(Wire):
+class RunMessage(Wire):
     """The text that the model has written so far.  ``thought`` is the label of a folded thinking block, empty for a message."""
 
     type: Literal["said"] = "said"
@@ -54,4 +54,4 @@ class RunFoot(Wire):
 class RunView(Wire):
     """One display of a run."""
 
-    part: Annotated[RunHead | RunSaid | RunFoot, Field(discriminator="type")]
+    part: Annotated[RunHead | RunMessage | RunFoot, Field(discriminator="type")]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from html import escape
 
-from nbtools.notebook.agent.model import AGENT_MIME, RunAction, RunFoot, RunHead, RunSaid, RunView
+from nbtools.notebook.agent.model import AGENT_MIME, RunAction, RunFoot, RunHead, RunMessage, RunView
 from nbtools.notebook.cards.markup import NO_MATH, element, markdown_html, styled_element
 from nbtools.notebook.cards.style import ACCENTS, GREY, STYLES, tint
 
-Part = RunHead | RunSaid | RunFoot
+Part = RunHead | RunMessage | RunFoot
 _MARKS = {"success": "✓", "error": "✕", "cancelled": "■"}
 _ACTIONS: Mapping[RunAction, tuple[str, str]] = {"continue": ("Continue", "%%agent"), "open-trace": ("Open trace", "%agent trace")}
 """Label of an action, and what a person types for it."""
@@ -23,7 +23,7 @@ def html_of(part: Part) -> str:
     match part:
         case RunHead():
             return _framed(part.state, _head(part))
-        case RunSaid():
+        case RunMessage():
             return f'<div class="nbt-said {NO_MATH}" style="{STYLES["said"]}" dir="auto">{_message(part)}</div>'
         case RunFoot():
             return _framed(part.state, _foot(part))
@@ -34,7 +34,7 @@ def text_of(part: Part) -> str:
         case RunHead():
             line = " · ".join(filter(None, [part.status, *part.figures]))
             return f"▌ agent {part.model}" + (f"  {line}" if line else "")
-        case RunSaid(block=block, thought=thought):
+        case RunMessage(block=block, thought=thought):
             return f"({thought})" if thought else block.text
         case RunFoot():
             line = " · ".join(filter(None, [part.status, *part.figures]))
@@ -64,7 +64,7 @@ def _head(part: RunHead) -> str:
     return element("div", "head", " ".join(filter(None, parts)))
 
 
-def _message(part: RunSaid) -> str:
+def _message(part: RunMessage) -> str:
     inner = element("div", "text", markdown_html(part.block.text))
     if not part.thought:
         return inner

@@ -20,7 +20,7 @@ from nbtools.notebook.waits import PATIENCE
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent
     from nbtools.notebook.call_bridge import Bridge
-    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.display_target import DisplayTarget
 
 STOP_REASON = "you stopped it"
 
@@ -39,11 +39,11 @@ class RunController:
         self._is_stopped = False
         self._is_over = threading.Event()
 
-    def runner(self, name: str, limits: Limits) -> Callable[[Place], Coroutine[Any, Any, Answer]]:
+    def runner(self, name: str, limits: Limits) -> Callable[[DisplayTarget], Coroutine[Any, Any, Answer]]:
         """Returns a coroutine function that performs the run in the session's loop and displays it at a target.  Raises ``AgentError``."""
 
-        async def run(place: Place) -> Answer:
-            display = self._display = RunDisplay(self.id, name, limits, place, self._bridge.show_at)
+        async def run(target: DisplayTarget) -> Answer:
+            display = self._display = RunDisplay(self.id, name, limits, target, self._bridge.set_target)
             display.open()
             unsubscribe = self._bridge.blocking.session.observe(display)
             try:

@@ -10,13 +10,14 @@ from dataclasses import replace
 from nbtools.agents.events import AgentEvent, Answer, CallStarted, StepFinished, TextReceived
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
-from nbtools.notebook.agent.live_display import ThrottledDisplay, another_display, is_live
-from nbtools.notebook.agent.model import RunAction, RunFoot, RunHead, RunSaid
+from nbtools.notebook.agent.model import RunAction, RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.overview import final_figures, running_figures, whole_seconds
+from nbtools.notebook.agent.representations import bundle
 from nbtools.notebook.cards.blocks import text_block
 from nbtools.notebook.cards.model import State
-from nbtools.notebook.display_target import Place
+from nbtools.notebook.display_target import Bundle, DisplayTarget
 from nbtools.notebook.hidden_characters import one_line, seen
+from nbtools.notebook.live_display import LiveDisplay
 
 SPLIT_LENGTH = 4_000
 """Characters from which a message continues in another display, at the end of a paragraph: only the last display grows."""
@@ -26,47 +27,51 @@ _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.MULTILINE)
 class MessageDisplay:
     """Displays the model's messages and thoughts.  Used in the session's event loop only."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._slot: ThrottledDisplay | None = None
+    def __init__(self, target: DisplayTarget) -> None:
+        self._target = target
+        self._display: LiveDisplay | None = None
         self._text = ""
         self._thinking = False
         self._since = 0.0
 
     def write(self, piece: str, *, thinking: bool) -> None:
-        if self._slot is None or thinking is not self._thinking:
+        if self._display is None or thinking is not self._thinking:
             self.end()
-            self._slot, self._thinking, self._since = ThrottledDisplay(self._place), thinking, _now()
+            self._display, self._thinking, self._since = _new_display(self._target), thinking, _now()
         self._text += piece
         if not thinking and len(self._text) > SPLIT_LENGTH:
             self._split()
         if self._text.strip():
-            self._slot.update(lambda: self._part(ended=False))
+            self._display.update(lambda: bundle(self._part(ended=False)))
 
     def end(self) -> None:
         """Finishes the current message."""
-        if self._slot is not None and self._text.strip():
-            self._slot.update(lambda: self._part(ended=True))
-            self._slot.flush()
-        self._slot, self._text = None, ""
+        if self._display is not None and self._text.strip():
+            self._display.finish(bundle(self._part(ended=True)))
+        self._display, self._text = None, ""
 
     def _split(self) -> None:
         """Leaves the finished paragraphs in their display; the rest continues in a new one."""
         at = self._text.rfind("\n\n")
-        if at > 0 and self._slot is not None and len(_FENCE.findall(self._text, 0, at)) % 2 == 0:
+        if at > 0 and self._display is not None and len(_FENCE.findall(self._text, 0, at)) % 2 == 0:
             rest, self._text = self._text[at + 2 :], self._text[:at]
             self.end()
-            self._slot, self._text, self._since = ThrottledDisplay(self._place), rest, _now()
+            self._display, self._text, self._since = _new_display(self._target), rest, _now()
 
-    def _part(self, *, ended: bool) -> RunSaid:
+    def _part(self, *, ended: bool) -> RunMessage:
         block = text_block(self._text.strip(), markdown=True)
         if not self._thinking:
-            return RunSaid(block=block)
-        return RunSaid(block=block, thought=_thought(_now() - self._since) if ended else "Thinking")
+            return RunMessage(block=block)
+        return RunMessage(block=block, thought=_thought(_now() - self._since) if ended else "Thinking")
 
 
 def _thought(seconds: float) -> str:
     return f"Thought for {whole_seconds(seconds)}" if seconds >= 1 else "Thought"
+
+
+def _new_display(target: DisplayTarget) -> LiveDisplay:
+    """Returns another display in the cell."""
+    return LiveDisplay(target.another(), live=target.is_live)
 
 
 def _now() -> float:
@@ -81,29 +86,30 @@ _ACTIONS: tuple[RunAction, ...] = ("continue", "open-trace")
 
 
 class RunDisplay:
-    """Displays one run.  All methods but ``__init__`` are called in the session's loop.  ``show_at`` sets a call's display target."""
+    """Displays one run.  All methods but ``__init__`` are called in the session's loop.  ``set_target`` sets a call's display target."""
 
-    def __init__(self, run: str, model: str, limits: Limits, place: Place, show_at: Callable[[str, Place], None]) -> None:
+    def __init__(
+        self, run: str, model: str, limits: Limits, target: DisplayTarget, set_target: Callable[[str, DisplayTarget], None]
+    ) -> None:
         self._run = run
         self._model = one_line(model, 100)
         self._limits = limits
-        self._place = place
-        self._show_at = show_at
-        self._live = is_live(place)
-        self._head = ThrottledDisplay(place)
-        self._texts = MessageDisplay(place)
+        self._target = target
+        self._set_target = set_target
+        self._head = _new_display(target)
+        self._texts = MessageDisplay(target)
         self._status = "Starting"
         self._asking: set[str] = set()
         self._calls: set[str] = set()
         self._step = 0
         self._usage = Usage()
-        self._timer: asyncio.TimerHandle | None = None
 
     def open(self) -> None:
-        self._since = asyncio.get_running_loop().time()
-        self._head.update(self._live_head if self._live else self._static_head)
-        self._head.flush()
-        self._update_clock()
+        self._since = _now()
+        if self._head.is_live:
+            self._update_head()
+        else:  # without a state, because it stays
+            self._head.finish(bundle(RunHead(run=self._run, model=self._model, state="scheduled", status="")))
 
     def set_status(self, status: str) -> None:
         """Sets the status in the head."""
@@ -121,7 +127,7 @@ class RunDisplay:
                 self._step = step
                 self._texts.end()
                 self._calls.add(call_id)
-                self._show_at(call_id, replace(another_display(self._place), early=self._live))
+                self._set_target(call_id, replace(self._target.another(), early=self._head.is_live))
                 self.set_status("Working")
             case StepFinished(step=step, usage=usage):
                 self._step, self._usage = step, usage
@@ -159,43 +165,32 @@ class RunDisplay:
             self._end("error", "Failed", one_line(problem), "")
 
     def _end(self, state: State, status: str, why: str, problem: str) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         self._texts.end()
-        if self._live:
-            self._head.update(lambda: RunHead(run=self._run, model=self._model, state=state, status=status))
-            self._head.flush()
-        foot = ThrottledDisplay(self._place)
+        if self._head.is_live:
+            self._head.finish(bundle(RunHead(run=self._run, model=self._model, state=state, status=status)))
         figures = final_figures(self._usage, self._seconds) if self._usage.requests else ()
-        foot.update(lambda: RunFoot(state=state, status=why, figures=figures, problem=problem, actions=_ACTIONS if self._step else ()))
-        foot.flush()
+        foot = RunFoot(state=state, status=why, figures=figures, problem=problem, actions=_ACTIONS if self._step else ())
+        _new_display(self._target).finish(bundle(foot))
 
     @property
     def _seconds(self) -> float:
-        return asyncio.get_running_loop().time() - self._since
+        return _now() - self._since
 
     def _update_head(self) -> None:
-        if self._live:
-            self._head.update(self._live_head)
+        self._head.update(self._draw_head)
 
-    def _update_clock(self) -> None:
-        self._update_head()
-        if self._live:
-            self._timer = asyncio.get_running_loop().call_later(WAITING_TICK if self._asking else TICK, self._update_clock)
-
-    def _live_head(self) -> RunHead:
-        return RunHead(
-            run=self._run,
-            model=self._model,
-            state="awaiting_approval" if self._asking else "executing",
-            status="Needs your answer" if self._asking else self._status,
-            figures=running_figures(self._step, self._limits, self._usage, self._seconds),
-            can_stop=self._status != STOPPING,
+    def _draw_head(self) -> Bundle:
+        self._head.update(self._draw_head, after=WAITING_TICK if self._asking else TICK)
+        return bundle(
+            RunHead(
+                run=self._run,
+                model=self._model,
+                state="awaiting_approval" if self._asking else "executing",
+                status="Needs your answer" if self._asking else self._status,
+                figures=running_figures(self._step, self._limits, self._usage, self._seconds),
+                can_stop=self._status != STOPPING,
+            )
         )
-
-    def _static_head(self) -> RunHead:
-        """Returns a head without a state, for displays that cannot be updated."""
-        return RunHead(run=self._run, model=self._model, state="scheduled", status="")
 
 
 STOPPING = "Stopping"

@@ -17,51 +17,51 @@ from nbtools.core.confirmation import (
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.approval.widget import WIDGET_MIME, QuestionWidget
-from nbtools.notebook.cards.card import bundle, card_of, for_asker
-from nbtools.notebook.cards.live_cards import Cards, Drawing
-from nbtools.notebook.display_target import Bundle, Callback, Loop, Way
+from nbtools.notebook.cards.card import bundle, card_of, with_caller
+from nbtools.notebook.cards.live_cards import LiveCard, LiveCards
+from nbtools.notebook.display_target import AnswerMethod, Bundle, Callback, Loop
 from nbtools.policy.grants import can_be_allowed
 
 
 class NotebookConfirmer:
     """Asks where the call is displayed.  Raises ``ToolFailure`` (``confirmation_required``) at once where nobody can answer."""
 
-    def __init__(self, cards: Cards, prompt: Prompt, root: Callable[[], str]) -> None:
+    def __init__(self, cards: LiveCards, prompt: Prompt, root: Callable[[], str]) -> None:
         self._cards = cards
         self._prompt = prompt
         self._root = root
 
     async def ask(self, confirmation: Confirmation) -> Answer:
-        drawing = self._cards.drawing(confirmation.call_id)
-        call, place = drawing.event, drawing.place
+        card = self._cards.card(confirmation.call_id)
+        call, target = card.event, card.target
         if isinstance(call, AwaitingApprovalCall):
-            if place.way is Way.WIDGET and place.loop is not None:
-                return await self._ask_by_widget(call, drawing, place.loop)
-            if place.way is Way.PROMPT and place.post is not None:
-                return await self._ask_by_prompt(call, place.post)
+            if target.answer_method is AnswerMethod.WIDGET and target.loop is not None:
+                return await self._ask_by_widget(call, card, target.loop)
+            if target.answer_method is AnswerMethod.PROMPT and target.post is not None:
+                return await self._ask_by_prompt(call, target.post)
         if confirmation.type == "ask":
             raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, answer_unavailable_message(confirmation.tool))
         raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _remedy(confirmation))
 
-    async def _ask_by_widget(self, call: AwaitingApprovalCall, drawing: Drawing, kernel: Loop) -> Answer:
+    async def _ask_by_widget(self, call: AwaitingApprovalCall, card: LiveCard, kernel: Loop) -> Answer:
         """Asks with a widget in the kernel's main loop, and always closes it at the end."""
-        place, reply = drawing.place, Reply()
-        card = for_asker(card_of(call, root=self._root()), place.asker)
-        widget = QuestionWidget(call, card, reply.set)
-        static = bundle(card)
+        target, reply = card.target, Reply()
+        question = with_caller(card_of(call, root=self._root()), target.caller)
+        widget = QuestionWidget(call, question, reply.set)
+        static = bundle(question)
 
         def build() -> None:
             model_id = widget.build()
             live: Bundle = {WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": model_id}, **static}
-            reply.call_in_loop(lambda: None if reply.is_closed else drawing.present(live))
+            reply.call_in_loop(lambda: None if reply.is_closed else card.show_widget(live))
 
-        kernel.call_soon_threadsafe(build, context=place.context.copy())
+        kernel.call_soon_threadsafe(build, context=target.context.copy())
         try:
             return await reply.wait()
         finally:
             reply.close()
             with suppress(RuntimeError):  # the kernel is going down
-                kernel.call_soon_threadsafe(widget.close, context=place.context.copy())
+                kernel.call_soon_threadsafe(widget.close, context=target.context.copy())
 
     async def _ask_by_prompt(self, call: AwaitingApprovalCall, post: Callable[[Callback], None]) -> Answer:
         """Asks in the thread that waits for the call."""

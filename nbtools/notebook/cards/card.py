@@ -48,8 +48,9 @@ from nbtools.notebook.cards.phrases import (
 )
 from nbtools.notebook.cards.question_blocks import answered_blocks, fold_name, question_blocks, question_subject
 from nbtools.notebook.cards.text import card_text
-from nbtools.notebook.display_target import Place
+from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.hidden_characters import one_line, seen
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.tools.shell import ShellBackgroundData, ShellData
 from nbtools.tools.terminal import TerminalRunData, TerminalState
 
@@ -138,13 +139,13 @@ def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None
             return Card(**head_of(event, root), status=status, record=record_of(event), note=note_of(event))
 
 
-def for_asker(card: Card, asker: str) -> Card:
-    """Returns the card with the name of the program that made the call; an empty ``asker`` means this notebook."""
-    if not asker:
+def with_caller(card: Card, caller: str) -> Card:
+    """Returns the card with the name of the program that made the call; an empty ``caller`` means this notebook."""
+    if not caller:
         return card
     if card.state == AwaitingApprovalCall.state:
-        return card.model_copy(update={"status": f"{asker} asks"})
-    return card.model_copy(update={"record": " · ".join(filter(None, [card.record, f"called by {asker}"]))})
+        return card.model_copy(update={"status": f"{caller} asks"})
+    return card.model_copy(update={"record": " · ".join(filter(None, [card.record, f"called by {caller}"]))})
 
 
 def _finished(call: FinishedCall, root: str) -> Card:
@@ -359,13 +360,13 @@ def _failure(call: ErroredCall | CancelledCall, root: str) -> tuple[Block, ...]:
     return (*reason, *blocks_of(display, file_of(call, root), markdown=markdown))
 
 
-def show_refusal(name: str, rest: str, failure: ToolFailure, place: Place) -> None:
+def show_refusal(name: str, rest: str, failure: ToolFailure, target: DisplayTarget) -> None:
     """Displays an error card for a line that could not be turned into a call."""
     block = TextBlock(text=failure.message, tone="error")
     card = Card(
         id="", state="error", tool=name[:100], icon="hammer", subject=rest.strip()[:200], status=FAILED[failure.code], blocks=(block,)
     )
-    place.screen.show(place.screen.draw(card), place.display_id, update=False)
+    LiveDisplay(target).show_card(card)
 
 
 def bundle(card: Card) -> dict[str, object]:

@@ -253,9 +253,9 @@ class Card(Wire):
     """Whether a Cancel button is shown; it sends ``{"cancel": id}`` on the comm target ``nbtools``."""
 
 
-LIVE_TARGET = "nbtools_cells"
-"""The comm target of every page with notebooks.  The kernel opens a comm with a ``LiveRequest``; the page answers with
-``{"live": LiveAnswer}`` on a comm of its own with the target ``nbtools``, which reaches the kernel even while a cell blocks it."""
+NOTEBOOKS_TARGET = "nbtools_cells"
+"""The comm target of every page with notebooks.  The kernel opens a comm with a ``NotebookRequest``; the page answers with
+``{"live": NotebookAnswer}`` on a comm of its own with the target ``nbtools``, which reaches the kernel even while a cell blocks it."""
 
 CellKind = Literal["code", "markdown", "raw"]
 
@@ -324,18 +324,18 @@ class StopTask(Wire):
     path: str
 
 
-LiveTask = Annotated[
+NotebookTask = Annotated[
     ListTask | CellsTask | ReplaceTask | InsertTask | DeleteTask | MoveTask | RunTask | StopTask,
     Field(discriminator="type"),
 ]
 
 
-class LiveRequest(Wire):
+class NotebookRequest(Wire):
     """A request of the kernel to the page ``client``, or to every page if that is empty."""
 
     id: str
     client: str
-    task: LiveTask
+    task: NotebookTask
 
 
 class OpenedNotebook(Wire):
@@ -361,7 +361,7 @@ class OpenedCell(Wire):
     busy: bool
 
 
-class LiveAnswer(Wire):
+class NotebookAnswer(Wire):
     """A page's answer, including the open notebooks of the browser's other pages; ``problem`` says why nothing was done."""
 
     id: str

@@ -52,11 +52,11 @@ _STATES = {"awaiting_approval": "33", "executing": "34", "success": "32", "error
 
 def card_text(card: Card, *, colour: bool = False, width: int = 100) -> str:
     """Returns the card in lines of about ``width`` columns; with ``colour`` in the terminal's colours."""
-    pen = Pen(width, colour=colour)
-    return "\n".join([pen.head(card), *pen.body(card), *pen.foot(card)])
+    renderer = CardTextRenderer(width, colour=colour)
+    return "\n".join([renderer.head(card), *renderer.body(card), *renderer.foot(card)])
 
 
-class Pen:
+class CardTextRenderer:
     """Renders the parts of a card as text of a given width, with or without colours."""
 
     def __init__(self, width: int, *, colour: bool) -> None:

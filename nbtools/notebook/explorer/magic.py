@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.displayhook import DeduplicatingDisplayHook
     from nbtools.notebook.explorer.explorer import Explorer
     from nbtools.notebook.explorer.stepping import SteppedReplay
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.replay.replay import Replayed
     from nbtools.traces.query.compare import Comparison
 
@@ -43,9 +43,9 @@ _USAGE = Sheet(
 class TraceMagics(Magics):
     """Opens, compares and replays session logs.  Every error is shown as a card."""
 
-    def __init__(self, shell: InteractiveShell, bench: Workbench, display_hook: DeduplicatingDisplayHook) -> None:
+    def __init__(self, shell: InteractiveShell, runtime: NotebookRuntime, display_hook: DeduplicatingDisplayHook) -> None:
         super().__init__(shell)
-        self._bench = bench
+        self._runtime = runtime
         self._display_hook = display_hook
 
     @no_var_expand
@@ -95,7 +95,7 @@ class TraceMagics(Magics):
         explorer = _load_or_show(command.log, lambda: open_trace(command.log))
         if explorer is None:
             return None
-        replay, where = ReplayMagic(self._bench, self._display_hook.remember), ReplayOptions(command.folder, command.commit, command.cwd)
+        replay, where = ReplayMagic(self._runtime, self._display_hook.remember), ReplayOptions(command.folder, command.commit, command.cwd)
         if command.last:
             return replay.replay_range(explorer, command.first, command.last, where)
         return replay.replay_step(explorer, command.first, where)

@@ -91,7 +91,7 @@ class PageTask(Wire):
     count: int
 
 
-class PlaceTask(Wire):
+class PositionTask(Wire):
     """Asks for the index, under the filter, of a line or of the first one after it."""
 
     type: Literal["place"] = "place"
@@ -123,13 +123,13 @@ class CellTask(Wire):
     action: Literal["compare", "sql"]
 
 
-class StoryTask(Wire):
+class ExportTask(Wire):
     """Asks to write the log as a notebook beside it."""
 
     type: Literal["story"] = "story"
 
 
-TraceTask = Annotated[PageTask | PlaceTask | OpenTask | RawTask | CellTask | StoryTask, Field(discriminator="type")]
+TraceTask = Annotated[PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask, Field(discriminator="type")]
 
 
 class TraceRequest(Wire):
@@ -152,8 +152,8 @@ class TracePage(Wire):
     indexed: int = 100
 
 
-class TracePlace(Wire):
-    """Reply to ``PlaceTask``."""
+class TracePosition(Wire):
+    """Reply to ``PositionTask``."""
 
     type: Literal["place"] = "place"
     number: int
@@ -167,7 +167,7 @@ class TraceLink(Wire):
     path: str = ""
 
 
-class TraceAround(Wire):
+class TraceContext(Wire):
     """One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line."""
 
     label: str
@@ -185,7 +185,7 @@ class TraceOpened(Wire):
     line: int
     card: Card
     foot: str
-    around: tuple[TraceAround, ...] = ()
+    around: tuple[TraceContext, ...] = ()
     raw: str = ""
     replay: str = ""
     obstacle: str = ""
@@ -208,7 +208,7 @@ class TraceCell(Wire):
     source: str
 
 
-class TraceStory(Wire):
+class TraceExport(Wire):
     """The notebook that was written.
 
     ``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path.
@@ -226,7 +226,9 @@ class TraceProblem(Wire):
     text: str
 
 
-TraceReply = Annotated[TracePage | TracePlace | TraceOpened | TraceRaw | TraceCell | TraceStory | TraceProblem, Field(discriminator="type")]
+TraceReply = Annotated[
+    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceProblem, Field(discriminator="type")
+]
 
 
 class TraceAnswer(Wire):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -20,7 +19,9 @@ from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.call_cells import cell_source
 from nbtools.notebook.explorer.recorded_card import recorded_card
 from nbtools.notebook.explorer.summary import summary_of
+from nbtools.notebook.frontend import Kernel
 from nbtools.notebook.hidden_characters import one_line, seen
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
 from nbtools.traces.json_access import text_of
 from nbtools.traces.model import Call, Event, Session
@@ -28,42 +29,24 @@ from nbtools.traces.trace import Trace
 
 ProgressCallback: TypeAlias = Callable[[int, int], None]
 """Called with the number of calls done and their total."""
-_FIRST_UPDATE = 1.0
-"""Seconds before the progress line appears."""
-_UPDATE_INTERVAL = 0.5
-"""Seconds between two updates of it."""
 
 
 @contextmanager
 def progress_line(label: str) -> Iterator[ProgressCallback]:
-    """Shows progress as one line in a notebook, nowhere else.  The line is empty at the end."""
-    due = time.monotonic() + _FIRST_UPDATE
-    handle: Any = None
+    """Shows a long export's progress as one line in a notebook, nowhere else.  The line is empty at the end."""
+    ipython = sys.modules.get("IPython")  # programs run without it
+    shell: Any = ipython.get_ipython() if ipython else None
+    display = LiveDisplay(Kernel(shell).display_target(None), first=1.0, interval=0.5) if hasattr(shell, "kernel") else None
 
-    def tell(done: int, total: int) -> None:
-        nonlocal due, handle
-        if time.monotonic() < due or not _in_kernel():
-            return
-        from IPython.display import display  # noqa: PLC0415 - programs run without IPython
-
-        due = time.monotonic() + _UPDATE_INTERVAL
-        line = {"text/plain": f"{label}: {done:,} of {counted(total, 'call')}"}
-        if handle is None:
-            handle = display(line, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            handle.update(line, raw=True)
+    def report(done: int, total: int) -> None:
+        if display is not None:
+            display.update(lambda: {"text/plain": f"{label}: {done:,} of {counted(total, 'call')}"})
 
     try:
-        yield tell
+        yield report
     finally:
-        if handle is not None:
-            handle.update({"text/plain": ""}, raw=True)
-
-
-def _in_kernel() -> bool:
-    """Returns whether this process is a kernel, without importing IPython."""
-    shell = sys.modules.get("IPython.core.interactiveshell")
-    return shell is not None and hasattr(shell.InteractiveShell._instance, "kernel")  # noqa: SLF001 - ``instance()`` would create one
+        if display is not None:
+            display.remove()
 
 
 Cell: TypeAlias = dict[str, Any]
@@ -84,8 +67,8 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     read, or the file cannot be written.
     """
     target = Path(path).expanduser()
-    with progress_line(f"Writing {target.name}") as tell:
-        text = msgspec.json.format(msgspec.json.encode(_notebook(_Exporter(trace, tell).cells()), order="sorted"), indent=1)
+    with progress_line(f"Writing {target.name}") as report:
+        text = msgspec.json.format(msgspec.json.encode(_notebook(_Exporter(trace, report).cells()), order="sorted"), indent=1)
     try:
         return _create(target, text + b"\n")
     except OSError as error:
@@ -123,9 +106,9 @@ def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
 
 
 class _Exporter:
-    def __init__(self, trace: Trace, tell: ProgressCallback) -> None:
+    def __init__(self, trace: Trace, report: ProgressCallback) -> None:
         self._trace = trace
-        self._report = tell
+        self._report = report
         self._count = 0
         self._grounds: dict[str, WorkingDirectory] = {}
 

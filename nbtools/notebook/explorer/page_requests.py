@@ -13,18 +13,18 @@ from nbtools.notebook.explorer.facets import Facets
 from nbtools.notebook.explorer.listing import LineFilter, Snippets, wire_line
 from nbtools.notebook.explorer.model import (
     CellTask,
+    ExportTask,
     OpenTask,
     PageTask,
-    PlaceTask,
+    PositionTask,
     RawTask,
-    StoryTask,
     TraceCell,
+    TraceExport,
     TraceFilter,
     TraceOpened,
     TracePage,
-    TracePlace,
+    TracePosition,
     TraceRaw,
-    TraceStory,
 )
 from nbtools.notebook.explorer.search import Search
 from nbtools.notebook.explorer.step_detail import StepRecords
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 MAX_LINES = 500
 """Largest number of lines in one reply."""
-Task: TypeAlias = PageTask | PlaceTask | OpenTask | RawTask | CellTask | StoryTask
-Reply: TypeAlias = TracePage | TracePlace | TraceOpened | TraceRaw | TraceCell | TraceStory
+Task: TypeAlias = PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask
+Reply: TypeAlias = TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport
 
 
 class PageResponder:
@@ -56,15 +56,15 @@ class PageResponder:
         match task:
             case PageTask():
                 return self.page(task.filter, task.first, task.count)
-            case PlaceTask():
-                return TracePlace(number=self._listing.apply(task.filter).index_of(task.line))
+            case PositionTask():
+                return TracePosition(number=self._listing.apply(task.filter).index_of(task.line))
             case OpenTask():
                 return self._opener.detail(self._checked(task.line))
             case RawTask():
                 return self._records.raw(self._lines.rows[self._checked(task.line)])
             case CellTask():
                 return TraceCell(source=self._cells.compare() if task.action == "compare" else self._cells.sql())
-            case StoryTask():
+            case ExportTask():
                 return self._export()
 
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
@@ -76,12 +76,12 @@ class PageResponder:
         lines = tuple(wire_line(self._lines, place, snippets.of(place) if snippets else ()) for place in places)
         return TracePage(first=first, total=len(listed.lines), calls=listed.calls, lines=lines, indexed=listed.indexed)
 
-    def _export(self) -> TraceStory:
+    def _export(self) -> TraceExport:
         """Exports the log as a notebook beside it.  Raises ``TraceError`` if the log is not a file or the notebook cannot be written."""
         if not self._cells.actions:
             raise TraceError("This trace was not loaded from a file, so it has no folder for a notebook. Use trace.to_notebook(path).")
         path = self._trace.to_notebook(self._cells.export_path())
-        return TraceStory(path=str(path), place=_from_notebook(path))
+        return TraceExport(path=str(path), place=_from_notebook(path))
 
     def _checked(self, line: int) -> int:
         if not 0 <= line < len(self._lines):

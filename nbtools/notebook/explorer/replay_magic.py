@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.live_display import LiveDisplay
 from nbtools.notebook.explorer.replayed_card import copying_card, obstacle_card, replay_hint, replayed_card, skipped_card
 from nbtools.notebook.explorer.rerun import Rerun, open_rerun, replay_obstacle
 from nbtools.notebook.explorer.stepping import NumberedCall, SteppedReplay
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.replay.replay import Replayed
 from nbtools.replay.steps import select_calls
 from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy, working_directory_of
 
 if TYPE_CHECKING:
     from nbtools.notebook.explorer.explorer import Explorer
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.traces.model import Call, Session
 
 
@@ -37,12 +37,12 @@ class ReplayOptions:
 class ReplayMagic:
     """Replays steps; ``remember`` is called with what has been displayed.  Obstacles are shown as cards."""
 
-    bench: Workbench
+    runtime: NotebookRuntime
     remember: Callable[[object], None]
 
     def replay_step(self, explorer: Explorer, number: str, where: ReplayOptions) -> Replayed | None:
         """Runs the call of step ``number``.  Raises ``TraceError`` if there is none."""
-        call, display = explorer.call_at(number), LiveDisplay(self.bench.frontend)
+        call, display = explorer.call_at(number), LiveDisplay(self.runtime.frontend.display_target(None))
         ground = working_directory_of(call, where.cwd, _sessions(explorer))
         if reason := replay_obstacle(call, ground):
             display.show_card(obstacle_card(call, reason, cwd=ground.cwd, number=number))
@@ -69,11 +69,11 @@ class ReplayMagic:
         numbered = [NumberedCall(explorer.step_of(call), call) for call in calls]
         if not numbered:
             raise TraceError(f"Steps {first}–{last} contain nothing to run again: all their calls are on a rewound branch.")
-        call, display = calls[0], LiveDisplay(self.bench.frontend)
+        call, display = calls[0], LiveDisplay(self.runtime.frontend.display_target(None))
         rerun = self._copy(call, working_directory_of(call, where.cwd, sessions), where, display, numbered[0].number)
         if rerun is None:
             return None
-        steps = SteppedReplay(rerun, numbered, self.bench.frontend, self.remember)
+        steps = SteppedReplay(rerun, numbered, self.runtime.frontend, self.remember)
         steps.run(display)
         self.remember(steps)
         return steps
@@ -82,9 +82,9 @@ class ReplayMagic:
         """Returns None, after showing why, if there is nothing to copy."""
         try:
             folder = folder_to_copy(ground, where.folder or None)
-            if display.updates and display.watched:
+            if display.target.is_live:
                 display.show_card(copying_card(call, ground.cwd, folder.name, number=number))
-            return open_rerun(self.bench, ground, folder, where.commit)
+            return open_rerun(self.runtime, ground, folder, where.commit)
         except TraceError as error:
             display.show_card(obstacle_card(call, str(error), cwd=ground.cwd, number=number, hint=_HINT))
         except KeyboardInterrupt:

@@ -12,8 +12,8 @@ from nbtools.core.run_sync import run_sync
 from nbtools.notebook.approval.confirmer import NotebookConfirmer
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.call_bridge import Bridge
-from nbtools.notebook.cards.live_cards import Cards
-from nbtools.notebook.explorer.live_display import LiveDisplay
+from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.replay.canonical_call import canonical_call
@@ -24,8 +24,8 @@ from nbtools.replay.working_directory import WorkingDirectory
 from nbtools.traces.model import Call
 
 if TYPE_CHECKING:
-    from nbtools.notebook.display_target import Place
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.display_target import DisplayTarget
+    from nbtools.notebook.runtime import NotebookRuntime
 
 T = TypeVar("T")
 
@@ -36,19 +36,19 @@ class Rerun:
     ``close`` removes both; so does the end of the notebook's runtime or of the kernel.
     """
 
-    def __init__(self, bench: Workbench, copy: Copy, ground: WorkingDirectory) -> None:
+    def __init__(self, runtime: NotebookRuntime, copy: Copy, ground: WorkingDirectory) -> None:
         self.copy = copy
         self.ground = ground.in_copy(copy)
-        self._bench = bench
-        self._bridge = _bridge(bench, copy)
-        bench.call_sources.append(self)
+        self._runtime = runtime
+        self._bridge = _bridge(runtime, copy)
+        runtime.call_sources.append(self)
 
     def steps(self, calls: Iterable[Call]) -> Steps:
         return Steps(calls, self.ground, self.copy, self._bridge.blocking.session)
 
     def perform(self, work: Callable[[str], Coroutine[Any, Any, T]], display: LiveDisplay) -> T:
         """Runs ``work``, which makes a call with the given id, shown at ``display``, and waits.  An interrupt cancels it and propagates."""
-        return self._bridge.perform(work, frame=display.target_for)
+        return self._bridge.perform(work, display=display)
 
     def cancel(self, call_id: str) -> object:
         return self._bridge.cancel(call_id)
@@ -58,8 +58,8 @@ class Rerun:
 
     def close(self) -> None:
         """Removes the session and the copy.  May be called more than once."""
-        if self in self._bench.call_sources:
-            self._bench.call_sources.remove(self)
+        if self in self._runtime.call_sources:
+            self._runtime.call_sources.remove(self)
             self._bridge.blocking.close()
         self.copy.remove()
 
@@ -73,34 +73,34 @@ def replay_obstacle(call: Call, ground: WorkingDirectory) -> str:
     return ""
 
 
-def open_rerun(bench: Workbench, ground: WorkingDirectory, folder: Path, commit: str) -> Rerun:
+def open_rerun(runtime: NotebookRuntime, ground: WorkingDirectory, folder: Path, commit: str) -> Rerun:
     """Copies ``folder``.  Raises ``TraceError`` if it cannot be copied."""
     copy = run_sync(make_copy(folder, commit, ground.commit))
     try:
-        return Rerun(bench, copy, ground)
+        return Rerun(runtime, copy, ground)
     except BaseException:
         copy.remove()
         raise
 
 
-def _bridge(bench: Workbench, copy: Copy) -> Bridge:
+def _bridge(runtime: NotebookRuntime, copy: Copy) -> Bridge:
     """Builds the session and the cards in the copy.  The cards have no links: the copy's files are soon deleted."""
 
-    def elsewhere() -> Place:
-        return bench.frontend.place(None, early=True)
+    def default_target() -> DisplayTarget:
+        return runtime.frontend.display_target(None, early=True)
 
     def root() -> str:
         return str(copy.root)
 
-    own = bench.session
+    own = runtime.session
     session = open_session(copy, _policy(own.policy, own.mode), None)
     session.layers = session.store.layers()
     for rule in own.grants:
         session.allow(rule)
-    cards = Cards(elsewhere, root)
-    session.confirmer = NotebookConfirmer(cards, Prompt(bench.frontend), root)
+    cards = LiveCards(default_target, root)
+    session.confirmer = NotebookConfirmer(cards, Prompt(runtime.frontend), root)
     session.observe(cards)
-    return Bridge(session.sync(), cards, bench.frontend)
+    return Bridge(session.sync(), cards, runtime.frontend)
 
 
 def _policy(own: Policy, mode: Mode) -> Policy:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.facets import Facets
-from nbtools.notebook.explorer.model import TraceAround, TraceLink
+from nbtools.notebook.explorer.model import TraceContext, TraceLink
 from nbtools.notebook.explorer.recorded_card import outcome_of
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.explorer.timeline import Timeline
@@ -39,7 +39,7 @@ class StepContext:
         self._lines = lines
         self._facets = facets
 
-    def of(self, line: int) -> tuple[TraceAround, ...]:
+    def of(self, line: int) -> tuple[TraceContext, ...]:
         """Returns the facts about a step, in display order."""
         row = self._lines.rows[line]
         if not isinstance(row, Call):
@@ -51,10 +51,10 @@ class StepContext:
             *self._after(line),
             *self._files(line),
             *self._nesting(line),
-            *((TraceAround(label="Approved", parts=(TraceLink(text=one_line(approved, 200)),)),) if approved else ()),
+            *((TraceContext(label="Approved", parts=(TraceLink(text=one_line(approved, 200)),)),) if approved else ()),
         )
 
-    def _why(self, line: int) -> Iterator[TraceAround]:
+    def _why(self, line: int) -> Iterator[TraceContext]:
         """Yields the message or thought just before it."""
         calls = 0
         for at in self._neighbours(line, -1):
@@ -63,31 +63,31 @@ class StepContext:
             if calls > _MAX_EXPLAINED or (isinstance(row, Event) and row.kind == "user"):
                 return
             if isinstance(row, Event) and row.kind in ("assistant_text", "thinking") and row.text.strip():
-                yield TraceAround(label="Why", parts=(TraceLink(text=f"“{one_line(redacted(row.text.strip()), 200)}”", line=at),))
+                yield TraceContext(label="Why", parts=(TraceLink(text=f"“{one_line(redacted(row.text.strip()), 200)}”", line=at),))
                 return
 
-    def _before(self, line: int) -> Iterator[TraceAround]:
+    def _before(self, line: int) -> Iterator[TraceContext]:
         """Yields the call before it, if that failed or concerned the same file."""
         at = next((at for at in self._neighbours(line, -1) if isinstance(self._lines.rows[at], Call)), None)
         if at is None:
             return
         if self._lines.tones[at] in ("failed", "stopped") or set(self._facets.paths_at(at)) & set(self._facets.paths_at(line)):
-            yield TraceAround(label="Before", parts=(self._step(at), TraceLink(text=self._summary(at))))
+            yield TraceContext(label="Before", parts=(self._step(at), TraceLink(text=self._summary(at))))
 
-    def _after(self, line: int) -> Iterator[TraceAround]:
+    def _after(self, line: int) -> Iterator[TraceContext]:
         """Yields the next call that ran the tests or failed, else the next one."""
         calls = [at for at in self._neighbours(line, 1) if isinstance(self._lines.rows[at], Call)][:_LOOKAHEAD]
         notable = next((at for at in calls if self._ran_tests(at) or self._lines.tones[at] == "failed"), None)
         if calls:
             at = calls[0] if notable is None else notable
-            yield TraceAround(label="After", parts=(self._step(at), TraceLink(text=self._summary(at))))
+            yield TraceContext(label="After", parts=(self._step(at), TraceLink(text=self._summary(at))))
 
-    def _files(self, line: int) -> Iterator[TraceAround]:
+    def _files(self, line: int) -> Iterator[TraceContext]:
         """Yields the other steps that read or changed its files."""
         for path in self._facets.paths_at(line)[:_MAX_FILES]:
             steps = self._facets.lines_of_path(path)
             if len(steps) > 1:
-                yield TraceAround(label="File history", parts=tuple(self._history(path, steps, line)))
+                yield TraceContext(label="File history", parts=tuple(self._history(path, steps, line)))
 
     def _history(self, path: str, steps: Sequence[int], line: int) -> Iterator[TraceLink]:
         yield TraceLink(text=f"{one_line(path, 100)}: ")
@@ -102,16 +102,16 @@ class StepContext:
                 yield TraceLink(text=" · ")
         yield TraceLink(text=f"show all {len(steps):,}", path=path)
 
-    def _nesting(self, line: int) -> Iterator[TraceAround]:
+    def _nesting(self, line: int) -> Iterator[TraceContext]:
         """Yields the nested steps and the parent step."""
         row, below = self._lines.rows[line], self._lines.end(line) - line - 1
         if below:
             label = "Sub-agent" if isinstance(row, Call) and row.op == "agent" else "Nested steps"
-            yield TraceAround(label=label, parts=(TraceLink(text=counted(below, "step"), line=line + 1),))
+            yield TraceContext(label=label, parts=(TraceLink(text=counted(below, "step"), line=line + 1),))
         parent = self._parent(line)
         if parent is not None:
             subject = self._lines[parent].subject
-            yield TraceAround(label="Part of", parts=(self._step(parent), TraceLink(text=f": {subject}" if subject else "")))
+            yield TraceContext(label="Part of", parts=(self._step(parent), TraceLink(text=f": {subject}" if subject else "")))
 
     def _parent(self, line: int) -> int | None:
         depth = self._lines.depths[line]

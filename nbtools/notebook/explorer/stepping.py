@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.live_display import LiveDisplay
 from nbtools.notebook.explorer.replayed_card import replayed_card, skipped_card
 from nbtools.notebook.explorer.rerun import Rerun
 from nbtools.notebook.explorer.stepping_html import steps_html, steps_text
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.replay.replay import Replayed
 from nbtools.replay.steps import Skipped
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from nbtools.notebook.frontend import Kernel, Terminal
     from nbtools.replay.canonical_call import CanonicalCall
     from nbtools.traces.model import Call
-
-_UPDATE_INTERVAL = 0.2
-"""Seconds between two updates of the list while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,7 @@ class SteppedReplay:
 
     def step(self, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Replayed | Skipped:
         """Runs the next call, with these arguments overriding its own; shows its card and returns the result.  Raises ``TraceError``."""
-        result = self._step(LiveDisplay(self._frontend), {**(arguments or {}), **named})
+        result = self._step(self._new_display(), {**(arguments or {}), **named})
         self._remember(result)
         return result
 
@@ -103,7 +99,7 @@ class SteppedReplay:
         Raises ``TraceError``.
         """
         self._must_be_open()
-        number, display, edited = self.calls[max(0, len(self.done) - 1)].number, LiveDisplay(self._frontend), {**(arguments or {}), **named}
+        number, display, edited = self.calls[max(0, len(self.done) - 1)].number, self._new_display(), {**(arguments or {}), **named}
         result = self._rerun.perform(lambda call_id: self._steps.again(edited, id=call_id), display)
         self._show(result, display, number)
         self._remember(result)
@@ -113,20 +109,19 @@ class SteppedReplay:
         """Skips the next call.  Raises ``TraceError`` if none is left."""
         number = self._next_call().number
         skipped = self._steps.skip(why)
-        LiveDisplay(self._frontend).show_card(skipped_card(skipped, cwd=self.cwd, number=number))
+        self._new_display().show_card(skipped_card(skipped, cwd=self.cwd, number=number))
         self._remember(skipped)
         return skipped
 
     def run(self, overview: LiveDisplay | None = None) -> Replayed | None:
         """Continues to the first result that differs from the recorded one and returns it; None if all are the same."""
         self._next_call()
-        overview, display = overview or LiveDisplay(self._frontend), LiveDisplay(self._frontend)
-        if overview.updates:
-            overview.show(self.bundle())
+        overview, display = overview or self._new_display(), self._new_display()
+        overview.update(self.bundle)
         try:
             different = self._run(overview, display)
         finally:
-            overview.show(self.bundle())
+            overview.finish(self.bundle())
         self._remember(different)
         return different
 
@@ -139,14 +134,11 @@ class SteppedReplay:
         return {"text/html": steps_html(self), "text/plain": steps_text(self)}
 
     def _run(self, overview: LiveDisplay, display: LiveDisplay) -> Replayed | None:
-        updated = time.monotonic()
         while self._steps.next is not None:
             result = self._step(display, {})
             if isinstance(result, Replayed) and not result.same:
                 return result
-            if overview.updates and time.monotonic() - updated > _UPDATE_INTERVAL:
-                overview.show(self.bundle())
-                updated = time.monotonic()
+            overview.update(self.bundle)
         return None
 
     def _step(self, display: LiveDisplay, arguments: Mapping[str, Any]) -> Replayed | Skipped:
@@ -164,6 +156,9 @@ class SteppedReplay:
     def _hint(self) -> str:
         ways = "`steps.again(…)` runs it again with other arguments, `steps.root` is the folder of the copy"
         return f"{ways}, `steps.run()` continues." if self.next else f"{ways}."
+
+    def _new_display(self) -> LiveDisplay:
+        return LiveDisplay(self._frontend.display_target(None))
 
     def _must_be_open(self) -> None:
         if not self.is_open:

@@ -20,7 +20,7 @@ from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
 from nbtools.policy.modes import Mode
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
 
 _LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace|agent)\s(.*)$", re.DOTALL)
 _FRAGMENT = re.compile(r"(?:\\[\s\"'\\]|\S)*$")
@@ -31,7 +31,7 @@ _MAX_PATHS = 200
 _TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "program": ("--save", "--remove"), "undo": ("--merge",)}
 
 
-def matcher_of(runtime: Workbench, commands: Callable[[], Sequence[str]]) -> Callable[[CompletionContext], SimpleMatcherResult]:
+def matcher_of(runtime: NotebookRuntime, commands: Callable[[], Sequence[str]]) -> Callable[[CompletionContext], SimpleMatcherResult]:
     """Returns a matcher for IPython's completer (API version 2)."""
 
     @context_matcher()  # type: ignore[untyped-decorator]
@@ -48,7 +48,9 @@ def matcher_of(runtime: Workbench, commands: Callable[[], Sequence[str]]) -> Cal
     return matcher
 
 
-def _candidates(magic: str, runtime: Workbench, previous: list[str], fragment: str, commands: Callable[[], Sequence[str]]) -> Candidates:
+def _candidates(
+    magic: str, runtime: NotebookRuntime, previous: list[str], fragment: str, commands: Callable[[], Sequence[str]]
+) -> Candidates:
     match magic:
         case "tool":
             return _of_tool(runtime, previous, fragment)
@@ -73,7 +75,7 @@ def _split(text: str) -> tuple[list[str], str]:
 Candidates = Iterable[tuple[str, str]]
 
 
-def _of_tool(runtime: Workbench, previous: list[str], fragment: str) -> Candidates:
+def _of_tool(runtime: NotebookRuntime, previous: list[str], fragment: str) -> Candidates:
     tools = runtime.session.tools
     if not previous:
         return [*((tool.name, "function") for tool in tools), *((name, "module") for name in _unconnected_servers(runtime))]
@@ -92,7 +94,7 @@ def _of_tool(runtime: Workbench, previous: list[str], fragment: str) -> Candidat
     return [*_positional_values(grammar), *_paths(runtime, fragment)]
 
 
-def _unconnected_servers(runtime: Workbench) -> list[str]:
+def _unconnected_servers(runtime: NotebookRuntime) -> list[str]:
     """Returns the name prefixes of MCP servers that are not connected yet; completion never connects one."""
     session = runtime.session
     if not session.settings.servers:
@@ -114,7 +116,7 @@ def _flag(grammar: Grammar, word: str) -> Parameter | None:
     return grammar.short.get(word[1:]) if word.startswith("-") else None
 
 
-def _values(runtime: Workbench, parameter: Parameter, fragment: str) -> Candidates:
+def _values(runtime: NotebookRuntime, parameter: Parameter, fragment: str) -> Candidates:
     if parameter.choices:
         return [(str(choice), "enum") for choice in parameter.choices]
     return _paths(runtime, fragment) if "string" in (*parameter.types, *parameter.item_types) else []
@@ -124,7 +126,7 @@ def _positional_values(grammar: Grammar) -> Candidates:
     return [(str(choice), "enum") for parameter in grammar.positional if parameter.required for choice in parameter.choices]
 
 
-def _of_tools(runtime: Workbench, previous: list[str], fragment: str, commands: Sequence[str]) -> Candidates:
+def _of_tools(runtime: NotebookRuntime, previous: list[str], fragment: str, commands: Sequence[str]) -> Candidates:
     if not previous:
         return [(name, "keyword") for name in commands]
     from nbtools.notebook.magics.rule_commands import SWITCHES, all_rules  # noqa: PLC0415 - only needed for completing %tools
@@ -164,7 +166,7 @@ def _of_tools(runtime: Workbench, previous: list[str], fragment: str, commands: 
     return [(value, "enum") for value in values.get(command, tuple)()]
 
 
-def _paths(runtime: Workbench, fragment: str) -> Candidates:
+def _paths(runtime: NotebookRuntime, fragment: str) -> Candidates:
     """Yields workspace paths that start with ``fragment``, escaped for a line; dot files only after a dot."""
     folder, _, start = _ESCAPED.sub(r"\1", fragment).rpartition("/")
     if fragment.startswith(("/", "~")):

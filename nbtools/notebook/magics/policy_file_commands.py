@@ -22,7 +22,7 @@ from nbtools.policy.store import StoredPolicy, Trust
 from nbtools.workspace.files.read import read_bytes
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 FROM_FILES = ("user", "project", "saved")
@@ -37,7 +37,7 @@ _TRUST_TITLES = {
 class LayerCommands:
     """The sub-commands about policy files.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self._displayed = ""
         self.commands = {

@@ -17,7 +17,7 @@ from nbtools.policy.layers import SESSION, Layer, Policy
 from nbtools.policy.own_programs import entry_keys, is_pair, parse_program
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
     from nbtools.shell import ProgramTable
     from nbtools.shell.program_table import Entry
@@ -65,7 +65,7 @@ _HOW = '%tools program NAME flags="-v --verbose" operands=read harmless=true add
 class ProgramCommands:
     """The sub-command ``program``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
             "program": SubCommand(

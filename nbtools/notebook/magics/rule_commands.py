@@ -18,7 +18,7 @@ from nbtools.policy.policy_file import VERBS
 from nbtools.policy.rules import Rule, read_rule
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.policy.layers import Policy
     from nbtools.session.session import Session
 
@@ -29,7 +29,7 @@ SWITCHES: tuple[str, ...] = get_args(Switch)
 class RuleCommands:
     """The sub-commands about rules and grants.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
             "allow": SubCommand(

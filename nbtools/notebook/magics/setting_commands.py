@@ -14,7 +14,7 @@ from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
 
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 _AT_START = {"plugins": "can only be set when a session is created"}
@@ -24,7 +24,7 @@ _AS_THE_DIALECT = "dialect"
 class SettingCommands:
     """The sub-commands ``settings`` and ``set``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
             "settings": SubCommand("", "shows the settings: sandbox, secrets, undo and others", self._settings),

@@ -10,7 +10,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.cards.tables import Sheet
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class SubCommand:
     run: Callable[[list[str]], Sheet | None]
 
 
-def inside(runtime: Workbench, work: Callable[[Session], T]) -> T:
+def inside(runtime: NotebookRuntime, work: Callable[[Session], T]) -> T:
     """Runs ``work`` in the session's thread, the only one that may change the session."""
 
     async def change() -> T:

@@ -11,7 +11,7 @@ from IPython.display import publish_display_data
 from nbtools.core.errors import NbtoolsError, ToolFailure
 from nbtools.core.result import ToolResult, failed
 from nbtools.notebook.cards.tables import Sheet, Text
-from nbtools.notebook.lazy_mcp import have
+from nbtools.notebook.lazy_mcp import connect_server_of
 from nbtools.notebook.magics.command_line import parse
 from nbtools.notebook.magics.flags import Grammar, grammar_of
 from nbtools.notebook.magics.help_pages import help_sheet, overview
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbtools.notebook.displayhook import DeduplicatingDisplayHook
-    from nbtools.notebook.magics.tools import Management
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.magics.tools import ToolsCommands
+    from nbtools.notebook.runtime import NotebookRuntime
 
 
 @magics_class
 class ToolMagics(Magics):
     """The magics of a shell.  Errors are shown as cards or lines, not as tracebacks."""
 
-    def __init__(self, shell: InteractiveShell, runtime: Workbench, displayhook: DeduplicatingDisplayHook) -> None:
+    def __init__(self, shell: InteractiveShell, runtime: NotebookRuntime, displayhook: DeduplicatingDisplayHook) -> None:
         super().__init__(shell)
         self._runtime = runtime
         self._displayhook = displayhook
 
     @cached_property
-    def management(self) -> Management:
-        from nbtools.notebook.magics.tools import Management  # noqa: PLC0415 - loaded with the first %tools
+    def commands(self) -> ToolsCommands:
+        from nbtools.notebook.magics.tools import ToolsCommands  # noqa: PLC0415 - loaded with the first %tools
 
-        return Management(self._runtime)
+        return ToolsCommands(self._runtime)
 
     @no_var_expand
     @line_cell_magic
@@ -55,7 +55,7 @@ class ToolMagics(Magics):
             self._help(name.rstrip("?"))
             return None
         try:
-            have(self._runtime, name)
+            connect_server_of(self._runtime, name)
             tool = self._runtime.session.tools.get(name)
             arguments = parse(grammar_of(tool), rest, _body(grammar_of(tool), cell))
         except ToolFailure as failure:
@@ -67,7 +67,7 @@ class ToolMagics(Magics):
     def tools(self, line: str) -> str | None:
         """Show and change the session: ``%tools`` shows it, ``%tools help`` lists the sub-commands."""
         try:
-            sheet = self.management.run(line)
+            sheet = self.commands.run(line)
             if sheet is None:
                 return None
             self._show(sheet)
@@ -81,7 +81,7 @@ class ToolMagics(Magics):
 
     def _help(self, name: str) -> None:
         try:
-            have(self._runtime, name)
+            connect_server_of(self._runtime, name)
             self._show(help_sheet(self._runtime.session.tools.get(name), self._runtime.session))
         except ToolFailure as failure:
             self._show(Sheet(lines=(failure.message,)))
@@ -90,7 +90,7 @@ class ToolMagics(Magics):
         """Shows an error card for a line that could not be turned into a call."""
         from nbtools.notebook.cards.card import show_refusal  # noqa: PLC0415 - loaded with the first card
 
-        show_refusal(name, rest, failure, self._runtime.frontend.place(None))
+        show_refusal(name, rest, failure, self._runtime.frontend.display_target(None))
         return self._remember(failed(failure.error))
 
     def _remember(self, result: ToolResult) -> ToolResult:

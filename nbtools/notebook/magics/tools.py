@@ -12,7 +12,7 @@ from nbtools.dialects import dialect_names
 from nbtools.notebook.cards.decision_text import decided_by
 from nbtools.notebook.cards.phrases import clock, counted, elapsed
 from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.display_target import Way
+from nbtools.notebook.display_target import AnswerMethod
 from nbtools.notebook.magics.command_line import words
 from nbtools.notebook.magics.policy_file_commands import LayerCommands
 from nbtools.notebook.magics.program_commands import ProgramCommands
@@ -28,14 +28,14 @@ from nbtools.policy.policy_file import VERBS
 from nbtools.policy.store import StoredPolicy, Trust
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session.session import Session
 
 
 class ServeCommands:
     """The sub-command ``serve``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
             "serve": SubCommand(
@@ -61,13 +61,13 @@ class ServeCommands:
 
 
 _RECENT = 30
-_METHODS = {"auto": None, "widget": Way.WIDGET, "prompt": Way.PROMPT, "deny": Way.NOBODY}
+_METHODS = {"auto": None, "widget": AnswerMethod.WIDGET, "prompt": AnswerMethod.PROMPT, "deny": AnswerMethod.NOBODY}
 
 
-class Management:
+class ToolsCommands:
     """All sub-commands of ``%tools``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self._commands: dict[str, SubCommand] = {
             "": SubCommand("", "shows the session: workspace, mode, rules, running calls", self._overview),

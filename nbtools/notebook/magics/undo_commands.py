@@ -9,7 +9,7 @@ from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.sub_commands import SubCommand, refused, sheet_of_lines, without_flags
 
 if TYPE_CHECKING:
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.workspace.history.store import JournalEntry
 
 _RECENT = 30
@@ -20,7 +20,7 @@ _MAX_FILES = 3
 class UndoCommands:
     """The sub-commands ``undo`` and ``journal``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, runtime: Workbench) -> None:
+    def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
             "undo": SubCommand(

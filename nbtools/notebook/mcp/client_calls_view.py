@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -15,11 +13,14 @@ from nbtools.notebook.approval.widget import WIDGET_MIME
 from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.phrases import clock, counted
 from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.display_target import Bundle, KernelScreen, Place, Way
+from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget, KernelScreen
 from nbtools.notebook.hidden_characters import one_line
+from nbtools.notebook.live_display import LiveDisplay
 
 MAX_CARDS, REMAINING_CARDS = 60, 30
 """Largest number of cards in the cell, and how many remain when the earliest are removed."""
+_NAME = 60
+"""Largest length of a client's name."""
 
 
 class ClientCallsScreen:
@@ -67,34 +68,29 @@ class ClientCallsScreen:
             self._cell.show(bundle, display_id, False)
 
 
-_log = logging.getLogger(__name__)
-_NAME = 60
-"""Largest length of a client's name."""
-
-
 class ClientCallsView:
-    """The cell of ``%tools serve``.  ``place`` is its display target, ``show_at`` sets the display target of a coming call."""
+    """The cell of ``%tools serve``.  ``target`` is its display target, ``set_target`` sets the display target of a coming call."""
 
-    def __init__(self, root: Path, place: Place, cell: KernelScreen, show_at: Callable[[str, Place], None]) -> None:
+    def __init__(self, root: Path, target: DisplayTarget, cell: KernelScreen, set_target: Callable[[str, DisplayTarget], None]) -> None:
         self._root = root
-        self._head = uuid.uuid4().hex
-        self._screen = ClientCallsScreen(cell, self._head)
-        self._place = replace(place, screen=self._screen)
-        self._show_at = show_at
+        self._screen = ClientCallsScreen(cell, target.display_id)
+        self._target = replace(target, screen=self._screen)
+        self._head = LiveDisplay(self._target)
+        self._set_target = set_target
         self._callers: dict[str, str] = {}
         self._waiting: dict[str, AwaitingApprovalCall] = {}
         self._clients = 0
         self._draw()
 
-    def move(self, place: Place, cell: KernelScreen) -> None:
+    def move(self, target: DisplayTarget, cell: KernelScreen) -> None:
         """Moves all displays to another cell."""
-        self._place = replace(place, screen=self._screen)
+        self._target = replace(target, screen=self._screen)
         self._screen.move(cell)
 
     def announce_call(self, call_id: str, client: str) -> None:
         """Announces a call by a client with this name."""
         self._callers[call_id] = one_line(client, _NAME)
-        self._show_at(call_id, replace(self._place, display_id=uuid.uuid4().hex, asker=self._callers[call_id]))
+        self._set_target(call_id, replace(self._target.another(), caller=self._callers[call_id]))
 
     def set_client_count(self, clients: int) -> None:
         """Sets the number of connected clients, each with a server process of its own."""
@@ -117,14 +113,13 @@ class ClientCallsView:
     def end(self, why: str) -> None:
         """Shows in the head that serving has ended, and why."""
         self._waiting.clear()
-        self._show(Sheet(f"{why} Clients of nbtools mcp continue without this notebook.", lines=("%tools serve starts serving again.",)))
+        self._head.finish(
+            Sheet(f"{why} Clients of nbtools mcp continue without this notebook.", lines=("%tools serve starts serving again.",)).bundle()
+        )
 
     def _draw(self) -> None:
-        self._show(
-            Sheet(
-                self._title(), self._rows(), self._lines(), ("client", "tool", "call", "since") if self._waiting else (), frozenset({1, 2})
-            )
-        )
+        columns = ("client", "tool", "call", "since") if self._waiting else ()
+        self._head.show(Sheet(self._title(), self._rows(), self._lines(), columns, frozenset({1, 2})).bundle())
 
     def _title(self) -> str:
         pending = f"{counted(len(self._waiting), 'call')} {'waits' if len(self._waiting) == 1 else 'wait'} for your answer"
@@ -142,7 +137,7 @@ class ClientCallsView:
             return ()
         warning = (
             ()
-            if self._place.way is Way.WIDGET
+            if self._target.answer_method is AnswerMethod.WIDGET
             else ("Nobody can approve calls here, so those that need approval are denied. To change that: %tools confirm auto",)
         )
         return (
@@ -150,9 +145,3 @@ class ClientCallsView:
             f'Command for MCP clients: nbtools mcp --workspace "{self._root}"',
             "Calls and approval requests appear below. After reloading the page run this cell again. To stop: %tools serve off",
         )
-
-    def _show(self, sheet: Sheet) -> None:
-        try:
-            self._screen.show(sheet.bundle(), self._head, update=False)
-        except Exception:  # noqa: BLE001 - a display error must not fail a call
-            _log.exception("Could not display the list of clients' calls")

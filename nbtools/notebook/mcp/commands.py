@@ -13,16 +13,16 @@ from nbtools.mcp.config.catalog import TrustState, start_summary
 from nbtools.mcp.config.entries import parse_server
 from nbtools.mcp.config.files import add_server, own_file, remove_server
 from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
 from nbtools.notebook.mcp.add import FLAGS, parse_addition
 from nbtools.notebook.mcp.login import log_in
 from nbtools.notebook.mcp.server_details import resources_table, show_resource, tools_table
 from nbtools.notebook.mcp.status import config_file_of, entry_of, may_connect_automatically, servers_table
-from nbtools.notebook.wait_with_progress import SheetInPlace, attended
 
 if TYPE_CHECKING:
-    from nbtools.notebook.display_target import Place
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.display_target import Bundle, DisplayTarget
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 _ADD = "NAME -- COMMAND …, or NAME https://… with --header, --env, --sse, --timeout, --trust, --include, --exclude, --project"
@@ -31,8 +31,8 @@ _ADD = "NAME -- COMMAND …, or NAME https://… with --header, --env, --sse, --
 class McpCommands:
     """The sub-commands of ``%tools mcp``.  They raise ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
+    def __init__(self, runtime: NotebookRuntime) -> None:
+        self._runtime = runtime
         self.commands = {"mcp": SubCommand("[…]", "MCP servers and their tools; %tools mcp help lists the commands", self._run)}
         self.words: dict[str, SubCommand] = {
             "": SubCommand("", "list the servers and connect those that may start", self._list),
@@ -53,7 +53,7 @@ class McpCommands:
 
     @property
     def _session(self) -> Session:
-        return self._bench.session
+        return self._runtime.session
 
     def _run(self, rest: list[str]) -> Sheet | None:
         word, *more = rest or [""]
@@ -61,7 +61,7 @@ class McpCommands:
         if command is None:
             known = [known for known in self.words if known]
             raise refused(f"%tools mcp has no command {word!r}.{did_you_mean(word, known)} See %tools mcp help.")
-        inside(self._bench, lambda session: session.mcp.load())
+        inside(self._runtime, lambda session: session.mcp.load())
         return command.run(more)
 
     def _help(self, _: list[str]) -> Sheet:
@@ -95,18 +95,22 @@ class McpCommands:
     def _with_live_table(self, work: Coroutine[Any, Any, None], title: str = "", names: list[str] | None = None) -> None:
         """Shows a table that follows the servers' states during ``work``.  A server's failure appears as its state."""
 
-        async def work_and_show(place: Place) -> None:
-            sheet = SheetInPlace(place, lambda: servers_table(self._session, title, names or ()))
-            sheet.turn()
-            unsubscribe = self._session.mcp.watch(lambda _: sheet.turn())
+        async def work_and_show(target: DisplayTarget) -> None:
+            def table() -> Bundle:
+                return servers_table(self._session, title, names or ()).bundle()
+
+            display = LiveDisplay(target)
+            display.update(table)
+            unsubscribe = self._session.mcp.watch(lambda _: display.update(table))
             try:
                 with suppress(ToolFailure):
                     await work
             finally:
                 unsubscribe()
-                sheet.finish()
+                display.update(table)
+                display.finish()
 
-        attended(self._bench, work_and_show)
+        self._runtime.bridge.run_work(work_and_show)
 
     # --- configuration
 
@@ -127,7 +131,7 @@ class McpCommands:
             if addition.project:
                 session.mcp.catalogue.trust(session.mcp.catalogue.get(name))
 
-        inside(self._bench, change)
+        inside(self._runtime, change)
         self._with_live_table(session.mcp.connect(name), f"Added to {path}.", [name])
 
     def _remove(self, rest: list[str]) -> Sheet:
@@ -137,7 +141,7 @@ class McpCommands:
             raise refused(_OWNED_BY_CLAUDE.format(name=name, path=named.origin.path))
         if named is not None:
             remove_server(named.origin.path, name)
-        self._bench.blocking.run(self._removed(name))
+        self._runtime.blocking.run(self._removed(name))
         return sheet_of_lines(f"Removed {name}{f' from {named.origin.path}' if named else ''}.")
 
     async def _removed(self, name: str) -> None:
@@ -146,7 +150,7 @@ class McpCommands:
 
     def _switch(self, word: str, rest: list[str], *, on: bool) -> Sheet:
         name = self._server_name(rest, word)
-        self._bench.blocking.run(self._session.mcp.switch(name, on=on))
+        self._runtime.blocking.run(self._session.mcp.switch(name, on=on))
         return servers_table(self._session, f"{name} is {'enabled' if on else 'disabled'} in this workspace.", (name,))
 
     def _trust(self, rest: list[str]) -> Sheet | None:
@@ -154,22 +158,20 @@ class McpCommands:
             raise refused("%tools mcp trust needs a name, then yes or no; with the name alone it shows what the server would run.")
         name, catalogue = rest[0], self._session.mcp.catalogue
         named = catalogue.get(name)
-        standing = catalogue.trust_state(named)
-        if standing is TrustState.OWN:
+        trust = catalogue.trust_state(named)
+        if trust is TrustState.OWN:
             return sheet_of_lines(f"{name} needs no trust: it is configured in your own file {named.origin.path}.")
         if rest[1:] == ["yes"]:
-            inside(self._bench, lambda _: catalogue.trust(named))
+            inside(self._runtime, lambda _: catalogue.trust(named))
             self._with_live_table(self._session.mcp.connect(name), "Trusted until its entry in the file changes.", [name])
             return None
         if rest[1:] == ["no"]:
-            inside(self._bench, lambda _: catalogue.distrust(name))
-            self._bench.blocking.run(self._session.mcp.get(name).close())
+            inside(self._runtime, lambda _: catalogue.distrust(name))
+            self._runtime.blocking.run(self._session.mcp.get(name).close())
             return sheet_of_lines(f"{name} is no longer trusted and will not start.")
-        hint = (
-            f"%tools mcp trust {name} {'no revokes the trust' if standing is TrustState.TRUSTED else 'yes trusts it until this changes'}."
-        )
+        hint = f"%tools mcp trust {name} {'no revokes the trust' if trust is TrustState.TRUSTED else 'yes trusts it until this changes'}."
         return Sheet(
-            f"{name} of this project's {config_file_of(self._session, named)}: {standing.value}",
+            f"{name} of this project's {config_file_of(self._session, named)}: {trust.value}",
             start_summary(named),
             (hint,),
             (),
@@ -180,11 +182,11 @@ class McpCommands:
 
     def _tools(self, rest: list[str]) -> Sheet:
         name = self._server_name(rest, "tools")
-        return attended(self._bench, lambda _: tools_table(self._session, name))
+        return self._runtime.bridge.run_work(lambda _: tools_table(self._session, name))
 
     def _resources(self, rest: list[str]) -> Sheet:
         name = self._server_name(rest, "resources")
-        return attended(self._bench, lambda _: resources_table(self._session, name))
+        return self._runtime.bridge.run_work(lambda _: resources_table(self._session, name))
 
     def _read(self, rest: list[str]) -> None:
         if len(rest) not in (1, 2):
@@ -192,16 +194,16 @@ class McpCommands:
                 "%tools mcp read needs a URI, with the server's name before it if several servers have resources: read docs docs://a"
             )
         *server, uri = rest
-        attended(self._bench, lambda place: show_resource(self._session, server[0] if server else "", uri, place))
+        self._runtime.bridge.run_work(lambda target: show_resource(self._session, server[0] if server else "", uri, target))
 
     # --- logins
 
     def _login(self, rest: list[str]) -> None:
-        log_in(self._bench, self._server_name(rest, "login"))
+        log_in(self._runtime, self._server_name(rest, "login"))
 
     def _logout(self, rest: list[str]) -> Sheet:
         name = self._server_name(rest, "logout")
-        self._bench.blocking.run(self._session.mcp.logout(name))
+        self._runtime.blocking.run(self._session.mcp.logout(name))
         return sheet_of_lines(f"Deleted the stored login of {name}.")
 
     def _server_name(self, rest: list[str], word: str) -> str:
@@ -220,9 +222,9 @@ _OWNED_BY_CLAUDE = (
 )
 
 
-def complete_line(bench: Workbench, line: list[str], fragment: str) -> list[str]:
+def complete_line(runtime: NotebookRuntime, line: list[str], fragment: str) -> list[str]:
     """Returns completions of a line of ``%tools mcp``, without connecting anything."""
-    words, session = McpCommands(bench).words, bench.session
+    words, session = McpCommands(runtime).words, runtime.session
     if not line:
         return [word for word in words if word]
     word, *before = line

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.frontend import Terminal
-from nbtools.notebook.wait_with_progress import SheetInPlace, attended
+from nbtools.notebook.live_display import LiveDisplay
 
 if TYPE_CHECKING:
-    from nbtools.notebook.display_target import Place
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.display_target import DisplayTarget
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 
@@ -34,25 +34,23 @@ class LoginPage(Sheet):
         return f'<div class="nbtools-sheet" style="overflow-wrap:anywhere">Log in to {escape(self.server)}: {link}</div>'
 
 
-def log_in(bench: Workbench, name: str) -> None:
+def log_in(runtime: NotebookRuntime, name: str) -> None:
     """Waits until the person has logged in.  Raises ``ToolFailure``."""
-    in_terminal = isinstance(bench.frontend, Terminal)
+    in_terminal = isinstance(runtime.frontend, Terminal)
 
-    async def work(place: Place) -> None:
-        await _log_in(bench.session, name, place, in_terminal=in_terminal)
+    async def work(target: DisplayTarget) -> None:
+        await _log_in(runtime.session, name, target, in_terminal=in_terminal)
 
-    attended(bench, work)
+    runtime.bridge.run_work(work)
 
 
-async def _log_in(session: Session, name: str, place: Place, *, in_terminal: bool) -> None:
-    content: list[Sheet] = [Sheet(lines=(f"Asking {name} for its login page…",))]
-    sheet = SheetInPlace(place, lambda: content[0])
-    sheet.turn()
+async def _log_in(session: Session, name: str, target: DisplayTarget, *, in_terminal: bool) -> None:
+    display = LiveDisplay(target)
+    display.update(Sheet(lines=(f"Asking {name} for its login page…",)).bundle)
     loop, pasting = asyncio.get_running_loop(), list[asyncio.Task[None]]()
 
     def opened(page: str) -> None:
-        content[0] = LoginPage(server=name, page=page)
-        sheet.finish()
+        display.show(LoginPage(server=name, page=page).bundle())
         if in_terminal:
             loop.run_in_executor(None, webbrowser.open, page)
         pasting.append(loop.create_task(_ask_for_address(session, name)))
@@ -62,8 +60,7 @@ async def _log_in(session: Session, name: str, place: Place, *, in_terminal: boo
     finally:
         for task in pasting:
             task.cancel()
-    content[0] = Sheet(lines=(f"Logged in to {name}. The login is stored in {storage}.",))
-    sheet.finish()
+    display.finish(Sheet(lines=(f"Logged in to {name}. The login is stored in {storage}.",)).bundle())
 
 
 async def _ask_for_address(session: Session, name: str) -> None:

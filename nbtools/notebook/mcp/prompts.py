@@ -13,11 +13,10 @@ from nbtools.mcp.client.prompts import ServerPrompt, fill_prompt, find_prompt, p
 from nbtools.notebook.cards.tables import Sheet, Text
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused
 from nbtools.notebook.mcp.status import may_connect_automatically
-from nbtools.notebook.wait_with_progress import attended
 
 if TYPE_CHECKING:
     from nbtools.mcp.client.connection import Connection
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 _listed_prompts: WeakKeyDictionary[Connection, tuple[ServerPrompt, ...]] = WeakKeyDictionary()
@@ -27,19 +26,19 @@ _listed_prompts: WeakKeyDictionary[Connection, tuple[ServerPrompt, ...]] = WeakK
 class PromptCommands:
     """The sub-command ``%tools prompt``.  It raises ``NbtoolsError`` with a one-line message."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
+    def __init__(self, runtime: NotebookRuntime) -> None:
+        self._runtime = runtime
         self.commands = {"prompt": SubCommand("[SERVER:NAME [key=value …]]", "list prompts of MCP servers, or show one", self._prompt)}
 
     def _prompt(self, rest: list[str]) -> Sheet:
-        inside(self._bench, lambda session: session.mcp.load())
-        session = self._bench.session
+        inside(self._runtime, lambda session: session.mcp.load())
+        session = self._runtime.session
         if not rest:
-            return attended(self._bench, lambda _: _prompts_table(session))
+            return self._runtime.bridge.run_work(lambda _: _prompts_table(session))
         server, colon, name = rest[0].partition(":")
         if not colon or not name:
             raise refused("%tools prompt needs a server and a prompt's name, as in %tools prompt docs:review topic=tests.")
-        return attended(self._bench, lambda _: _fill(session.mcp.get(server), name, rest[1:]))
+        return self._runtime.bridge.run_work(lambda _: _fill(session.mcp.get(server), name, rest[1:]))
 
 
 async def _prompts_table(session: Session) -> Sheet:

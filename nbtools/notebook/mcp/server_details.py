@@ -12,12 +12,13 @@ from nbtools.notebook.cards.blocks import blocks_of
 from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.hidden_characters import one_line
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.magics.sub_commands import refused
 from nbtools.notebook.mcp.status import may_connect_automatically
 
 if TYPE_CHECKING:
     from nbtools.mcp.client.connection import Connection
-    from nbtools.notebook.display_target import Place
+    from nbtools.notebook.display_target import DisplayTarget
     from nbtools.session.session import Session
 
 _MAX_LENGTH = 200
@@ -64,7 +65,7 @@ def _short(text: str) -> str:
     return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 1]}…"
 
 
-async def show_resource(session: Session, server: str, uri: str, place: Place) -> None:
+async def show_resource(session: Session, server: str, uri: str, target: DisplayTarget) -> None:
     """Shows a resource as a card.  An empty ``server`` means whichever server has it.  Raises ``ToolFailure``."""
     connection = session.mcp.get(server) if server else await _owner(session, uri)
     answer = await connection.read_resource(uri)
@@ -73,7 +74,7 @@ async def show_resource(session: Session, server: str, uri: str, place: Place) -
     card = Card(
         id="", state="success", tool=name, icon=Icon.FILE_SEARCH.value, subject=one_line(uri, 200), status="Read", blocks=blocks_of(display)
     )
-    place.screen.show(place.screen.draw(card), place.display_id, update=False)
+    LiveDisplay(target).show_card(card)
 
 
 async def _owner(session: Session, uri: str) -> Connection:

@@ -10,13 +10,13 @@ from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.dialects import dialect as dialect_named
 from nbtools.mcp.server.notebook_endpoint import NotebookEndpoint
 from nbtools.mcp.server.tool_provider import SessionToolProvider
-from nbtools.notebook.display_target import KernelScreen, Place
+from nbtools.notebook.display_target import DisplayTarget, KernelScreen
 from nbtools.notebook.frontend import Kernel
 from nbtools.notebook.mcp.client_calls_view import ClientCallsView
 
 if TYPE_CHECKING:
     from nbtools.mcp.server.tool_provider import ToolProvider
-    from nbtools.notebook.runtime import Workbench
+    from nbtools.notebook.runtime import NotebookRuntime
 
 
 class ClientServing:
@@ -25,32 +25,32 @@ class ClientServing:
     Raises ``ToolFailure`` if no cell can show the calls, or the socket cannot be created.
     """
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        place, cell = _serving_cell(bench)
-        self._session = bench.session
+    def __init__(self, runtime: NotebookRuntime) -> None:
+        self._runtime = runtime
+        target, cell = _serving_cell(runtime)
+        self._session = runtime.session
         self._root = Path(self._session.workspace.root)
-        self._notebook = _notebook_name(bench, self._root)
-        self._view = ClientCallsView(self._root, place, cell, bench.bridge.show_at)
+        self._notebook = _notebook_name(runtime, self._root)
+        self._view = ClientCallsView(self._root, target, cell, runtime.bridge.set_target)
         self._unsubscribe = self._session.observe(self._view)
         self._start()
 
     def move(self) -> None:
         """Moves the display to the running cell, and makes this notebook the preferred one if several serve the same workspace."""
-        place, cell = _serving_cell(self._bench)
-        self._bench.blocking.run(self._endpoint.prefer())
-        self._view.move(place, cell)
+        target, cell = _serving_cell(self._runtime)
+        self._runtime.blocking.run(self._endpoint.prefer())
+        self._view.move(target, cell)
 
     def close(self, why: str = "Serving has ended.") -> None:
         """Stops serving and cancels the clients' running calls."""
-        self._bench.blocking.run(self._endpoint.stop())
+        self._runtime.blocking.run(self._endpoint.stop())
         self._unsubscribe()
         self._view.end(why)
 
     def _start(self) -> None:
         self._endpoint = NotebookEndpoint(self._root, self._notebook, self._offer, self._view.set_client_count)
         try:
-            self._bench.blocking.run(self._endpoint.start())
+            self._runtime.blocking.run(self._endpoint.start())
         except OSError as error:
             self._unsubscribe()
             raise from_os_error(error, "The socket for MCP clients") from None
@@ -60,16 +60,16 @@ class ClientServing:
         return SessionToolProvider(self._session, dialect_named(dialect), about, self._view.announce_call)
 
 
-def _serving_cell(bench: Workbench) -> tuple[Place, KernelScreen]:
+def _serving_cell(runtime: NotebookRuntime) -> tuple[DisplayTarget, KernelScreen]:
     """Returns the running cell's display target, which must be able to show later output."""
-    place = bench.frontend.place(None, early=True)
-    if not isinstance(bench.frontend, Kernel) or not isinstance(place.screen, KernelScreen):
+    target = runtime.frontend.display_target(None, early=True)
+    if not isinstance(runtime.frontend, Kernel) or not isinstance(target.screen, KernelScreen):
         message = "%tools serve needs a notebook cell whose output is not captured: clients' calls and approval requests are shown there."
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-    return place, place.screen
+    return target, target.screen
 
 
-def _notebook_name(bench: Workbench, root: Path) -> str:
+def _notebook_name(runtime: NotebookRuntime, root: Path) -> str:
     """Returns the notebook's path relative to ``root``, or a description of the kernel."""
-    file = bench.live.own_file if bench.live else None
+    file = runtime.open_notebooks.own_file if runtime.open_notebooks else None
     return os.path.relpath(file, root) if file else f"of kernel {os.getpid()}"

@@ -46,9 +46,9 @@ def state_of(session: Session, connection: Connection) -> str:
     """Returns the state in one or two words."""
     if connection.server.disabled:
         return "off"
-    standing = trust_of(session, connection)
-    if standing in _UNTRUSTED and not connection.is_alive:
-        return "not trusted" if standing is TrustState.UNKNOWN else "changed, not trusted"
+    trust = trust_of(session, connection)
+    if trust in _UNTRUSTED and not connection.is_alive:
+        return "not trusted" if trust is TrustState.UNKNOWN else "changed, not trusted"
     return _STATES[connection.state]
 
 

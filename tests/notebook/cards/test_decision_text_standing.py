@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 
 from nbtools import Policy, Session
 from nbtools.notebook.cards.html import card_html
-from nbtools.notebook.cards.live_cards import Cards, silently
+from nbtools.notebook.cards.live_cards import LiveCards
 from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.text import card_text
-from nbtools.notebook.display_target import Bundle, Place, Way
+from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget
 
 
 class Screen:
@@ -37,24 +38,24 @@ class Stage:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.screen = Screen()
-        self.cards = Cards(lambda: self.place("elsewhere"), lambda: ".")
+        self.cards = LiveCards(lambda: self.target("elsewhere"), lambda: ".")
         self.cards.can_be_undone = lambda call: bool(session.workspace.journal.entries(call=call))
         session.observe(self.cards)
 
-    def place(self, name: str) -> Place:
-        return Place(self.screen, name, True, Way.NOBODY, contextvars.copy_context())
+    def target(self, name: str) -> DisplayTarget:
+        return DisplayTarget(self.screen, name, True, AnswerMethod.NOBODY, contextvars.copy_context())
 
     async def call(self, name: str, call_id: str, **arguments: Any) -> Card:
-        self.cards.open(call_id, self.place(call_id))
+        self.cards.open(call_id, self.target(call_id))
         await self.session.call(name, arguments, id=call_id)
         return self.screen.shown[call_id]
 
     async def press(self, card: Card) -> str:
         """What a click on the card's link does; the id of the call that came of it."""
         (deed,) = card.deeds
-        place, call_id = self.cards.place_of(deed.id), self.session.new_id()
-        assert place is not None
-        self.cards.open(call_id, silently(place, call_id))
+        target, call_id = self.cards.target_of(deed.id), self.session.new_id()
+        assert target is not None
+        self.cards.open(call_id, replace(target, display_id=call_id, silent=True, early=False))
         await self.session.undo(deed.id, merge=deed.verb == "merge", id=call_id)
         return call_id
 

@@ -75,7 +75,7 @@ def test_quiet_tools_show_nothing_unless_they_ask(lab):
 
 
 def test_a_call_of_the_session_itself_has_a_card(lab):
-    code = "from nbtools.notebook import extension\nbench = next(iter(extension._extensions.values())).bench\nbench.blocking.call('ls')"
+    code = "from nbtools.notebook import extension\nbench = next(iter(extension._extensions.values())).runtime\nbench.blocking.call('ls')"
     cell = lab.run(code)
     assert any(MIME in output.get("data", {}) for output in cell.outputs)
 

@@ -12,7 +12,16 @@ import pytest
 import nbtools
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.explorer import Explorer
-from nbtools.notebook.explorer.model import TRACE_MIME, TraceAnswer, TraceOpened, TracePage, TracePlace, TraceProblem, TraceRaw, TraceView
+from nbtools.notebook.explorer.model import (
+    TRACE_MIME,
+    TraceAnswer,
+    TraceOpened,
+    TracePage,
+    TracePosition,
+    TraceProblem,
+    TraceRaw,
+    TraceView,
+)
 from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.magics.command_line import words
 from nbtools.traces.model import Call
@@ -107,7 +116,7 @@ def test_folding_hides_what_is_nested_and_nothing_else(explorer: Explorer) -> No
 def test_a_line_is_found_again_under_a_filter(explorer: Explorer) -> None:
     edits = page(explorer, kind="edits").lines
     for line, number in ((edits[3].line, 3), (edits[3].line + 1, 4), (0, 0), (10**6, len(edits))):
-        assert ask(explorer, {"type": "place", "filter": {"kind": "edits"}, "line": line}) == TracePlace(number=number)
+        assert ask(explorer, {"type": "place", "filter": {"kind": "edits"}, "line": line}) == TracePosition(number=number)
 
 
 def test_a_file_has_all_steps_that_touched_it_in_any_session(explorer: Explorer) -> None:

@@ -187,7 +187,6 @@ def test_progress_is_told(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(f"{logs}/*.json", progress=told.append)
     assert [(one.done, one.total) for one in told] == [(1, 3), (2, 3), (3, 3)]
     assert told[-1].bytes_done == told[-1].bytes_total == sum(path.stat().st_size for path in logs.iterdir())
-    assert "3 of 3 logs" in str(told[-1])
 
 
 def test_processes_that_are_spawned_give_the_same(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
