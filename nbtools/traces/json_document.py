@@ -72,6 +72,14 @@ def decode_items(
             yield Problem(here, str(error))
 
 
+def raw_items(value: msgspec.Raw) -> list[msgspec.Raw]:
+    """Returns the undecoded items of a list; none for anything else."""
+    try:
+        return msgspec.json.decode(value, type=list[msgspec.Raw])
+    except DECODE_ERRORS:
+        return []
+
+
 def locate_items(text: bytes, items: Iterable[msgspec.Raw]) -> Iterator[tuple[int, bytes]]:
     """Yields the bytes of each item with their offset in ``text``.
 
