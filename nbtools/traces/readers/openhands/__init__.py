@@ -99,7 +99,7 @@ class OpenHands(Format):
         is_event_file = _FILE.fullmatch(source.path.name) and _holds_an_event(source.path)
         if source.path.is_dir() or len(source.files) > 1 or is_event_file:
             yield from _folder(source, log)
-        elif is_json_lines(source) and not _is_list(source):
+        elif not _is_list(source) and is_json_lines(source):
             yield from _lines(source, log)
         else:
             yield from _document(source, log)
