@@ -13,9 +13,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.json_repair import repair_json
 from nbtools.traces.model import Problem, Ref
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, repair_json
 
 T = TypeVar("T")
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)

@@ -155,8 +155,9 @@ class SessionBuilder:
         counted: bool = True,
         result_ref: Ref = NOWHERE,
     ) -> Call:
-        """Returns the next call, not added yet: ``wait`` or ``complete`` does. Without ``op``, op, subject and paths are those of
-        a known tool with these arguments (as recorded).
+        """Returns the next call, which ``wait`` or ``complete`` then adds.
+
+        ``args`` are as recorded. Without ``op``, op, subject and paths are those of a known tool with these arguments.
         """
         if op is None:
             op, paths, subject = summarize_call(name, arguments(args))
@@ -216,6 +217,23 @@ class SessionBuilder:
         for change in changes_of(call, arguments(args)) if changes is None else changes:
             self.add(change)
 
+    def result(
+        self,
+        call: Call,
+        ref: Ref,
+        size: int,
+        at: float | None = None,
+        status: Status = "unknown",
+        source: StatusSource = "none",
+        changes: Iterable[FileChange] | None = None,
+        **fields: Any,
+    ) -> None:
+        """Completes a call with its result, which has ``size`` characters; ``fields`` are further ones of the call."""
+        args = self.take(call) if call.id in self._waiting else None
+        times = {"ended": at, "duration": duration_of(call.at, at)}
+        known = {"status": status, "status_source": source, "answered": True, "result_size": size, "result_ref": ref}
+        self.complete(replace(call, **{**times, **known, **fields}), args, changes)
+
     def part(self, piece: MessagePart, id_: str, ref: Ref, at: float | None = None, model: str = "", key: str = "") -> None:
         """Adds a part of a message: a text, a call, or the result of a call."""
         self.see(at, model)
@@ -224,9 +242,18 @@ class SessionBuilder:
         elif isinstance(piece, CallPart):
             self.wait(self.call(id_, piece.name, ref, piece.args, native_id=piece.id, at=at), piece.args)
         elif (call := self.waiting(piece.id, piece.name)) is not None:
-            self.complete(with_result(call, piece, ref, at), self.take(call))
+            self._piece_result(call, piece, ref, at)
         else:
             self.event("tool_result", text_of(piece.content), ref, at, "tool", key=piece.id)
+
+    def _piece_result(self, call: Call, piece: ResultPart, ref: Ref, at: float | None) -> None:
+        """Completes a call; where the API does not record failures, its status follows from a command's exit code."""
+        text = text_of(piece.content)
+        code = exit_code_of_result(text) if call.op == "shell" else None
+        known = piece.status != "unknown"
+        status: Status = piece.status if known else "unknown" if code is None else "error" if code else "ok"
+        source: StatusSource = "flag" if known else "none" if code is None else "exit_code"
+        self.result(call, ref, len(text), at, status, source, exit_code=code)
 
     def add_unanswered(self) -> None:
         """Adds the calls that still wait for a result."""
@@ -262,21 +289,3 @@ def unique(name: str, taken: set[str]) -> str:
 def duration_of(start: float | None, end: float | None) -> float | None:
     """Returns the seconds between two times; None where one is unknown, or the end is before the start."""
     return end - start if start is not None and end is not None and end >= start else None
-
-
-def with_result(call: Call, piece: ResultPart, ref: Ref, at: float | None) -> Call:
-    """Returns the call with its result. Where the API does not record failures, the status follows from a command's exit code."""
-    text = text_of(piece.content)
-    code = exit_code_of_result(text) if call.op == "shell" else None
-    has_status = piece.status != "unknown"
-    return replace(
-        call,
-        status=piece.status if has_status else "unknown" if code is None else "error" if code else "ok",
-        status_source="flag" if has_status else "none" if code is None else "exit_code",
-        exit_code=code,
-        answered=True,
-        ended=at,
-        duration=duration_of(call.at, at),
-        result_size=len(text),
-        result_ref=ref,
-    )

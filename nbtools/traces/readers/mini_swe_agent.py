@@ -19,9 +19,9 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.display_builders import command_output, media_of
 from nbtools.traces.json_access import epoch_seconds, float_of, integer_of, items, mapping, string, text_of
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
-from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source
 
 _BLOCK = re.compile(r"```(bash|mswea_bash_command)[ \t]*\r?\n(.*?)\n?```", re.DOTALL)
@@ -122,8 +122,7 @@ class _TrajectoryReader:
         if waiting:
             native = string(record.get("tool_call_id")) or string(record.get("call_id"))
             call = (session.waiting(native) if native else None) or waiting[0][0]
-            session.take(call)
-            session.add(_with_result(call, text, extra, role, at, ref))
+            self._result(call, text, extra, role, at, ref)
         if text or not actions:
             kind = "tool_result" if waiting and role in {"user", "tool"} else _KINDS.get(role, "system")
             session.message(kind, text, ref, at, role, type=role)
@@ -133,30 +132,21 @@ class _TrajectoryReader:
             session.wait(session.call(id_, "bash", ref, args, at=at, native_id=action.native, counted=action.counted))
         session.records += 1
 
+    def _result(self, call: Call, text: str, extra: Mapping[str, Any], role: str, at: float | None, ref: Ref) -> None:
+        code = integer_of(extra.get("returncode"))
+        if code is None and (found := _CODE.match(text)):
+            code = int(found[1])
+        stopped = bool(extra.get("interrupt_type")) or (role == "exit" and extra.get("exit_status") != "Submitted")
+        status: Status = "interrupted" if stopped else "unknown" if code is None else "error" if code else "ok"
+        source: StatusSource = "text" if stopped else "none" if code is None else "exit_code"
+        self.session.result(call, ref, len(text), at, status, source, (), exit_code=code)
+
     def end(self) -> None:
         """A message after a command is its result; only the last commands may have none."""
         for call, _ in self.session.all_waiting():
             if int(call.id.partition(".")[0]) + 1 < self.session.records:
                 self.session.take(call)
                 self.session.add(replace(call, answered=True, status="unknown"))
-
-
-def _with_result(call: Call, text: str, extra: Mapping[str, Any], role: str, at: float | None, ref: Ref) -> Call:
-    code = integer_of(extra.get("returncode"))
-    if code is None and (found := _CODE.match(text)):
-        code = int(found[1])
-    stopped = bool(extra.get("interrupt_type")) or (role == "exit" and extra.get("exit_status") != "Submitted")
-    return replace(
-        call,
-        status="interrupted" if stopped else "unknown" if code is None else "error" if code else "ok",
-        status_source="text" if stopped else "none" if code is None else "exit_code",
-        exit_code=code,
-        answered=True,
-        ended=at,
-        duration=duration_of(call.at, at),
-        result_size=len(text),
-        result_ref=ref,
-    )
 
 
 def _open(text: bytes) -> JsonDocument[_Document]:

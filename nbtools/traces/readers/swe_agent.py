@@ -22,7 +22,7 @@ from nbtools.core.result import Entry, FileDiff, Match, ToolResultDisplay
 from nbtools.traces.display_builders import command_output, diff_display, diff_of_texts, file_text, listing, matches
 from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, parse_json, string, text_of
 from nbtools.traces.json_document import decode_array, open_document
-from nbtools.traces.model import Call, Detail, EventKind, FileChange, Op, Origin, Ref, Row, Status, StatusSource, Tokens
+from nbtools.traces.model import Call, Detail, EventKind, FileChange, Op, Origin, Ref, Row, Status, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source
@@ -138,8 +138,7 @@ class _DocumentReader:
         session = self.session
         waiting = session.all_waiting()
         if waiting and string(message.role) in {"user", "tool"}:
-            session.take(waiting[0][0])
-            session.add(_with_result(waiting[0][0], text_of(message.content), ref))
+            self._result(waiting[0][0], text_of(message.content), ref, ())
             return
         self._message(message, ref)
         function = called_function({"tool_calls": message.tool_calls})
@@ -168,8 +167,13 @@ class _DocumentReader:
         matches = string(message.action).strip() == action.strip()
         function = called_function({"tool_calls": message.tool_calls}) if matches else {}
         call = self._call(str(session.records - 1), action, function, state, message_ref if function else ref)
-        answered = _with_result(call, text_of(step.observation), ref)
-        session.complete(replace(answered, duration=float_of(step.execution_time), counted=True), changes=_changes(call, action, state))
+        fields = {"duration": float_of(step.execution_time), "counted": True}
+        self._result(call, text_of(step.observation), ref, _changes(call, action, state), **fields)
+
+    def _result(self, call: Call, observation: str, ref: Ref, changes: Iterable[FileChange], **fields: Any) -> None:
+        refused = observation.startswith(_REFUSED)
+        status: Status = "error" if refused else "unknown"
+        self.session.result(call, ref, len(observation), None, status, "text" if refused else "none", changes, **fields)
 
     def _call(self, id_: str, action: str, function: Mapping[str, Any], state: Mapping[str, Any], ref: Ref) -> Call:
         op = op_of(action)
@@ -212,13 +216,6 @@ def _counted(parts: Iterable[T], session: SessionBuilder) -> Iterator[T]:
     for part in parts:
         session.records += 1
         yield part
-
-
-def _with_result(call: Call, observation: str, ref: Ref) -> Call:
-    refused = observation.startswith(_REFUSED)
-    status: Status = "error" if refused else "unknown"
-    source: StatusSource = "text" if refused else "none"
-    return replace(call, status=status, status_source=source, answered=True, result_size=len(observation), result_ref=ref)
 
 
 def _changes(call: Call, action: str, state: Mapping[str, Any]) -> Iterator[FileChange]:

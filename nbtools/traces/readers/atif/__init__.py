@@ -215,19 +215,12 @@ class _TrajectoryReader:
         status, source, code = status_of(extra, recorded, answers, call.op)
         session = self.session.id
         children = [self.links.child(one, session, call.id) or id_text(one.get("trajectory_id")) for one in child_references(answers)]
-        call = replace(
-            call,
-            status=status,
-            status_source=source,
-            exit_code=code,
-            answered=True,
-            ended=call.ended if call.ended is not None else at,
-            duration=extra.duration if extra.duration is not None else recorded_duration(recorded, answers),
-            result_size=sum(len(text_of(one.get("content"))) for one in answers),
-            child=extra.child or next(filter(None, children), ""),
-            result_ref=ref,
-        )
-        self.session.complete(call, changes=_changes(call, arguments_in(recorded), extra))
+        duration = extra.duration if extra.duration is not None else recorded_duration(recorded, answers)
+        fields = {"exit_code": code, "duration": duration, "child": extra.child or next(filter(None, children), "")}
+        ended = call.ended if call.ended is not None else at
+        size = sum(len(text_of(one.get("content"))) for one in answers)
+        answered = replace(call, status=status, answered=True)
+        self.session.result(call, ref, size, ended, status, source, _changes(answered, arguments_in(recorded), extra), **fields)
 
     def end(self, ref: Ref, records: int) -> None:
         metrics, extra = mapping(self.document.final_metrics), extra_of({"extra": self.document.extra}, SessionExtra)

@@ -142,7 +142,7 @@ _NO_OUTCOME = Outcome()
 
 
 class _Request(NamedTuple):
-    """What is called, and how."""
+    """The tool that a record calls, and what it is called with."""
 
     name: str
     op: Op

@@ -6,20 +6,18 @@ Without such a record, the model's own patch shows the intended change: its line
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from nbtools.core.errors import ToolFailure
-from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileDiffs, Media, TodoItem, TodoList, TodoStatus, ToolResultDisplay
+from nbtools.core.result import CommandOutput, DiffStat, FileDiff, Media, ToolResultDisplay
 from nbtools.diff.codex_patch import read_codex_patch
 from nbtools.diff.line_diff import PatchHunk, file_diff, format_unified
 from nbtools.diff.patch_model import Create, Delete, FilePatch, Hunk
-from nbtools.traces.json_access import mapping, string
+from nbtools.traces.display_builders import diff_display, media_of_data_url, todo_list
+from nbtools.traces.json_access import mapping, mappings, string
 from nbtools.traces.model import NOWHERE, Call, Detail, FileChange, Ref
 from nbtools.traces.readers.codex.call_text import arguments_of, calls_in, command_of, output_text, patch_of, split_output, unwrap
 from nbtools.traces.readers.codex.records import Payload, changes_by_path, text_of
@@ -149,16 +147,10 @@ def _hunk(hunk: Hunk) -> PatchHunk:
     return PatchHunk(0, len(hunk.old()), 0, len(hunk.new()), lines)
 
 
-def display(found: tuple[FileDiff, ...]) -> ToolResultDisplay:
-    return found[0] if len(found) == 1 else FileDiffs(found) if found else ""
-
-
 _SEARCH_AFTER = 64 << 10
 """Bytes after an output in which the event of its end is searched for."""
 _MAX_SEARCH = 64 << 20
 """Largest number of bytes searched for that event."""
-_STEPS: dict[str, TodoStatus] = {"pending": "pending", "in_progress": "in_progress", "completed": "completed"}
-_DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
 
 
 def detail(source: Source, call: Call) -> Detail:
@@ -182,7 +174,7 @@ def _build(call: Call, arguments: Mapping[str, Any], output: str, item: Mapping[
     return Detail(
         args=arguments,
         result=output,
-        display=_display(call, arguments, stdout or body, display(diffs), media),
+        display=_display(call, arguments, stdout or body, diff_display(diffs, ""), media),
         command=command_of(arguments),
         cwd=string(item.get("cwd")) or string(arguments.get("workdir")) or string(arguments.get("working_directory")),
         stdout=(stdout or body) if call.op in ("shell", "patch") else "",
@@ -202,9 +194,7 @@ def _display(
     if call.op == "shell":
         return CommandOutput(output, len(output.splitlines()), call.exit_code, status="" if call.exit_code is not None else call.status)
     if call.op == "plan" and isinstance(steps := arguments.get("plan"), list):
-        return TodoList(
-            tuple(TodoItem(string(one.get("step")), _STEPS.get(string(one.get("status")), "pending")) for one in map(mapping, steps))
-        )
+        return todo_list(map(mapping, steps))
     return media[0] if len(media) == 1 else output
 
 
@@ -271,15 +261,5 @@ def _event_output(item: Mapping[str, Any]) -> str:
 
 
 def _media(output: Any) -> tuple[Media, ...]:
-    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
-    return tuple(media for part in parts if (media := _picture(part.get("image_url"))) is not None)
-
-
-def _picture(url: Any) -> Media | None:
-    found = _DATA.match(url) if isinstance(url, str) else None
-    if found is None:
-        return None
-    try:
-        return Media("", found[1], base64.b64decode(found[2]))
-    except (binascii.Error, ValueError):
-        return None
+    found = (media_of_data_url(string(part.get("image_url"))) for part in mappings(output))
+    return tuple(media for media in found if media is not None)

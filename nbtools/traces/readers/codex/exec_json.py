@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from nbtools.core.result import CommandOutput, TodoItem, TodoList
+from nbtools.core.result import CommandOutput
 from nbtools.traces.conversation import tokens_of
+from nbtools.traces.display_builders import diff_display, todo_list
 from nbtools.traces.json_access import mapping, string
 from nbtools.traces.model import NOWHERE, PREVIEW, Call, Detail, EventKind, Op, Origin, Problem, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
@@ -81,12 +82,10 @@ class CodexExec(Format):
         if call.op == "shell":
             display = CommandOutput(output, len(output.splitlines()), call.exit_code)
         elif call.op == "plan" and isinstance(item.get("items"), list):
-            steps = [mapping(one) for one in item["items"]]
-            display = TodoList(
-                tuple(TodoItem(string(one.get("text")), "completed" if one.get("completed") else "pending") for one in steps)
-            )
+            steps = ({**mapping(one), "status": "completed" if mapping(one).get("completed") else "pending"} for one in item["items"])
+            display = todo_list(steps)
         elif diffs:
-            display = codex_detail.display(diffs)
+            display = diff_display(diffs, "")
         arguments = mapping(item.get("arguments")) or {
             key: item[key] for key in ("command", "changes", "query", "prompt", "items") if key in item
         }

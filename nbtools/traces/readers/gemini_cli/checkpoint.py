@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from nbtools.traces.json_access import mapping, mappings, string
 from nbtools.traces.json_document import decode_items, open_document
-from nbtools.traces.model import Call, Detail, Origin, Ref, Row, Status
+from nbtools.traces.model import Call, Detail, Origin, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.gemini_cli.messages import op_of, paths_of, response_of, subject_of, text_of
 from nbtools.traces.readers.gemini_cli.results import detail_of
@@ -110,11 +109,9 @@ class _CheckpointReader:
         waiting = (call for call, _ in self.session.all_waiting() if _answers(part, {"id": call.native_id or None, "name": call.name}))
         if (call := next(waiting, None)) is None:
             return
-        self.session.take(call)
         failed = "error" in mapping(mapping(part["functionResponse"]).get("response"))
         size = len(response_of({"result": [part]}))
-        status: Status = "error" if failed else "ok"
-        self.session.add(replace(call, status=status, status_source="text", answered=True, result_size=size, result_ref=ref))
+        self.session.result(call, ref, size, None, "error" if failed else "ok", "text", ())
 
 
 def _answers(answer: Mapping[str, Any], call: Mapping[str, Any]) -> bool:

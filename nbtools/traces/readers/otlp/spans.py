@@ -10,10 +10,9 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import id_text, integer_of, mapping, string
 from nbtools.traces.json_document import JsonDocument, locate_items, raw_items
-from nbtools.traces.json_repair import repair_json
 from nbtools.traces.model import Problem, Ref
 from nbtools.traces.readers.otlp.conventions import IDENTIFYING_ATTRIBUTES, Meaning, attributes_of, meaning_of, tool_of, value_of
-from nbtools.traces.source import DECODE_ERRORS, decode_json
+from nbtools.traces.source import DECODE_ERRORS, decode_json, repair_json
 
 _NULL = msgspec.Raw(b"null")
 _RESOURCE = ("service.name", "service.version", "vcs.repository.url.full", "vcs.ref.head.revision", "vcs.ref.head.name")
