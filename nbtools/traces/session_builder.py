@@ -226,13 +226,23 @@ class SessionBuilder:
         status: Status = "unknown",
         source: StatusSource = "none",
         changes: Iterable[FileChange] | None = None,
+        duration: float | None = None,
         **fields: Any,
     ) -> None:
         """Completes a call with its result, which has ``size`` characters; ``fields`` are further ones of the call."""
         args = self.take(call) if call.id in self._waiting else None
-        times = {"ended": at, "duration": duration_of(call.at, at)}
-        known = {"status": status, "status_source": source, "answered": True, "result_size": size, "result_ref": ref}
-        self.complete(replace(call, **{**times, **known, **fields}), args, changes)
+        answered = replace(
+            call,
+            ended=at,
+            duration=duration,
+            status=status,
+            status_source=source,
+            answered=True,
+            result_size=size,
+            result_ref=ref,
+            **fields,
+        )
+        self.complete(answered, args, changes)
 
     def part(self, piece: MessagePart, id_: str, ref: Ref, at: float | None = None, model: str = "", key: str = "") -> None:
         """Adds a part of a message: a text, a call, or the result of a call."""
@@ -253,7 +263,7 @@ class SessionBuilder:
         known = piece.status != "unknown"
         status: Status = piece.status if known else "unknown" if code is None else "error" if code else "ok"
         source: StatusSource = "flag" if known else "none" if code is None else "exit_code"
-        self.result(call, ref, len(text), at, status, source, exit_code=code)
+        self.result(call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code)
 
     def add_unanswered(self) -> None:
         """Adds the calls that still wait for a result."""

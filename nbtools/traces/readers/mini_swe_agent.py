@@ -21,7 +21,7 @@ from nbtools.traces.json_access import epoch_seconds, float_of, integer_of, item
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source
 
 _BLOCK = re.compile(r"```(bash|mswea_bash_command)[ \t]*\r?\n(.*?)\n?```", re.DOTALL)
@@ -139,7 +139,7 @@ class _TrajectoryReader:
         stopped = bool(extra.get("interrupt_type")) or (role == "exit" and extra.get("exit_status") != "Submitted")
         status: Status = "interrupted" if stopped else "unknown" if code is None else "error" if code else "ok"
         source: StatusSource = "text" if stopped else "none" if code is None else "exit_code"
-        self.session.result(call, ref, len(text), at, status, source, (), exit_code=code)
+        self.session.result(call, ref, len(text), at, status, source, (), duration_of(call.at, at), exit_code=code)
 
     def end(self) -> None:
         """A message after a command is its result; only the last commands may have none."""

@@ -155,7 +155,7 @@ class _DocumentReader:
 
     def step(self, step: _Step, ref: Ref) -> None:
         session, action = self.session, string(step.action)
-        message_ref, message = self.chat.popleft() if self.chat else (ref, _Message())
+        message_ref, message = self.chat.popleft() if self.chat else (ref, None)
         thought = text_of(step.thought) or text_of(step.response)
         is_pseudo_action = not action.strip() or action.strip().startswith("exit_")
         if thought or is_pseudo_action:
@@ -164,16 +164,15 @@ class _DocumentReader:
         if is_pseudo_action:
             return
         state = mapping(parse_json(step.state))
-        matches = string(message.action).strip() == action.strip()
-        function = called_function({"tool_calls": message.tool_calls}) if matches else {}
+        matches = message is not None and string(message.action).strip() == action.strip()
+        function = called_function({"tool_calls": message.tool_calls}) if message is not None and matches else {}
         call = self._call(str(session.records - 1), action, function, state, message_ref if function else ref)
-        fields = {"duration": float_of(step.execution_time), "counted": True}
-        self._result(call, text_of(step.observation), ref, _changes(call, action, state), **fields)
+        self._result(call, text_of(step.observation), ref, _changes(call, action, state), float_of(step.execution_time))
 
-    def _result(self, call: Call, observation: str, ref: Ref, changes: Iterable[FileChange], **fields: Any) -> None:
+    def _result(self, call: Call, observation: str, ref: Ref, changes: Iterable[FileChange], duration: float | None = None) -> None:
         refused = observation.startswith(_REFUSED)
         status: Status = "error" if refused else "unknown"
-        self.session.result(call, ref, len(observation), None, status, "text" if refused else "none", changes, **fields)
+        self.session.result(call, ref, len(observation), None, status, "text" if refused else "none", changes, duration)
 
     def _call(self, id_: str, action: str, function: Mapping[str, Any], state: Mapping[str, Any], ref: Ref) -> Call:
         op = op_of(action)
@@ -186,7 +185,7 @@ class _DocumentReader:
             native_id=string(function.get("id")),
             subject=action.strip().partition("\n")[0] if op == "shell" or not path else path,
             paths=(path,) if path else (),
-            counted=False,
+            counted=self.steps,
         )
 
     def end(self, size: int) -> None:

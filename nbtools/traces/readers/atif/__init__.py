@@ -215,12 +215,18 @@ class _TrajectoryReader:
         status, source, code = status_of(extra, recorded, answers, call.op)
         session = self.session.id
         children = [self.links.child(one, session, call.id) or id_text(one.get("trajectory_id")) for one in child_references(answers)]
-        duration = extra.duration if extra.duration is not None else recorded_duration(recorded, answers)
-        fields = {"exit_code": code, "duration": duration, "child": extra.child or next(filter(None, children), "")}
-        ended = call.ended if call.ended is not None else at
-        size = sum(len(text_of(one.get("content"))) for one in answers)
-        answered = replace(call, status=status, answered=True)
-        self.session.result(call, ref, size, ended, status, source, _changes(answered, arguments_in(recorded), extra), **fields)
+        self.session.result(
+            call,
+            ref,
+            sum(len(text_of(one.get("content"))) for one in answers),
+            call.ended if call.ended is not None else at,
+            status,
+            source,
+            _changes(replace(call, status=status, answered=True), arguments_in(recorded), extra),
+            extra.duration if extra.duration is not None else recorded_duration(recorded, answers),
+            exit_code=code,
+            child=extra.child or next(filter(None, children), ""),
+        )
 
     def end(self, ref: Ref, records: int) -> None:
         metrics, extra = mapping(self.document.final_metrics), extra_of({"extra": self.document.extra}, SessionExtra)
