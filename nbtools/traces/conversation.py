@@ -7,7 +7,7 @@ Each part is recognised by its keys, because one log may mix several APIs. Token
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -284,5 +284,7 @@ class Usage:
         return Tokens(**counts)
 
 
-def _first(usage: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    return next((count for name in names if (count := integer_of(usage.get(name))) is not None), None)
+def tokens_of(counts: Mapping[str, int]) -> Tokens:
+    """Returns token counts by the names of ``Tokens``, whose ``input`` includes tokens read from and written to a cache."""
+    cached = counts.get("cache_read", 0) + counts.get("cache_write", 0)
+    return Tokens(**{**counts, "input": max(counts["input"] - cached, 0)} if "input" in counts else counts)

@@ -39,6 +39,7 @@ _STATES: dict[str, TodoStatus] = {
     "cancelled": "cancelled",
     "blocked": "blocked",
 }
+_TODO_KEYS = ("description", "content", "step", "text", "title")
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
 
 
@@ -83,16 +84,11 @@ def matches(found: Iterable[Match], more: str = "") -> Matches:
 
 
 def todo_list(items: Iterable[Mapping[str, Any]]) -> TodoList:
-    """Builds a list from objects with a text (``description``, ``content``, ``title``) and a ``status``."""
-    return TodoList(
-        tuple(
-            TodoItem(
-                string(item.get("description")) or string(item.get("content")) or string(item.get("title")),
-                _STATES.get(string(item.get("status")).lower(), "pending"),
-            )
-            for item in items
-        )
+    """Builds a list from objects with a text, under any of ``_TODO_KEYS``, and a ``status``."""
+    texts = (
+        (next((text for key in _TODO_KEYS if (text := string(item.get(key)))), ""), string(item.get("status")).lower()) for item in items
     )
+    return TodoList(tuple(TodoItem(text, _STATES.get(status, "pending")) for text, status in texts))
 
 
 def inline_media(part: Mapping[str, Any], path: str) -> Media | None:
@@ -271,8 +267,4 @@ def _looks_like_path(line: str) -> bool:
 
 def _todos(args: Mapping[str, Any]) -> TodoList | None:
     entries = mappings(args.get("todos")) or mappings(args.get("plan"))
-    described = [{**one, "description": next((one[key] for key in _TODO_KEYS if string(one.get(key))), "")} for one in entries]
-    return todo_list(described) if entries else None
-
-
-_TODO_KEYS = ("description", "content", "step", "text", "title")
+    return todo_list(entries) if entries else None

@@ -13,9 +13,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.json_repair import repair_json
 from nbtools.traces.model import Problem, Ref
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, repair_json
 
 T = TypeVar("T")
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
@@ -70,6 +69,14 @@ def decode_items(
             yield here, decode(data)
         except (TraceError, *DECODE_ERRORS) as error:
             yield Problem(here, str(error))
+
+
+def raw_items(value: msgspec.Raw) -> list[msgspec.Raw]:
+    """Returns the undecoded items of a list; none for anything else."""
+    try:
+        return msgspec.json.decode(value, type=list[msgspec.Raw])
+    except DECODE_ERRORS:
+        return []
 
 
 def locate_items(text: bytes, items: Iterable[msgspec.Raw]) -> Iterator[tuple[int, bytes]]:

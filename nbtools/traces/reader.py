@@ -84,7 +84,7 @@ def _key(name: str) -> re.Pattern[bytes]:
 
 
 class Format(Protocol):
-    """A reader of one agent's log format.
+    """A reader of one agent's log format; readers may inherit the defaults.
 
     ``read`` yields rows in reading order; each call once, when its result is known or at the end of the log; each session at its end. It
     raises ``TraceError`` where the file cannot be opened, but never because of its content: that yields a ``Problem``. ``tells_errors``
@@ -92,12 +92,13 @@ class Format(Protocol):
     """
 
     name: str
-    tells_errors: bool
+    tells_errors: bool = True
 
     def recognises(self, head: Head) -> bool: ...
 
     def files(self, path: Path) -> Sequence[Path]:
         """Returns the files that belong to the log besides ``path``."""
+        return ()
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]: ...
 

@@ -1,10 +1,14 @@
-"""Builds the rows of a session from message parts: numbers them and joins calls to their results."""
+"""Builds the rows of a log. A reader says what each record means; the builders number the rows and join calls to their results.
+
+A ``LogBuilder`` collects the rows of one log in reading order; each of its sessions has a ``SessionBuilder``.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -12,95 +16,286 @@ from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextP
 from nbtools.traces.display_builders import changes_of, exit_code_of_result
 from nbtools.traces.json_access import arguments, text_of
 from nbtools.traces.known_tools import summarize_call
-from nbtools.traces.model import PREVIEW, Call, Event, EventKind, Origin, Ref, Row
+from nbtools.traces.model import (
+    NOWHERE,
+    PREVIEW,
+    Call,
+    Event,
+    EventKind,
+    FileChange,
+    Op,
+    Origin,
+    Problem,
+    Ref,
+    Row,
+    Session,
+    Status,
+    StatusSource,
+)
+
+T = TypeVar("T")
+
+
+class LogBuilder:
+    """The rows of one log that are complete and not yet taken, and the names of its sessions."""
+
+    def __init__(self, format: str, origin: Origin) -> None:  # noqa: A002 - the field's name
+        self.format, self.origin = format, origin
+        self.rows: list[Row] = []
+        self.next_seq: Callable[[], int] = count().__next__
+        self._names: set[str] = set()
+
+    def session(self, name: str) -> SessionBuilder:
+        """Begins a session with this id, or with a number added to it where another session has it."""
+        return SessionBuilder(self, self.unique_name(name))
+
+    def unique_name(self, name: str) -> str:
+        return unique(name, self._names)
+
+    def read(self, items: Iterable[tuple[Ref, T] | Problem], add: Callable[[T, Ref], None]) -> Iterator[Row]:
+        """Calls ``add`` with each record and yields the rows that it completes; a problem is a row itself."""
+        rows = self.rows
+        for item in items:
+            if type(item) is Problem:
+                rows.append(item)
+            else:
+                add(item[1], item[0])  # type: ignore[index]
+            if rows:
+                yield from rows
+                rows.clear()
+
+    def take(self) -> Iterator[Row]:
+        """Yields the rows so far."""
+        yield from self.rows
+        self.rows.clear()
 
 
 class SessionBuilder:
-    """Numbers the rows of one session and joins its calls to their results. Collects ``times`` and ``models``.
+    """One session under construction: its turn, times and models, and the calls that wait for their results.
 
-    ``first`` is the first number to use: numbers continue over the sessions of a file.
+    ``live`` applies to the rows added from now on (see ``model.Event``).
     """
 
-    def __init__(self, session: str, origin: Origin, first: int = 0) -> None:
-        self.session, self.origin = session, origin
-        self.seq = first
-        self.turn = 0
-        self.times: list[float] = []
+    def __init__(self, log: LogBuilder, id: str) -> None:  # noqa: A002 - the field's name
+        self.log, self.id = log, id
+        self.add = log.rows.append
+        self.turn = self.records = 0
+        self.live = True
+        self.started, self.ended = math.inf, -math.inf
         self.models: dict[str, None] = {}
-        self._waiting: dict[str, deque[tuple[Call, Any]]] = {}
+        self.flags: dict[str, None] = {}
+        self._call_ids: set[str] = set()
+        self._waiting: dict[str, tuple[Call, Any]] = {}
+        self._by_native: dict[str, list[str]] = {}
 
-    def note_time_and_model(self, at: float | None, model: str = "") -> None:
+    def see(self, at: float | None, model: str = "") -> None:
+        """Notes the time and the model of a record."""
         if at is not None:
-            self.times.append(at)
+            if at > self.ended:  # noqa: PLR1730 - runs for every record: max() takes three times as long
+                self.ended = at
+            if at < self.started:  # noqa: PLR1730
+                self.started = at
         if model:
             self.models[model] = None
 
-    def next_seq(self) -> int:
-        self.seq += 1
-        return self.seq - 1
-
-    def event(self, kind: EventKind, text: str, ref: Ref, **fields: Any) -> Event:
-        self.turn += kind == "user"
-        return Event(
-            session=self.session,
-            seq=self.next_seq(),
-            kind=kind,
-            text=text[:PREVIEW],
-            size=len(text),
-            turn=self.turn,
-            ref=ref,
-            **fields,
+    def event(
+        self,
+        kind: EventKind,
+        text: str,
+        ref: Ref,
+        at: float | None = None,
+        role: str = "",
+        model: str = "",
+        type: str = "",  # noqa: A002 - the field's name
+        key: str = "",
+        parent: str = "",
+        size: int = 0,
+    ) -> None:
+        """Adds an event. ``size`` is the number of characters where ``text`` is not the whole text."""
+        begin = text if len(text) <= PREVIEW else text[:PREVIEW]
+        self.add(
+            Event(  # positional arguments: beyond fifteen keywords Python builds a dictionary
+                self.id, self.log.next_seq(), kind, begin, size or len(text), at, role, model, self.turn, self.live, key, parent, type, ref
+            )
         )
 
-    def call(self, id_: str, name: str, args: Any, ref: Ref, **fields: Any) -> Call:
-        """Builds a call without a result so far; ``args`` as recorded."""
-        op, paths, subject = summarize_call(name, arguments(args))
-        values = {"status": "unanswered", "subject": subject, "paths": paths, "turn": self.turn, "ref": ref, **fields}
-        return Call(self.session, id_, self.next_seq(), name, op, self.origin, **values)
+    def message(self, kind: EventKind, text: str, ref: Ref, *args: Any, **fields: Any) -> None:
+        """Adds an event; a person's message begins a turn."""
+        if kind == "user":
+            self.turn += 1
+        self.event(kind, text, ref, *args, **fields)
 
-    def add_part(self, piece: MessagePart, id_: str, ref: Ref, at: float | None = None, model: str = "", key: str = "") -> Iterator[Row]:
-        """Adds a message part and yields the rows that it completes; a call waits for its result."""
-        self.note_time_and_model(at, model)
+    def unique_id(self, name: str) -> str:
+        """Returns the name as the id of a call, with a number where a call has it already."""
+        return unique(name, self._call_ids)
+
+    def call(
+        self,
+        id: str,  # noqa: A002 - the field's name
+        name: str,
+        ref: Ref,
+        args: Any = None,
+        *,
+        op: Op | None = None,
+        subject: str = "",
+        paths: tuple[str, ...] = (),
+        native_id: str = "",
+        level: Literal["model", "nested"] = "model",
+        parent: str = "",
+        at: float | None = None,
+        ended: float | None = None,
+        duration: float | None = None,
+        status: Status = "unanswered",
+        status_source: StatusSource = "none",
+        exit_code: int | None = None,
+        answered: bool = False,
+        result_size: int = 0,
+        permission: str = "",
+        child: str = "",
+        counted: bool = True,
+        result_ref: Ref = NOWHERE,
+    ) -> Call:
+        """Returns the next call, which ``wait`` or ``complete`` then adds.
+
+        ``args`` are as recorded. Without ``op``, op, subject and paths are those of a known tool with these arguments.
+        """
+        if op is None:
+            op, paths, subject = summarize_call(name, arguments(args))
+        return Call(  # positional arguments, as above
+            self.id,
+            id,
+            self.log.next_seq(),
+            name,
+            op,
+            self.log.origin,
+            native_id,
+            level,
+            parent,
+            subject if len(subject) <= PREVIEW else subject[:PREVIEW],
+            paths,
+            at,
+            ended,
+            duration,
+            status,
+            status_source,
+            exit_code,
+            answered,
+            result_size,
+            permission,
+            child,
+            self.turn,
+            self.live,
+            counted,
+            ref,
+            result_ref,
+        )
+
+    def wait(self, call: Call, args: Any = None) -> None:
+        """Keeps a call until its result comes, or until the end. ``args`` are returned with it."""
+        self._waiting[call.id] = call, args
+        self._by_native.setdefault(call.native_id, []).append(call.id)
+
+    def waiting(self, native: str = "", name: str = "") -> Call | None:
+        """Returns the oldest waiting call with the log's own id ``native``; without one, the oldest of this name that has none."""
+        for id_ in self._by_native.get(native, ()):
+            if native or not name or self._waiting[id_][0].name == name:
+                return self._waiting[id_][0]
+        return None
+
+    def all_waiting(self, native: str | None = None) -> list[tuple[Call, Any]]:
+        """Returns the waiting calls, or those with this id, oldest first, each with its ``args``."""
+        return [*self._waiting.values()] if native is None else [self._waiting[id_] for id_ in self._by_native.get(native, ())]
+
+    def take(self, call: Call) -> Any:
+        """Stops waiting for the call's result and returns its ``args``."""
+        self._by_native[call.native_id].remove(call.id)
+        return self._waiting.pop(call.id)[1]
+
+    def complete(self, call: Call, args: Any = None, changes: Iterable[FileChange] | None = None) -> None:
+        """Adds a call and what it changed: ``changes``, or what the arguments of a known tool say."""
+        self.add(call)
+        for change in changes_of(call, arguments(args)) if changes is None else changes:
+            self.add(change)
+
+    def result(
+        self,
+        call: Call,
+        ref: Ref,
+        size: int,
+        at: float | None = None,
+        status: Status = "unknown",
+        source: StatusSource = "none",
+        changes: Iterable[FileChange] | None = None,
+        duration: float | None = None,
+        **fields: Any,
+    ) -> None:
+        """Completes a call with its result, which has ``size`` characters; ``fields`` are further ones of the call."""
+        args = self.take(call) if call.id in self._waiting else None
+        answered = replace(
+            call,
+            ended=at,
+            duration=duration,
+            status=status,
+            status_source=source,
+            answered=True,
+            result_size=size,
+            result_ref=ref,
+            **fields,
+        )
+        self.complete(answered, args, changes)
+
+    def part(self, piece: MessagePart, id_: str, ref: Ref, at: float | None = None, model: str = "", key: str = "") -> None:
+        """Adds a part of a message: a text, a call, or the result of a call."""
+        self.see(at, model)
         if isinstance(piece, TextPart):
-            yield self.event(piece.kind, piece.text, ref, at=at, role=piece.role, model=model, type=piece.type, key=key)
+            self.message(piece.kind, piece.text, ref, at, piece.role, model, piece.type, key)
         elif isinstance(piece, CallPart):
-            call = self.call(id_, piece.name, piece.args, ref, native_id=piece.id, at=at)
-            self._waiting.setdefault(piece.id, deque()).append((call, piece.args))
+            self.wait(self.call(id_, piece.name, ref, piece.args, native_id=piece.id, at=at), piece.args)
+        elif (call := self.waiting(piece.id, piece.name)) is not None:
+            self._piece_result(call, piece, ref, at)
         else:
-            yield from self._answer(piece, ref, at)
+            self.event("tool_result", text_of(piece.content), ref, at, "tool", key=piece.id)
 
-    def _answer(self, piece: ResultPart, ref: Ref, at: float | None) -> Iterator[Row]:
-        """Completes the oldest waiting call with this id or, where there are no ids, with this name."""
-        waiting = self._waiting.get(piece.id) or ()
-        match = next((one for one in waiting if piece.id or not piece.name or one[0].name == piece.name), None)
-        if match is None:
-            yield self.event("tool_result", text_of(piece.content), ref, at=at, role="tool", key=piece.id)
-            return
-        self._waiting[piece.id].remove(match)
-        request, args = match
-        call = call_with_result(request, piece, ref, at)
-        yield call
-        yield from changes_of(call, arguments(args))
+    def _piece_result(self, call: Call, piece: ResultPart, ref: Ref, at: float | None) -> None:
+        """Completes a call; where the API does not record failures, its status follows from a command's exit code."""
+        text = text_of(piece.content)
+        code = exit_code_of_result(text) if call.op == "shell" else None
+        known = piece.status != "unknown"
+        status: Status = piece.status if known else "unknown" if code is None else "error" if code else "ok"
+        source: StatusSource = "flag" if known else "none" if code is None else "exit_code"
+        self.result(call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code)
 
-    def unanswered_calls(self) -> Iterator[Row]:
-        """Yields the calls without a result."""
-        yield from (call for calls in self._waiting.values() for call, _ in calls)
+    def add_unanswered(self) -> None:
+        """Adds the calls that still wait for a result."""
+        for call, _ in self._waiting.values():
+            self.add(call)
         self._waiting.clear()
+        self._by_native.clear()
+
+    def end(self, **fields: Any) -> None:
+        """Adds the calls without a result, and the session's row with these ``fields`` (see ``model.Session``)."""
+        self.add_unanswered()
+        timed = self.ended > -math.inf
+        known = {
+            "models": tuple(self.models),
+            "started": self.started if timed else None,
+            "ended": self.ended if timed else None,
+            "records": self.records,
+            "flags": tuple(self.flags),
+        }
+        self.add(Session(id=self.id, format=self.log.format, **{**known, **fields}))
 
 
-def call_with_result(call: Call, piece: ResultPart, ref: Ref, at: float | None) -> Call:
-    """Returns the call with its result. Where the API does not record failures, the status follows from a command's exit code."""
-    text = text_of(piece.content)
-    code = exit_code_of_result(text) if call.op == "shell" else None
-    has_status = piece.status != "unknown"
-    return replace(
-        call,
-        status=piece.status if has_status else "unknown" if code is None else "error" if code else "ok",
-        status_source="flag" if has_status else "none" if code is None else "exit_code",
-        exit_code=code,
-        answered=True,
-        ended=at,
-        duration=at - call.at if at is not None and call.at is not None and at >= call.at else None,
-        result_size=len(text),
-        result_ref=ref,
-    )
+def unique(name: str, taken: set[str]) -> str:
+    """Returns the name, with a number where it is taken already, and marks it as taken."""
+    number, found = 1, name or "?"
+    while found in taken:
+        number += 1
+        found = f"{name}#{number}"
+    taken.add(found)
+    return found
+
+
+def duration_of(start: float | None, end: float | None) -> float | None:
+    """Returns the seconds between two times; None where one is unknown, or the end is before the start."""
+    return end - start if start is not None and end is not None and end >= start else None

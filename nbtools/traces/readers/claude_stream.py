@@ -7,8 +7,7 @@ Messages with ``parent_tool_use_id`` repeat what sub-agents do, so their calls a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -16,10 +15,11 @@ from msgspec.structs import replace
 
 from nbtools.traces.json_access import mapping
 from nbtools.traces.model import Call, Detail, Origin, Row, Session
-from nbtools.traces.reader import Head
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.records import Echo, Line, Message, Outcome, Progress, decode_leniently
 from nbtools.traces.readers.claude_code.row_builder import RowBuilder
+from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
 
@@ -41,17 +41,13 @@ class _StreamMessage(msgspec.Struct, gc=False):
 _decode_message = msgspec.json.Decoder(_StreamMessage).decode
 
 
-class ClaudeStream:
+class ClaudeStream(Format):
     name = "claude-stream-json"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         first = mapping(head.first)
         begins = first.get("type") == "system" and first.get("subtype") == "init"
         return begins and "session_id" in first and "parentUuid" not in first
-
-    def files(self, path: Path) -> Sequence[Path]:
-        return ()
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         ends: dict[str | None, _StreamMessage] = {}
@@ -62,15 +58,13 @@ class ClaudeStream:
                 ends[message.session_id] = message
             return _as_record(message)
 
-        for row in RowBuilder(source, origin, decode, ""):
+        for row in RowBuilder(source, LogBuilder(self.name, origin), decode, ""):
             if not isinstance(row, Session):
                 yield row
             elif row.records:
-                yield self._session(row, ends.get(row.id, _StreamMessage()))
-
-    def _session(self, session: Session, end: _StreamMessage) -> Session:
-        counts = {**session.counts, "exit_status": end.subtype, "api_turns": end.num_turns}
-        return replace(session, format=self.name, cost=end.total_cost_usd, counts=counts)
+                end = ends.get(row.id, _StreamMessage())
+                counts = {**row.counts, "exit_status": end.subtype, "api_turns": end.num_turns}
+                yield replace(row, cost=end.total_cost_usd, counts=counts)
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail_of(source, call)

@@ -9,7 +9,6 @@ one session; lines that contain conversations are a session each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,9 +17,9 @@ from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
 from nbtools.traces.json_document import JsonDocument, decode_items, decode_line, is_json_lines, open_document
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row, Session
-from nbtools.traces.reader import Head
-from nbtools.traces.session_builder import SessionBuilder
+from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
+from nbtools.traces.reader import Format, Head
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, Source
 
 _NULL = msgspec.Raw(b"null")
@@ -57,9 +56,8 @@ class _Holder(msgspec.Struct):
     type: Any = None
 
 
-class Messages:
+class Messages(Format):
     name = "messages"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         if head.first is not None:
@@ -69,18 +67,17 @@ class Messages:
         has_messages = head.has("role", "content") or head.has("parts") or head.has("type", "call_id")
         return has_messages and (head.start.lstrip()[:1] == b"[" or any(map(head.has, (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS))))
 
-    def files(self, path: Path) -> Sequence[Path]:
-        return ()
-
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        reading = _MessagesReader(source, origin)
+        log = LogBuilder(self.name, origin)
+        reading = _MessagesReader(log, source)
         if is_json_lines(source):
-            for line in source.lines(decode_line):
-                yield from (line,) if isinstance(line, Problem) else reading.line(*line)
+            yield from log.read(source.lines(decode_line), reading.document)
         else:
             text = source.read_file()
-            yield from reading.line(Ref(0, len(text)), open_document(text, msgspec.Raw))
-        yield from reading.end()
+            reading.document(open_document(text, msgspec.Raw), Ref(0, len(text)))
+        if reading.single.session.records:
+            reading.single.end(Ref(0, source.path.stat().st_size))
+        yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         """Finds the call in its message by its number, which is the end of the call's id."""
@@ -105,74 +102,61 @@ def _result_of_call(message_parts: Sequence[MessagePart], number: int, answers: 
 
 
 class _MessagesReader:
-    def __init__(self, source: Source, origin: Origin) -> None:
-        self.source, self.origin = source, origin
-        self.ids: set[str] = set()
-        self.latest = 0
-        self.line_messages = _Conversation("", origin)
-        """The session of lines that are a message each."""
+    """Reads the documents of a log. ``single`` is the session of lines that are a message each."""
 
-    def line(self, ref: Ref, document: JsonDocument[msgspec.Raw]) -> Iterator[Row]:
-        yield from document.problems
+    def __init__(self, log: LogBuilder, source: Source) -> None:
+        self.log, self.stem = log, source.path.stem
+        self.single = _Conversation(SessionBuilder(log, ""))
+
+    def document(self, document: JsonDocument[msgspec.Raw], ref: Ref) -> None:
+        self.log.rows += document.problems
         if document.value is None:
             return
         holder = _holder(document.value)
         if holder is None or not _is_conversation(holder):
-            self.line_messages.timeline.session = self.line_messages.timeline.session or self._unique_id(self.source.path.stem)
-            yield from self._messages(self.line_messages, document, holder, ref)
+            self.single.session.id = self.single.session.id or self.log.unique_name(self.stem)
+            self._messages(self.single, document, holder, ref)
             return
         ids = (id_text(holder.session_id), id_text(holder.conversation_id), id_text(holder.id))
-        stem = f"{self.source.path.stem}{f'#{ref.line}' if ref.line > 1 else ''}"
-        conversation = _Conversation(self._unique_id(next(filter(None, ids), stem)), self.origin, self.latest)
-        yield from self._messages(conversation, document, holder, ref)
-        yield from conversation.end(ref)
-        self.latest = conversation.timeline.seq
+        stem = f"{self.stem}{f'#{ref.line}' if ref.line > 1 else ''}"
+        conversation = _Conversation(self.log.session(next(filter(None, ids), stem)))
+        self._messages(conversation, document, holder, ref)
+        conversation.end(ref)
 
-    def end(self) -> Iterator[Row]:
-        if self.line_messages.records:
-            yield from self.line_messages.end(Ref(0, self.source.path.stat().st_size))
-
-    def _messages(self, conversation: _Conversation, document: JsonDocument[Any], holder: _Holder | None, ref: Ref) -> Iterator[Row]:
+    def _messages(self, conversation: _Conversation, document: JsonDocument[Any], holder: _Holder | None, ref: Ref) -> None:
         for group, role in _groups(document, document.value or _NULL, holder):
             for part in decode_items(document, group, ref):
-                yield from (part,) if isinstance(part, Problem) else conversation.message(part[1], part[0], role)
+                if isinstance(part, Problem):
+                    self.log.rows.append(part)
+                else:
+                    conversation.message(part[1], part[0], role)
         if holder is not None and not _is_message(holder):
             conversation.holder(holder)
 
-    def _unique_id(self, name: str) -> str:
-        """Returns a session id that no other session has."""
-        number, unique_id = 1, name
-        while unique_id in self.ids:
-            number += 1
-            unique_id = f"{name}#{number}"
-        self.ids.add(unique_id)
-        return unique_id
-
 
 class _Conversation:
-    """Builds the rows of one session."""
+    """Adds the messages of one session."""
 
-    def __init__(self, id_: str, origin: Origin, first: int = 0) -> None:
-        self.timeline = SessionBuilder(id_, origin, first)
+    def __init__(self, session: SessionBuilder) -> None:
+        self.session = session
         self.usage = Usage()
-        self.records = 0
         self.api = ""
-        self.cwd = ""
         self._counted_ids: set[str] = set()
 
-    def message(self, message: Any, ref: Ref, role: str) -> Iterator[Row]:
+    def message(self, message: Any, ref: Ref, role: str) -> None:
         fields = mapping(message)
         inner = mapping(fields.get("message")) or fields
         at = next((time for key in _TIMES if key in fields and (time := epoch_seconds(fields[key])) is not None), None)
         model = string(inner.get("model")) or string(inner.get("model_name"))
         self.api = self.api or _api(inner)
         self._add_usage(inner)
+        session, key = self.session, id_text(inner.get("id"))
         for number, piece in enumerate(parts_of_message(message, role)):
-            yield from self.timeline.add_part(piece, f"{self.records}.{number}", ref, at, model, id_text(inner.get("id")))
-        self.records += 1
+            session.part(piece, f"{session.records}.{number}", ref, at, model, key)
+        session.records += 1
 
     def holder(self, holder: _Holder) -> None:
-        self.timeline.note_time_and_model(None, string(holder.model))
+        self.session.see(None, string(holder.model))
         self._add_usage({"id": holder.id, "usage": holder.usage})
 
     def _add_usage(self, message: Mapping[str, Any]) -> None:
@@ -182,20 +166,8 @@ class _Conversation:
             self._counted_ids.add(key)
             self.usage.add(usage)
 
-    def end(self, ref: Ref) -> Iterator[Row]:
-        yield from self.timeline.unanswered_calls()
-        yield Session(
-            id=self.timeline.session,
-            format="messages",
-            format_version=self.api,
-            models=tuple(self.timeline.models),
-            started=min(self.timeline.times, default=None),
-            ended=max(self.timeline.times, default=None),
-            records=self.records,
-            tokens=self.usage.tokens(),
-            native_tokens=dict(self.usage.native),
-            ref=ref,
-        )
+    def end(self, ref: Ref) -> None:
+        self.session.end(format_version=self.api, tokens=self.usage.tokens(), native_tokens=dict(self.usage.native), ref=ref)
 
 
 def _is_message(holder: _Holder) -> bool:

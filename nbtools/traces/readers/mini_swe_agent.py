@@ -8,9 +8,8 @@ first only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,9 +19,9 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.display_builders import command_output, media_of
 from nbtools.traces.json_access import epoch_seconds, float_of, integer_of, items, mapping, string, text_of
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
-from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row, Session
-from nbtools.traces.reader import Head
-from nbtools.traces.session_builder import SessionBuilder
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
+from nbtools.traces.reader import Format, Head
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source
 
 _BLOCK = re.compile(r"```(bash|mswea_bash_command)[ \t]*\r?\n(.*?)\n?```", re.DOTALL)
@@ -48,7 +47,7 @@ class _Action:
     counted: bool = True
 
 
-class MiniSweAgent:
+class MiniSweAgent(Format):
     name = "mini-swe-agent"
     tells_errors = False
 
@@ -62,22 +61,30 @@ class MiniSweAgent:
             return False
         return head.has("role", "content") and (b"```mswea_bash_command" in head.start or b"<returncode>" in head.start)
 
-    def files(self, path: Path) -> Sequence[Path]:
-        return ()
-
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         text = source.read_file()
         document = _open(text)
         yield from document.problems
         if document.value is None:
             return
-        reading = _TrajectoryReader(source.path, document.value, origin)
-        for part in decode_items(document, document.value.messages):
-            if isinstance(part, Problem):
-                yield part
-            else:
-                yield from reading.message(mapping(part[1]), part[0])
-        yield from reading.end(len(text))
+        info = mapping(document.value.info)
+        log = LogBuilder(self.name, origin)
+        reading = _TrajectoryReader(log.session(string(document.value.instance_id) or source.path.name.partition(".")[0]))
+        yield from log.read(decode_items(document, document.value.messages), reading.message)
+        reading.end()
+        statistics, config = mapping(info.get("model_stats")), mapping(info.get("config"))
+        model = string(mapping(config.get("model")).get("model_name"))
+        reading.session.end(
+            format_version=string(document.value.trajectory_format).removeprefix("mini-swe-agent-"),
+            agent="mini-swe-agent",
+            agent_version=string(info.get("mini_version")),
+            cwd=string(mapping(config.get("environment")).get("cwd")),
+            models=tuple(reading.session.models) or ((model,) if model else ()),
+            cost=float_of(statistics.get("instance_cost")),
+            counts={"exit_status": info.get("exit_status"), "api_calls": statistics.get("api_calls")},
+            ref=Ref(0, len(text)),
+        )
+        yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         actions = _actions(mapping(source.record(call.ref)))
@@ -101,78 +108,45 @@ class MiniSweAgent:
 
 
 class _TrajectoryReader:
-    def __init__(self, path: Path, document: _Document, origin: Origin) -> None:
-        self.document = document
-        self.info = mapping(document.info)
-        self.id = string(document.instance_id) or path.name.partition(".")[0]
-        self.timeline = SessionBuilder(self.id, origin)
-        self.records = 0
-        self.waiting: list[Call] = []
+    def __init__(self, session: SessionBuilder) -> None:
+        self.session = session
 
-    def message(self, record: Mapping[str, Any], ref: Ref) -> Iterator[Row]:
-        at = epoch_seconds(record.get("timestamp") or mapping(record.get("extra")).get("timestamp"))
+    def message(self, message: Any, ref: Ref) -> None:
+        session, record = self.session, mapping(message)
+        extra = mapping(record.get("extra"))
+        at = epoch_seconds(record.get("timestamp") or extra.get("timestamp"))
         role = string(record.get("role")) or string(record.get("object"))
-        self.timeline.note_time_and_model(at, string(mapping(mapping(record.get("extra")).get("response")).get("model")))
-        answers = bool(self.waiting)
-        if self.waiting:
-            yield self._with_result(record, role, at, ref)
+        session.see(at, string(mapping(extra.get("response")).get("model")))
         text, actions = _text(record), _actions(record)
+        waiting = session.all_waiting()
+        if waiting:
+            native = string(record.get("tool_call_id")) or string(record.get("call_id"))
+            call = (session.waiting(native) if native else None) or waiting[0][0]
+            self._result(call, text, extra, role, at, ref)
         if text or not actions:
-            kind = "tool_result" if answers and role in {"user", "tool"} else _KINDS.get(role, "system")
-            yield self.timeline.event(kind, text, ref, at=at, role=role, type=role)
-        for number_, action in enumerate(actions):
-            id_ = f"{self.records}.{number_}"
-            fields: dict[str, Any] = {"at": at, "native_id": action.native, "counted": action.counted}
-            self.waiting.append(self.timeline.call(id_, "bash", {"command": action.command}, ref, **fields))
-        self.records += 1
+            kind = "tool_result" if waiting and role in {"user", "tool"} else _KINDS.get(role, "system")
+            session.message(kind, text, ref, at, role, type=role)
+        for number, action in enumerate(actions):
+            args = {"command": action.command}
+            id_ = f"{session.records}.{number}"
+            session.wait(session.call(id_, "bash", ref, args, at=at, native_id=action.native, counted=action.counted))
+        session.records += 1
 
-    def _with_result(self, record: Mapping[str, Any], role: str, at: float | None, ref: Ref) -> Call:
-        """Completes the waiting call with the id that the message names, or else the first one.
-
-        The message after a command is its result.
-        """
-        native = string(record.get("tool_call_id")) or string(record.get("call_id"))
-        call = next((call for call in self.waiting if native and call.native_id == native), self.waiting[0])
-        self.waiting.remove(call)
-        text, extra = _text(record), mapping(record.get("extra"))
+    def _result(self, call: Call, text: str, extra: Mapping[str, Any], role: str, at: float | None, ref: Ref) -> None:
         code = integer_of(extra.get("returncode"))
         if code is None and (found := _CODE.match(text)):
             code = int(found[1])
         stopped = bool(extra.get("interrupt_type")) or (role == "exit" and extra.get("exit_status") != "Submitted")
-        return replace(
-            call,
-            status="interrupted" if stopped else "unknown" if code is None else "error" if code else "ok",
-            status_source="text" if stopped else "none" if code is None else "exit_code",
-            exit_code=code,
-            answered=True,
-            ended=at,
-            duration=at - call.at if at is not None and call.at is not None and at >= call.at else None,
-            result_size=len(text),
-            result_ref=ref,
-        )
+        status: Status = "interrupted" if stopped else "unknown" if code is None else "error" if code else "ok"
+        source: StatusSource = "text" if stopped else "none" if code is None else "exit_code"
+        self.session.result(call, ref, len(text), at, status, source, (), duration_of(call.at, at), exit_code=code)
 
-    def end(self, size: int) -> Iterator[Row]:
-        for call in self.waiting:
-            last = int(call.id.partition(".")[0]) + 1 >= self.records
-            yield call if last else replace(call, answered=True, status="unknown")
-        statistics = mapping(self.info.get("model_stats"))
-        model = string(mapping(mapping(self.info.get("config")).get("model")).get("model_name"))
-        environment = mapping(mapping(self.info.get("config")).get("environment"))
-        yield Session(
-            id=self.id,
-            format="mini-swe-agent",
-            format_version=string(self.document.trajectory_format).removeprefix("mini-swe-agent-"),
-            agent="mini-swe-agent",
-            agent_version=string(self.info.get("mini_version")),
-            cwd=string(environment.get("cwd")),
-            models=tuple(self.timeline.models) or ((model,) if model else ()),
-            started=min(self.timeline.times, default=None),
-            ended=max(self.timeline.times, default=None),
-            records=self.records,
-            cost=float_of(statistics.get("instance_cost")),
-            counts={"exit_status": self.info.get("exit_status"), "api_calls": statistics.get("api_calls")},
-            ref=Ref(0, size),
-        )
+    def end(self) -> None:
+        """A message after a command is its result; only the last commands may have none."""
+        for call, _ in self.session.all_waiting():
+            if int(call.id.partition(".")[0]) + 1 < self.session.records:
+                self.session.take(call)
+                self.session.add(replace(call, answered=True, status="unknown"))
 
 
 def _open(text: bytes) -> JsonDocument[_Document]:

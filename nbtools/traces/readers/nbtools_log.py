@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from nbtools.core.errors import TraceError
 from nbtools.core.result import CommandOutput, Media
 from nbtools.traces.display_json import diffs_of, display_from_json
 from nbtools.traces.json_access import mapping
-from nbtools.traces.model import PREVIEW, Call, Detail, Event, EventKind, FileChange, Op, Origin, Problem, Ref, Row, Session, Status, Tokens
-from nbtools.traces.reader import Head
+from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, Row, Status, Tokens
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.recording.log_records import (
     CallRecord,
     EndRecord,
@@ -29,60 +30,11 @@ from nbtools.traces.recording.log_records import (
     SessionRecord,
     texts_folder,
 )
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source, decode_json
 
 _MESSAGE_KINDS: dict[str, EventKind] = {"user": "user", "assistant_text": "assistant_text", "thinking": "thinking"}
 _COUNTED = ("input", "cache_read", "cache_write", "output")
-
-
-class Conversation:
-    """The messages and model requests of an agent's session so far.
-
-    ``turn`` counts the prompts, ``title`` is the beginning of the first prompt.
-    """
-
-    def __init__(self) -> None:
-        self.turn = 0
-        self.title = ""
-        self.requests: list[RequestRecord] = []
-
-    def message_event(self, record: MessageRecord, ref: Ref) -> Event:
-        kind = _MESSAGE_KINDS.get(record.kind, "system")
-        if kind == "user":
-            self.turn += 1
-            self.title = self.title or record.text[:PREVIEW]
-        size = max(len(record.text), record.size)
-        role = "user" if kind == "user" else "assistant"
-        return self._event(record, ref, kind=kind, text=record.text[:PREVIEW], size=size, role=role, type="said")
-
-    def end_event(self, record: EndRecord, ref: Ref) -> Event:
-        return self._event(record, ref, kind="error", text=record.why[:PREVIEW], size=len(record.why), type="end")
-
-    def _event(self, record: MessageRecord | EndRecord, ref: Ref, **fields: Any) -> Event:
-        return Event(session=record.session, seq=record.number, at=record.at, turn=self.turn, ref=ref, **fields)
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.model for one in self.requests))
-
-    @property
-    def native_tokens(self) -> dict[str, int]:
-        return {name: sum(getattr(one, name) for one in self.requests) for name in _COUNTED} if self.requests else {}
-
-    @property
-    def tokens(self) -> Tokens:
-        return Tokens(**self.native_tokens)
-
-    @property
-    def cost(self) -> float | None:
-        """The total cost; None where the cost of any request is not known."""
-        costs = [one.cost for one in self.requests if one.cost is not None]
-        return sum(costs) if costs and len(costs) == len(self.requests) else None
-
-    def counts(self, header: SessionRecord) -> dict[str, Any]:
-        """Returns the counts that only an agent's log has."""
-        requests = {"requests": len(self.requests)} if self.requests else {}
-        return {**requests, "calls_of": header.calls_of} if header.calls_of else requests
 
 
 _OPS: dict[str, Op] = {
@@ -101,6 +53,7 @@ _OPS: dict[str, Op] = {
 }
 _OPS_OF_KINDS: dict[str, Op] = {"read": "read", "edit": "edit", "search": "search", "execute": "shell", "fetch": "fetch"}
 """Operations of third-party tools, by their kind."""
+_NO_HEADER = SessionRecord(format="", version=0, id="", at=0)
 _DENIED = {"policy_violation", "confirmation_required", "confirmation_denied"}
 
 
@@ -115,9 +68,8 @@ _KNOWN_DECODER: msgspec.json.Decoder[_KnownRecord] = msgspec.json.Decoder(_Known
 _OTHER_DECODER = msgspec.json.Decoder(_Other)
 
 
-class NbtoolsLog:
+class NbtoolsLog(Format):
     name = "nbtools"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         first = head.first
@@ -127,14 +79,17 @@ class NbtoolsLog:
         return sorted(texts_folder(path).glob("*.*"))
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        reading = _LogReader(origin)
+        log = LogBuilder(self.name, origin)
+        reading = _LogReader(log)
         for line in source.lines(_record):
             if isinstance(line, Problem):
-                reading.flags.add("malformed")
-                yield line
+                reading.session.flags["malformed"] = None
+                log.rows.append(line)
             else:
-                yield from reading.line(*line)
-        yield from reading.end()
+                reading.record(line[1], line[0])
+            yield from log.take()
+        reading.end()
+        yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = source.record(call.ref)
@@ -220,52 +175,46 @@ class _Texts:
 
 
 class _LogReader:
-    """Builds the rows of a log. A file may have several sessions in sequence."""
+    """Adds the records of a log. A file may have several sessions in sequence; the rows have the numbers that were recorded."""
 
-    def __init__(self, origin: Origin) -> None:
-        self.origin = origin
-        self.flags: set[str] = set()
-        self._header: SessionRecord | None = None
-        self._start = Ref(0, 0)
-        self._records = 0
-        self._ended: float | None = None
-        self._next = 0
-        self._conversation = Conversation()
+    def __init__(self, log: LogBuilder) -> None:
+        self.log = log
+        self._begin(_NO_HEADER, Ref(0, 0))
 
-    def line(self, ref: Ref, record: _KnownRecord | _Other) -> Iterator[Row]:
+    def _begin(self, header: SessionRecord, ref: Ref) -> None:
+        self.session = SessionBuilder(self.log, header.id)
+        self.header, self.start = header, ref
+        self.next = 0
+        self.title = ""
+        self.requests: list[RequestRecord] = []
+
+    def record(self, record: _KnownRecord | _Other, ref: Ref) -> None:
         if isinstance(record, SessionRecord):
-            yield from self.end()
-            self._header, self._start = record, ref
-        self._records += 1
+            self.end()
+            self._begin(record, ref)
+        self.session.records += 1
         match record:
             case CallRecord():
-                yield from self._call(record, ref)
+                self._call(record, ref)
             case MessageRecord() | EndRecord():
-                yield self._message(record, ref)
+                self._message(record, ref)
             case RequestRecord():
-                self._conversation.requests.append(record)
+                self.requests.append(record)
+                self.session.models[record.model] = None
             case FullRecord() | _Other():
-                yield self._other(record, ref)
+                self._other(record, ref)
 
-    def end(self) -> Iterator[Session]:
-        """Yields the session read so far, if it has any records."""
-        if self._records:
-            yield self._session()
-        self.flags, self._header, self._records, self._ended, self._next = set(), None, 0, None, 0
-        self._conversation = Conversation()
-
-    def _call(self, record: CallRecord, ref: Ref) -> Iterator[Row]:
-        self._ended = max(record.ended, self._ended or 0)
-        self._next = max(self._next, record.number + 1)
-        yield Call(
-            session=record.session,
-            id=record.id,
-            seq=record.number,
-            name=record.name,
+    def _call(self, record: CallRecord, ref: Ref) -> None:
+        session = self.session
+        session.see(record.ended)
+        self.next = max(self.next, record.number + 1)
+        call = session.call(
+            record.id,
+            record.name,
+            ref,
             op="mcp" if record.name.startswith("mcp__") else _OPS.get(record.name) or _OPS_OF_KINDS.get(record.kind, "other"),
-            origin=self.origin,
             native_id=record.id,
-            subject=(record.command or record.subject)[:PREVIEW],
+            subject=record.command or record.subject,
             paths=tuple(map(self._relative, record.paths)),
             at=record.asked,
             ended=record.ended,
@@ -276,12 +225,10 @@ class _LogReader:
             answered=True,
             result_size=record.size,
             permission=_permission(record),
-            turn=self._conversation.turn,
-            ref=ref,
             result_ref=ref,
         )
-        for change in record.changes:
-            yield FileChange(
+        changes = (
+            FileChange(
                 session=record.session,
                 call=record.id,
                 path=self._relative(change.path),
@@ -290,35 +237,53 @@ class _LogReader:
                 removed=change.removed,
                 basis="none" if change.added is None else "recorded_texts",
             )
+            for change in record.changes
+        )
+        session.complete(replace(call, session=record.session, seq=record.number), changes=changes)
 
     def _relative(self, path: str) -> str:
         """Returns the path relative to the workspace, where it is inside."""
-        workspace = self._header.workspace if self._header else ""
+        workspace = self.header.workspace
         return path.removeprefix(f"{workspace}/") if workspace else path
 
-    def _message(self, record: MessageRecord | EndRecord, ref: Ref) -> Event:
-        self._ended = max(record.at, self._ended or 0)
-        self._next = max(self._next, record.number + 1)
-        return (
-            self._conversation.message_event(record, ref)
-            if isinstance(record, MessageRecord)
-            else self._conversation.end_event(record, ref)
-        )
+    def _message(self, record: MessageRecord | EndRecord, ref: Ref) -> None:
+        self.session.see(record.at)
+        self.next = max(self.next, record.number + 1)
+        if isinstance(record, MessageRecord):
+            kind = _MESSAGE_KINDS.get(record.kind, "system")
+            if kind == "user":
+                self.title = self.title or record.text[:PREVIEW]
+            role = "user" if kind == "user" else "assistant"
+            self._event(kind, record.text, ref, record, role, "said", max(len(record.text), record.size))
+        else:
+            self._event("error", record.why, ref, record, "", "end")
 
-    def _other(self, record: FullRecord | _Other, ref: Ref) -> Event:
+    def _event(self, kind: EventKind, text: str, ref: Ref, record: MessageRecord | EndRecord, role: str, type_: str, size: int = 0) -> None:
+        self.session.message(kind, text, ref, record.at, role, type=type_, size=size)
+        self.log.rows[-1] = replace(self.log.rows[-1], session=record.session, seq=record.number)
+
+    def _other(self, record: FullRecord | _Other, ref: Ref) -> None:
         full = isinstance(record, FullRecord)
-        self.flags.add("truncated" if full else "unknown_records")
-        self._next += 1
-        name = "full" if full else record.type  # type: ignore[union-attr]
+        self.session.flags["truncated" if full else "unknown_records"] = None
         text = "The log reached its size limit; later calls are not in it." if full else ""
-        session = self._header.id if self._header else ""
-        return Event(session=session, seq=self._next - 1, kind="system", text=text, size=len(text), type=name, ref=ref)
+        self.session.event("system", text, ref, type="full" if isinstance(record, FullRecord) else record.type)
+        self.log.rows[-1] = replace(self.log.rows[-1], seq=self.next)
+        self.next += 1
 
-    def _session(self) -> Session:
-        header = self._header or SessionRecord(format="", version=0, id="", at=0)
-        return Session(
-            id=header.id,
-            format="nbtools",
+    def end(self) -> None:
+        """Adds the session read so far, if it has any records."""
+        session, header = self.session, self.header
+        if not session.records:
+            return
+        native = {name: sum(getattr(one, name) for one in self.requests) for name in _COUNTED} if self.requests else {}
+        costs = [one.cost for one in self.requests if one.cost is not None]
+        counts: dict[str, Any] = {"dialect": header.dialect}
+        if self.requests:
+            counts["requests"] = len(self.requests)
+        if header.calls_of:
+            counts["calls_of"] = header.calls_of
+        ended = max(session.ended, 0.0)
+        session.end(
             format_version=str(header.version),
             agent="nbtools",
             agent_version=header.nbtools,
@@ -326,16 +291,14 @@ class _LogReader:
             branch=header.branch,
             commit=header.commit,
             started=header.at or None,
-            ended=self._ended or header.at or None,
-            records=self._records,
-            flags=tuple(sorted(self.flags)),
-            title=self._conversation.title,
-            models=self._conversation.models,
-            tokens=self._conversation.tokens,
-            native_tokens=self._conversation.native_tokens,
-            cost=self._conversation.cost,
-            counts={"dialect": header.dialect, **self._conversation.counts(header)},
-            ref=self._start,
+            ended=ended or header.at or None,
+            flags=tuple(sorted(session.flags)),
+            title=self.title,
+            tokens=Tokens(**native),
+            native_tokens=native,
+            cost=sum(costs) if costs and len(costs) == len(self.requests) else None,
+            counts=counts,
+            ref=self.start,
         )
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from nbtools.traces.json_access import mapping
 from nbtools.traces.model import Call, Detail, Origin, Row
-from nbtools.traces.reader import Head, is_qwen_code
+from nbtools.traces.reader import Format, Head, is_qwen_code
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.files import first_session, related_files
 from nbtools.traces.readers.claude_code.records import decode_line
 from nbtools.traces.readers.claude_code.row_builder import RowBuilder
+from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
 _FIRST_RECORDS = (
@@ -28,11 +29,10 @@ _FIRST_RECORDS = (
 """Types of a session's possible first records, each with a key that only Claude Code's records have."""
 
 
-class ClaudeCode:
+class ClaudeCode(Format):
     """Reads Claude Code's session logs."""
 
     name = "claude-code"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         if not head.start.lstrip().startswith(b"{") or is_qwen_code(head):
@@ -46,7 +46,8 @@ class ClaudeCode:
         return related_files(path)
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        return iter(RowBuilder(source, origin, decode_line, first_session(source.path) or source.path.stem))
+        name = first_session(source.path) or source.path.stem
+        return iter(RowBuilder(source, LogBuilder(self.name, origin), decode_line, name))
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail_of(source, call)

@@ -1,37 +1,26 @@
-"""Builds rows of calls from the record that makes the call and the record with its result."""
+"""Adds calls from the records that make them and the records with their results, in either order."""
 
 from __future__ import annotations
 
 import re
 from operator import itemgetter
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from nbtools.traces.model import NOWHERE, PREVIEW, Call, FileChange, Origin, Ref, Status, StatusSource
-from nbtools.traces.readers.claude_code.records import AGENTS, Block, Outcome, op_of, paths_of, subject_of
+from nbtools.traces.model import PREVIEW, Call, FileChange, Ref, Row, Status, StatusSource
+from nbtools.traces.readers.claude_code.records import AGENTS, EDITS, Block, Input, Line, Outcome, op_of, paths_of, subject_of
+from nbtools.traces.readers.claude_code.sessions import ClaudeSession, PendingCall, SubAgentLinks
+from nbtools.traces.session_builder import LogBuilder
 
+Level: TypeAlias = Literal["model", "nested"]
+_DONE = ("ok", "interrupted")
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 SPILLED_PREFIX = "<persisted-output>"
 """Prefix of a result whose full text is in a file of its own."""
 _SIGN = itemgetter(slice(1))
 _DENIAL_TEXTS = ("The user doesn't want to", "Permission to use ", "This command requires approval", "Claude requested permissions")
-
-
-class PendingCall(Struct, gc=False):
-    """A call without its result; ``record`` is the id of the record that makes it."""
-
-    session: str
-    id: str
-    native: str
-    block: Block
-    seq: int
-    at: float | None
-    ref: Ref
-    level: Literal["model", "nested"]
-    parent: str
-    turn: int
-    record: str
 
 
 class CallResult(Struct, gc=False):
@@ -65,39 +54,101 @@ def result_preview(block: Block) -> str:
     return (content if isinstance(content, str) else "\n".join(part.text or "" for part in content))[:PREVIEW]
 
 
-def call_row(pending: PendingCall, answer: CallResult | None, child: str, origin: Origin, live: bool) -> Call:
-    """Returns the row of a call; without an ``answer``, that of an unanswered call."""
-    block, outcome = pending.block, answer.outcome if answer else None
-    name, arguments = block.name or "?", block.input
-    status, source, code, permission = _status(answer)
-    return Call(  # positional arguments are much faster: beyond fifteen keywords Python builds a dictionary
-        pending.session,
-        pending.id,
-        pending.seq,
-        name,
-        op_of(name),
-        origin,
-        pending.native,
-        pending.level,
-        pending.parent,
-        subject_of(arguments, agent=name in AGENTS) if arguments else "",
-        paths_of(arguments) if arguments else (),
-        pending.at,
-        answer.at if answer else None,
-        _duration(outcome) if outcome else None,
-        status,
-        source,
-        code,
-        answer is not None,
-        answer.size if answer else 0,
-        permission,
-        child,
-        pending.turn,
-        live,
-        True,
-        pending.ref,
-        answer.ref if answer else NOWHERE,
-    )
+class CallMatcher:
+    """Matches calls with their results, in either order.  ``ids`` are the log's ids of all calls."""
+
+    def __init__(self, links: SubAgentLinks, log: LogBuilder) -> None:
+        self.links, self.add = links, log.rows.append
+        self.ids: set[str] = set()
+        self._waiting: dict[Level, dict[str, PendingCall]] = {"model": {}, "nested": {}}
+        self._early: dict[str, tuple[CallResult, Row]] = {}
+
+    def add_call(self, session: ClaudeSession, block: Block, place: int, level: Level, line: Line, at: float | None, ref: Ref) -> None:
+        """Adds a call; ``place`` is the index of its block in the message."""
+        native, nested = block.id or "", level == "nested"
+        if native:
+            if native in self.ids:
+                return
+            if not nested:
+                self.ids.add(native)
+        name, arguments = block.name or "?", block.input
+        call = session.call(
+            native or f"{line.uuid or ref.offset}.{place}",
+            name,
+            ref,
+            op=op_of(name),
+            subject=subject_of(arguments, agent=name in AGENTS) if arguments else "",
+            paths=paths_of(arguments) if arguments else (),
+            native_id=native,
+            level=level,
+            parent=(line.parent_tool_use_id or "") if nested else self.links.call_around(line),
+            at=at,
+        )
+        pending = PendingCall(call, block, line.uuid or "")
+        if name in AGENTS:
+            self.links.add_call(pending)
+        if native and native in self._early:
+            self._complete(pending, self._early.pop(native)[0])
+        else:
+            self._waiting[level][call.id] = pending
+
+    def add_result(self, name: str | None, result: CallResult, level: Level, before: str | None) -> str | None:
+        """Completes the call that a result belongs to.
+
+        Returns the id for ``store_early_result`` where the call may still come; None if none is expected.  ``before`` is the record
+        before the result's own, which made a call that has no id.
+        """
+        waiting = self._waiting[level]
+        name = name or next((id_ for id_, one in waiting.items() if not one.call.native_id and one.record == before), "")
+        pending = waiting.pop(name, None)
+        if pending is not None:
+            self._complete(pending, result)
+            return None
+        return name if level == "model" and name not in self.ids else None
+
+    def store_early_result(self, name: str, result: CallResult, event: Row) -> None:
+        """Stores a result that came before its call; if the call never comes, ``event`` is added."""
+        if name in self._early:
+            self.add(self._early[name][1])
+        self._early[name] = result, event
+
+    def add_unanswered(self) -> None:
+        """Adds the calls without results, and the results without calls."""
+        for waiting in self._waiting.values():
+            for pending in waiting.values():
+                self._complete(pending, None)
+            waiting.clear()
+        for _, event in self._early.values():
+            self.add(event)
+        self._early.clear()
+
+    def link_last_pair(self) -> None:
+        self.links.link_last_pair(list(self._waiting["model"].values()))
+
+    def _complete(self, pending: PendingCall, result: CallResult | None) -> None:
+        call, outcome = pending.call, result.outcome if result else None
+        name = call.name
+        child = self.links.child(pending, outcome) if name in AGENTS and self.links.agents else ""
+        if result is not None:
+            status, source, code, permission = _status(result)
+            call = replace(
+                call,
+                ended=result.at,
+                duration=_duration(outcome) if outcome else None,
+                status=status,
+                status_source=source,
+                exit_code=code,
+                answered=True,
+                result_size=result.size,
+                permission=permission,
+                child=child,
+                result_ref=result.ref,
+            )
+        elif child:
+            call = replace(call, child=child)
+        self.add(call)
+        if name in EDITS and call.level == "model":
+            self.add(_file_change(call, pending.block.input, outcome))
 
 
 def _duration(outcome: Outcome) -> float | None:
@@ -106,10 +157,8 @@ def _duration(outcome: Outcome) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-def _status(answer: CallResult | None) -> tuple[Status, StatusSource, int | None, str]:
+def _status(answer: CallResult) -> tuple[Status, StatusSource, int | None, str]:
     """Returns the status, its source, the exit code, and what is recorded about the permission."""
-    if answer is None:
-        return "unanswered", "none", None, ""
     if answer.is_error:
         code = _EXIT.match(answer.text)
         return "error", "flag", int(code[1]) if code else None, "denied" if answer.text.startswith(_DENIAL_TEXTS) else ""
@@ -121,35 +170,17 @@ def _status(answer: CallResult | None) -> tuple[Status, StatusSource, int | None
 _SUCCESS: tuple[Status, StatusSource, int | None, str] = ("ok", "flag", None, "")
 
 
-def file_change(pending: PendingCall, outcome: Outcome | None, *, applied: bool) -> FileChange:
+def _file_change(call: Call, arguments: Input | None, outcome: Outcome | None) -> FileChange:
     """Returns what an edit changed."""
-    arguments = pending.block.input
     path = (arguments.file_path or arguments.notebook_path) if arguments else ""
-    plain = FileChange(session=pending.session, call=pending.id, path=path if isinstance(path, str) else "", applied=applied)
-    if outcome is None:
-        return plain
-    if outcome.type == "create" and arguments is not None and isinstance(arguments.content, str):
-        lines = arguments.content.count("\n") + (not arguments.content.endswith("\n") if arguments.content else 0)
-        return FileChange(
-            session=plain.session,
-            call=plain.call,
-            path=plain.path,
-            kind="add",
-            added=lines,
-            removed=0,
-            basis="arguments",
-            applied=applied,
-        )
-    if not outcome.structured_patch:
-        return plain
-    signs = [sign for hunk in outcome.structured_patch for sign in map(_SIGN, hunk.lines)]
+    fields: dict[str, Any] = {}
+    if outcome is not None and outcome.type == "create" and arguments is not None and isinstance(arguments.content, str):
+        content = arguments.content
+        lines = content.count("\n") + (not content.endswith("\n") if content else 0)
+        fields = {"kind": "add", "added": lines, "removed": 0, "basis": "arguments"}
+    elif outcome is not None and outcome.structured_patch:
+        signs = [sign for hunk in outcome.structured_patch for sign in map(_SIGN, hunk.lines)]
+        fields = {"kind": "modify", "added": signs.count("+"), "removed": signs.count("-"), "basis": "recorded_patch"}
     return FileChange(
-        session=plain.session,
-        call=plain.call,
-        path=plain.path,
-        kind="modify",
-        added=signs.count("+"),
-        removed=signs.count("-"),
-        basis="recorded_patch",
-        applied=applied,
+        session=call.session, call=call.id, path=path if isinstance(path, str) else "", applied=call.status in _DONE, **fields
     )

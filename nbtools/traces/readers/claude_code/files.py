@@ -6,7 +6,7 @@ resume.  The calls of a workflow's agents are in files of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import mapping, string, text_of
-from nbtools.traces.model import PREVIEW, Event, Problem
+from nbtools.traces.model import Problem
 from nbtools.traces.readers.claude_code.records import decode_line
+from nbtools.traces.session_builder import SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
 
 _PROMPT_BYTES = 256 << 10
@@ -157,20 +158,14 @@ class _Entry(Struct, rename="camel", gc=False):
 _decode = msgspec.json.Decoder(_Entry).decode
 
 
-def journal_events(source: Source, file: int, main: str, sessions: Collection[str], number: Callable[[], int]) -> Iterator[Event | Problem]:
-    """Yields an event for each journal entry, in the session of its agent, or in the ``main`` one if that has no file."""
+def add_journal(source: Source, file: int, main: SessionBuilder, sessions: Mapping[str, SessionBuilder]) -> None:
+    """Adds an event for each journal entry, in the session of its agent, or in the ``main`` one if that has no file."""
     for item in source.lines(_decode, file):
         if isinstance(item, Problem):
-            yield item
+            main.add(item)
             continue
         ref, entry = item
-        agent, text = f"agent-{string(entry.agent_id)}", "" if entry.result is None else text_of(entry.result)
-        yield Event(
-            session=agent if agent in sessions else main,
-            seq=number(),
-            kind="system",
-            text=text[:PREVIEW],
-            size=len(text),
-            type=f"workflow/{string(entry.type) or 'entry'}",
-            ref=ref,
+        session = sessions.get(f"agent-{string(entry.agent_id)}", main)
+        session.event(
+            "system", "" if entry.result is None else text_of(entry.result), ref, type=f"workflow/{string(entry.type) or 'entry'}"
         )

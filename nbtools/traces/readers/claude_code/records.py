@@ -11,9 +11,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from nbtools.traces.json_access import epoch_seconds
-from nbtools.traces.json_repair import repair_json
 from nbtools.traces.model import PREVIEW, Op
-from nbtools.traces.source import DECODE_ERRORS
+from nbtools.traces.source import DECODE_ERRORS, repair_json
 
 S = TypeVar("S", bound=Struct)
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from itertools import count
 
 from msgspec.structs import replace
 
-from nbtools.traces.model import PREVIEW, Call, Event, EventKind, Origin, Problem, Ref, Row
+from nbtools.traces.model import Call, Event, EventKind, Problem, Ref, Row
 from nbtools.traces.readers.claude_code.branches import NO_OFFSETS, abandoned_in_branches, abandoned_records
-from nbtools.traces.readers.claude_code.calls import SPILLED_PREFIX, result_of, result_preview
-from nbtools.traces.readers.claude_code.files import AgentLog, agent_logs, journal_events, journals
-from nbtools.traces.readers.claude_code.pending_calls import CallMatcher, Level
+from nbtools.traces.readers.claude_code.calls import SPILLED_PREFIX, CallMatcher, Level, result_of, result_preview
+from nbtools.traces.readers.claude_code.files import AgentLog, add_journal, agent_logs, journals
 from nbtools.traces.readers.claude_code.records import Block, Line, Message, Outcome
-from nbtools.traces.readers.claude_code.sessions import MessageUsage, SessionBuilder, SubAgentLinks
+from nbtools.traces.readers.claude_code.sessions import ClaudeSession, MessageUsage, SubAgentLinks
+from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
 _INTERRUPTED = "[Request interrupted by user"
@@ -30,17 +29,16 @@ _STATE_RECORDS = {
 class RowBuilder:
     """Iterates over the rows of a log.  ``name`` is the session of records that do not name theirs."""
 
-    def __init__(self, source: Source, origin: Origin, decode: Callable[[bytes], Line], name: str) -> None:
-        self.source, self.decode, self.main = source, decode, name
-        self.rows: list[Row] = []
-        self.number = count().__next__
-        self.sessions: dict[str, SessionBuilder] = {}
+    def __init__(self, source: Source, log: LogBuilder, decode: Callable[[bytes], Line], name: str) -> None:
+        self.source, self.log, self.decode = source, log, decode
+        self.sessions: dict[str, ClaudeSession] = {}
+        self.current = self.main = self._session(name, 0)
         self.usage_by_message: dict[str, MessageUsage] = {}
         self.links = SubAgentLinks(agent_logs(source))
-        self.calls = CallMatcher(self.rows.append, self.number, origin, self.links)
+        self.calls = CallMatcher(self.links, log)
+        self.abandoned = NO_OFFSETS
         self.parents: set[str] = set()
         self.branches = False
-        self.live = True
         self.line = Line()
         self.at: float | None = None
         self.ref = Ref(0, 0)
@@ -53,20 +51,19 @@ class RowBuilder:
         }
 
     def __iter__(self) -> Iterator[Row]:
-        source = self.source
-        self.current = main = self._session(self.main, 0)
         yield from self._file(0)
         self.calls.link_last_pair()
         yield from self._unanswered()
         for agent in self.links.agents:
-            self.current = self._agent(agent, main)
+            self.current = self._agent(agent)
             yield from self._file(agent.file)
             yield from self._unanswered()
-        for file in journals(source):
-            yield from journal_events(source, file, main.id, self.sessions, self.number)
-        for gathered in self.sessions.values():
-            gathered.parent, gathered.parent_call = self.links.parents.get(gathered.id, (gathered.parent, ""))
-            yield gathered.session(self.calls.call_ids)
+        for file in journals(self.source):
+            add_journal(self.source, file, self.main, self.sessions)
+        for session in self.sessions.values():
+            parent, call = self.links.parents.get(session.id, (session.parent, ""))
+            session.finish(self.calls.ids, parent, call)
+        yield from self.log.take()
 
     def _file(self, file: int) -> Iterator[Row]:
         """Yields the rows of a file.
@@ -74,24 +71,25 @@ class RowBuilder:
         Rows are held back until the end shows which are on an abandoned branch; a large file is scanned for branches first instead.
         """
         hold_back = self._size(file) <= _MAX_HELD
-        self.calls.abandoned = gone = NO_OFFSETS if hold_back else abandoned_records(self.source, file)
+        self.abandoned = gone = NO_OFFSETS if hold_back else abandoned_records(self.source, file)
         self.links.next_file()
         self.parents.clear()
         self.branches = False
-        rows, kinds, other = self.rows, self.kinds, self._other
+        rows, kinds, other = self.log.rows, self.kinds, self._other
         for item in self.source.lines(self.decode, file):
             if isinstance(item, Problem):
                 self.current.flags["malformed"] = None
                 rows.append(item)
                 continue
             self.ref, self.line = ref, line = item
-            if gone:
-                self.live = ref.offset not in gone
             here = self.current
             if line.session_id != here.id and line.session_id and not file:
                 self.current = here = self.sessions.get(line.session_id) or self._session(line.session_id, 0)
             self.at = at = line.timestamp.timestamp() if line.timestamp else None
-            here.count_record(at)
+            here.records += 1
+            here.see(at)
+            if gone:
+                here.live = ref.offset not in gone
             if line.is_sidechain:
                 here.sidechain += 1
                 if line.uuid and not file:
@@ -101,13 +99,14 @@ class RowBuilder:
                 yield from rows
                 rows.clear()
         if self.branches and hold_back:
-            self.calls.abandoned = abandoned_in_branches(self.source, file)
+            self.abandoned = abandoned_in_branches(self.source, file)
         yield from self._take_rows()
-        self.live = True
+        for session in self.sessions.values():
+            session.live = True
 
     def _take_rows(self) -> Iterator[Row]:
         """Yields the rows held back, with those on abandoned branches marked."""
-        rows, gone = self.rows, self.calls.abandoned
+        rows, gone = self.log.rows, self.abandoned
         if gone:
             marked = ((row, isinstance(row, Event | Call) and row.live and row.ref.offset in gone) for row in rows)
             yield from [replace(row, live=False) if abandoned else row for row, abandoned in marked]
@@ -116,7 +115,7 @@ class RowBuilder:
         rows.clear()
 
     def _unanswered(self) -> Iterator[Row]:
-        self.calls.emit_unanswered()
+        self.calls.add_unanswered()
         yield from self._take_rows()
 
     def _note_branch(self) -> None:
@@ -128,39 +127,23 @@ class RowBuilder:
         elif parent:
             self.parents.add(parent)
 
-    def _session(self, name: str, file: int) -> SessionBuilder:
-        found = self.sessions[name] = SessionBuilder(name, Ref(0, self._size(file), 0, file))
+    def _session(self, name: str, file: int) -> ClaudeSession:
+        found = self.sessions[name] = ClaudeSession(self.log, name, Ref(0, self._size(file), 0, file))
         return found
 
     def _size(self, file: int) -> int:
         with self.source.open_file(file) as opened:
             return int(opened.seek(0, io.SEEK_END))
 
-    def _agent(self, agent: AgentLog, main: SessionBuilder) -> SessionBuilder:
-        name = f"{agent.id}~{agent.file}" if agent.id in self.sessions else agent.id
-        found = self._session(name, agent.file)
-        found.parent, found.title = main.id, agent.title or agent.kind
+    def _agent(self, agent: AgentLog) -> ClaudeSession:
+        found = self._session(f"{agent.id}~{agent.file}" if agent.id in self.sessions else agent.id, agent.file)
+        found.parent, found.title = self.main.id, agent.title or agent.kind
         return found
 
-    def _event(self, kind: EventKind, text: str = "", role: str = "", type: str = "", model: str | None = "") -> Event:  # noqa: A002 - the field's name
+    def _event(self, kind: EventKind, text: str = "", role: str = "", type: str = "", model: str | None = "") -> None:  # noqa: A002 - the field's name
         line = self.line
-        message = line.message
-        return Event(
-            self.current.id,
-            self.number(),
-            kind,
-            text if len(text) <= PREVIEW else text[:PREVIEW],
-            len(text),
-            self.at,
-            role,
-            model or "",
-            self.current.turn,
-            self.live,
-            (message.id or "") if message else "",
-            line.parent_uuid or "",
-            type or line.type,
-            self.ref,
-        )
+        key = (line.message.id or "") if line.message else ""
+        self.current.event(kind, text, self.ref, self.at, role, model or "", type or line.type, key, line.parent_uuid or "")
 
     def _assistant(self) -> None:
         line, here = self.line, self.current
@@ -175,18 +158,13 @@ class RowBuilder:
         for place, block in enumerate(_blocks(message)):
             kind = block.type
             if kind == "tool_use":
-                self.calls.add_call(block, place, "model", line, here.id, here.turn, self.at, self.ref)
+                self.calls.add_call(here, block, place, "model", line, self.at, self.ref)
             elif kind == "text":
-                self._add_event(
-                    "error" if line.is_api_error_message else "assistant_text", block.text or "", "assistant", "", message.model
-                )
+                self._event("error" if line.is_api_error_message else "assistant_text", block.text or "", "assistant", "", message.model)
             elif kind in ("thinking", "redacted_thinking"):
-                self._add_event("thinking", block.thinking or "", "assistant", "", message.model)
+                self._event("thinking", block.thinking or "", "assistant", "", message.model)
             else:
-                self._add_event("system", block.text or "", "assistant", kind, message.model)
-
-    def _add_event(self, kind: EventKind, text: str = "", role: str = "", type: str = "", model: str | None = "") -> None:  # noqa: A002 - as above
-        self.rows.append(self._event(kind, text, role, type, model))
+                self._event("system", block.text or "", "assistant", kind, message.model)
 
     def _user(self) -> None:
         message = self.line.message
@@ -203,7 +181,7 @@ class RowBuilder:
                 self._answer(block, None, "model")
             elif block.type == "image":
                 self.current.images += 1
-                self._add_event("attachment", "", "user", "image")
+                self._event("attachment", "", "user", "image")
             else:
                 texts.append(block.text or "")
         if any(block.type == "tool_result" for block in blocks):
@@ -224,7 +202,7 @@ class RowBuilder:
             kind = "user"
             if not line.is_sidechain:
                 self.current.turn += 1
-        self._add_event(kind, text, "user")
+        self._event(kind, text, "user")
 
     def _answer(self, block: Block, outcome: Outcome | None, level: Level) -> None:
         result = result_of(block, outcome, self.at, self.ref)
@@ -234,11 +212,12 @@ class RowBuilder:
                 self.current.flags["truncated"] = None
         early = self.calls.add_result(block.tool_use_id, result, level, self.line.parent_uuid)
         if early is not None:
-            self.calls.store_early_result(early, result, self._event("tool_result", result_preview(block), "user", "tool_result"))
+            self._event("tool_result", result_preview(block), "user", "tool_result")
+            self.calls.store_early_result(early, result, self.log.rows.pop())
 
     def _progress(self) -> None:
         line, here, data = self.line, self.current, self.line.data
-        self._add_event("progress", "", "", f"progress/{data.type}" if data else "progress")
+        self._event("progress", "", "", f"progress/{data.type}" if data else "progress")
         message = data.message.message if data and data.message else None
         if data is None or message is None:
             return
@@ -247,7 +226,7 @@ class RowBuilder:
             if block.type == "tool_use" and block.id not in here.echoes:
                 here.echoes[block.id or f"{line.uuid}.{place}"] = block.name or "?"
                 if not has_file:
-                    self.calls.add_call(block, place, "nested", line, here.id, here.turn, self.at, self.ref)
+                    self.calls.add_call(here, block, place, "nested", line, self.at, self.ref)
             elif block.type == "tool_result" and not has_file:
                 self._answer(block, None, "nested")
 
@@ -259,11 +238,11 @@ class RowBuilder:
         if subtype == "compact_boundary":
             self.current.compactions += 1
             self._note_branch()
-        self._add_event("error" if subtype == "api_error" else kind, content if isinstance(content, str) else "", "", f"system/{subtype}")
+        self._event("error" if subtype == "api_error" else kind, content if isinstance(content, str) else "", "", f"system/{subtype}")
 
     def _attachment(self) -> None:
         attachment = self.line.attachment
-        self._add_event("attachment", "", "", f"attachment/{attachment.type}" if attachment else "attachment")
+        self._event("attachment", "", "", f"attachment/{attachment.type}" if attachment else "attachment")
 
     def _other(self) -> None:
         line, here = self.line, self.current
@@ -273,7 +252,7 @@ class RowBuilder:
         if line.type not in _STATE_RECORDS:
             here.flags["unknown_records"] = None
         text = line.custom_title or line.ai_title or line.summary or (line.content if isinstance(line.content, str) else "")
-        self._add_event("system", text or "")
+        self._event("system", text or "")
 
 
 def _blocks(message: Message) -> list[Block]:

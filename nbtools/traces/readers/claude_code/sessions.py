@@ -1,21 +1,19 @@
-"""Collects the facts of a session while its records are read, and links sub-agents to the calls that started them."""
+"""Sums up a session while its records are read, and links sub-agents to the calls that started them."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from msgspec import Struct
 
-from nbtools.traces.model import Ref, Session, Tokens
-from nbtools.traces.readers.claude_code.calls import PendingCall
+from nbtools.traces.model import Call, Ref, Tokens
 from nbtools.traces.readers.claude_code.files import AgentLog
-from nbtools.traces.readers.claude_code.records import AGENTS, Line, Message, Outcome, Usage
+from nbtools.traces.readers.claude_code.records import AGENTS, Block, Line, Message, Outcome, Usage
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 
 _NO_MODEL = "<synthetic>"
-_FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_FIELDS = ("input", "output", "cache_write", "cache_read")
 
 
 class MessageUsage(Struct, gc=False):
@@ -45,31 +43,16 @@ def _numbers(usage: Usage) -> tuple[int, int, int, int]:
     )
 
 
-class SessionBuilder:
+class ClaudeSession(SessionBuilder):
     """A session under construction.  ``echoes`` maps ids of calls in progress records to tool names."""
 
-    def __init__(self, session: str, ref: Ref) -> None:
-        self.id, self.ref = session, ref
-        self.parent = self.parent_call = ""
-        self.started, self.ended = math.inf, -math.inf
-        self.records = self.sidechain = self.images = self.compactions = self.turn = 0
-        self.cwd = self.branch = self.version = self.title = ""
-        self.named = 0
-        self.model = ""
-        self.models: dict[str, None] = {}
+    def __init__(self, log: LogBuilder, name: str, ref: Ref) -> None:
+        super().__init__(log, name)
+        self.ref = ref
+        self.parent = self.cwd = self.branch = self.version = self.title = self.model = ""
+        self.sidechain = self.images = self.compactions = self.title_weight = 0
         self.messages: list[MessageUsage] = []
         self.echoes: dict[str, str] = {}
-        self.flags: dict[str, None] = {}
-        self.counts: dict[str, Any] = {}
-        self.cost: float | None = None
-
-    def count_record(self, at: float | None) -> None:
-        self.records += 1
-        if at is not None:
-            if at > self.ended:  # noqa: PLR1730 - runs for every line: max() takes three times as long
-                self.ended = at
-            if at < self.started:  # noqa: PLR1730
-                self.started = at
 
     def describe(self, line: Line) -> None:
         self.version = line.version or self.version
@@ -78,8 +61,8 @@ class SessionBuilder:
 
     def set_title(self, title: str, weight: int) -> None:
         """Sets the title; one that the person chose outweighs a generated one."""
-        if title and weight >= self.named:
-            self.title, self.named = title, weight
+        if title and weight >= self.title_weight:
+            self.title, self.title_weight = title, weight
 
     def add_usage(self, message: Message, known: dict[str, MessageUsage]) -> None:
         model, usage = message.model, message.usage
@@ -97,41 +80,40 @@ class SessionBuilder:
         if message.stop_reason:
             spent.finished = True
 
-    def session(self, calls: set[str]) -> Session:
-        uncached, out, written, cached = (sum(spent.numbers[field] for spent in self.messages) for field in range(len(_FIELDS)))
-        timed = self.ended > -math.inf
-        unfinished = sum(not spent.finished for spent in self.messages)
-        if 2 * unfinished > len(self.messages):
+    def finish(self, calls: set[str], parent: str, parent_call: str) -> None:
+        """Adds the session's row; ``calls`` are the ids of all calls in the log."""
+        totals = [sum(spent.numbers[field] for spent in self.messages) for field in range(len(_FIELDS))]
+        tokens = dict(zip(_FIELDS, totals, strict=True))
+        if 2 * sum(not spent.finished for spent in self.messages) > len(self.messages):
             self.flags["tokens_placeholder"] = None
-        counts = {
-            "api_messages": len(self.messages),
-            "sidechain_records": self.sidechain,
-            "images": self.images,
-            "compactions": self.compactions,
-            "nested_by_name": dict(sorted(Counter(name for call, name in self.echoes.items() if call not in calls).items())),
-        }
-        return Session(
-            id=self.id,
-            format="claude-code",
+        self.end(
             format_version=self.version,
             agent="claude-code",
             agent_version=self.version,
-            parent=self.parent,
-            parent_call=self.parent_call,
+            parent=parent,
+            parent_call=parent_call,
             title=self.title,
             cwd=self.cwd,
             branch=self.branch,
-            models=tuple(self.models),
-            started=self.started if timed else None,
-            ended=self.ended if timed else None,
-            records=self.records,
-            tokens=Tokens(input=uncached, cache_read=cached, cache_write=written, output=out),
-            native_tokens={"input": uncached, "output": out, "cache_write": written, "cache_read": cached},
-            cost=self.cost,
-            flags=tuple(self.flags),
-            counts={**counts, **self.counts},
+            tokens=Tokens(**tokens),
+            native_tokens=tokens,
+            counts={
+                "api_messages": len(self.messages),
+                "sidechain_records": self.sidechain,
+                "images": self.images,
+                "compactions": self.compactions,
+                "nested_by_name": dict(sorted(Counter(name for call, name in self.echoes.items() if call not in calls).items())),
+            },
             ref=self.ref,
         )
+
+
+class PendingCall(Struct, gc=False):
+    """A call without its result; ``record`` is the id of the record that makes it."""
+
+    call: Call
+    block: Block
+    record: str
 
 
 class SubAgentLinks:
@@ -151,7 +133,7 @@ class SubAgentLinks:
 
     def add_call(self, call: PendingCall) -> None:
         if call.block.input and isinstance(call.block.input.prompt, str):
-            self._prompts[call.block.input.prompt] = call.id
+            self._prompts[call.block.input.prompt] = call.call.id
 
     def follow(self, line: Line) -> None:
         """Follows a sub-agent's records in the session's own file (until 2.0): its first prompt is that of the call that started it."""
@@ -166,12 +148,13 @@ class SubAgentLinks:
     def next_file(self) -> None:
         self._chains.clear()
 
-    def child(self, call: PendingCall, outcome: Outcome | None) -> str:
+    def child(self, pending: PendingCall, outcome: Outcome | None) -> str:
         """Returns the sub-agent's session, found by the call its file names, by the agent the result names, or by its first prompt."""
-        prompt = call.block.input.prompt if call.block.input else None
+        call = pending.call
+        prompt = pending.block.input.prompt if pending.block.input else None
         named = f"agent-{outcome.agent_id}" if outcome and outcome.agent_id else ""
         tests: tuple[Callable[[AgentLog], bool], ...] = (
-            lambda agent: bool(call.native) and agent.call == call.native,
+            lambda agent: bool(call.native_id) and agent.call == call.native_id,
             lambda agent: agent.id == named,
             lambda agent: bool(agent.prompt) and agent.prompt == prompt and agent.id not in self.parents,
         )
@@ -185,4 +168,4 @@ class SubAgentLinks:
         left = [call for call in waiting if call.block.name in AGENTS]
         free = [agent for agent in self.agents if agent.id not in self.parents]
         if len(left) == len(free) == 1:
-            self._only[left[0].id] = free[0].id
+            self._only[left[0].call.id] = free[0].id

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from nbtools.traces.json_access import mapping, string
 from nbtools.traces.model import PREVIEW, Op, Status, StatusSource
-from nbtools.traces.readers.codex.records import Payload, object_of, string_of, text_of
+from nbtools.traces.readers.codex.records import Payload, text_of
 
 _OPS: dict[str, Op] = {
     **dict.fromkeys(
@@ -45,7 +46,7 @@ def op_of(name: str, namespace: str = "") -> Op:
     return "agent" if namespace == "collaboration" else _OPS.get(name, "other")
 
 
-def arguments_of(payload: Payload) -> dict[str, Any]:
+def arguments_of(payload: Payload) -> Mapping[str, Any]:
     """Returns the arguments of any kind of call; free text is under ``input``, invalid JSON under ``arguments``."""
     if payload.input is not None:
         return {"input": payload.input}
@@ -55,10 +56,10 @@ def arguments_of(payload: Payload) -> dict[str, Any]:
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             decoded = None
         return decoded if isinstance(decoded, dict) else {"arguments": payload.arguments}
-    return object_of(payload.arguments) or object_of(payload.action)
+    return mapping(payload.arguments) or mapping(payload.action)
 
 
-def command_of(arguments: dict[str, Any]) -> str:
+def command_of(arguments: Mapping[str, Any]) -> str:
     """Returns the shell text that is run; of ``bash -lc …`` only the script."""
     command = arguments.get("cmd", arguments.get("command"))
     if isinstance(command, list):
@@ -66,15 +67,15 @@ def command_of(arguments: dict[str, Any]) -> str:
         if len(words) == 3 and words[0].replace("\\", "/").rpartition("/")[2] in _SHELLS and words[1].startswith(("-", "/")):
             return words[2]
         return shlex.join(words)
-    return string_of(command)
+    return string(command)
 
 
-def patch_of(name: str, arguments: dict[str, Any]) -> str:
+def patch_of(name: str, arguments: Mapping[str, Any]) -> str:
     """Returns the ``*** Begin Patch`` text of an apply_patch call, also of one that early versions passed to the shell."""
     command = arguments.get("command")
     words = command if isinstance(command, list) and command and name != "exec_command" else []
     if name == "apply_patch":
-        return string_of(arguments.get("input")) or string_of(arguments.get("patch"))
+        return string(arguments.get("input")) or string(arguments.get("patch"))
     if words and str(words[0]) in ("apply_patch", "applypatch"):
         return str(words[-1])
     return str(words[-1]) if words and str(words[-1]).lstrip().startswith(("apply_patch", "applypatch")) else ""
@@ -86,7 +87,7 @@ def files_in_patch(patch: str) -> list[tuple[str, str]]:
     return [(verb, path.strip()) for verb, _, path in heads if verb in _VERBS and path.strip()]
 
 
-def subject_of(arguments: dict[str, Any], patch: str) -> str:
+def subject_of(arguments: Mapping[str, Any], patch: str) -> str:
     if patch:
         return ", ".join(path for _, path in files_in_patch(patch))[:PREVIEW]
     command = command_of(arguments)
@@ -100,7 +101,7 @@ def subject_of(arguments: dict[str, Any], patch: str) -> str:
     return ", ".join(f"{key}: {value}"[:PREVIEW] for key, value in arguments.items() if isinstance(value, str | int | float))[:PREVIEW]
 
 
-def paths_of(name: str, arguments: dict[str, Any], patch: str) -> tuple[str, ...]:
+def paths_of(name: str, arguments: Mapping[str, Any], patch: str) -> tuple[str, ...]:
     if patch:
         return tuple(path for _, path in files_in_patch(patch))
     found = arguments.get("path") or arguments.get("file_path") or arguments.get("dir_path")

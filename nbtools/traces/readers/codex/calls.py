@@ -5,11 +5,14 @@ Calls are made by the model, by a script that it wrote, or by the person.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from nbtools.traces.model import NOWHERE, PREVIEW, Call, FileChange, Op, Origin, Ref, Status, StatusSource
+from nbtools.traces.json_access import mapping, string
+from nbtools.traces.model import NOWHERE, PREVIEW, Call, FileChange, Op, Ref, Status, StatusSource
 from nbtools.traces.readers.codex import detail
 from nbtools.traces.readers.codex.call_text import (
     Outcome,
@@ -22,36 +25,20 @@ from nbtools.traces.readers.codex.call_text import (
     paths_of,
     subject_of,
 )
-from nbtools.traces.readers.codex.records import Payload, completed_event, object_of, string_of, text_of
-from nbtools.traces.readers.codex.row_emitter import RowEmitter
+from nbtools.traces.readers.codex.records import Payload, completed_event, text_of
+from nbtools.traces.session_builder import SessionBuilder
 
 _BILLION = 1e9
 
 
 class PendingCall(msgspec.Struct, gc=False):
-    """A call that is not complete: what the model requested, then what events and the output add."""
+    """A call that is not complete: what the model requested (``call``), then what events and the output add."""
 
-    session: str
-    id: str
-    seq: int
-    name: str
-    op: Op
-    ref: Ref
-    native: str = ""
-    level: Literal["model", "nested"] = "model"
-    parent: str = ""
-    subject: str = ""
-    paths: tuple[str, ...] = ()
+    call: Call
     patch: str = ""
-    script: str = ""
-    at: float | None = None
     ended: float | None = None
     duration: float | None = None
-    permission: str = ""
     child: str = ""
-    turn: int = 0
-    live: bool = True
-    counted: bool = True
     outcome: Outcome | None = None
     result_ref: Ref = NOWHERE
     failure_source: StatusSource | None = None
@@ -63,24 +50,6 @@ class PendingCall(msgspec.Struct, gc=False):
     """The calls that its script names."""
     recorded_ops: frozenset[Op] = frozenset()
     """Operations of calls within it that have events of their own, which are the better record."""
-
-    def set_arguments(self, arguments: dict[str, Any], name: str, namespace: str = "") -> None:
-        self.name = name
-        if name == "exec_command" and isinstance(command := arguments.get("cmd"), str):
-            self.op, self.subject = "shell", command[:PREVIEW]
-        else:
-            self._parse_arguments(arguments, namespace)
-        if arguments.get("sandbox_permissions") == "require_escalated" or arguments.get("with_escalated_permissions") is True:
-            self.permission = f"{self.permission}; escalation asked".lstrip("; ")
-
-    def _parse_arguments(self, arguments: dict[str, Any], namespace: str) -> None:
-        name = self.name
-        self.op = op_of(name, namespace)
-        self.patch = patch_of(name, arguments)
-        self.op = "patch" if self.patch else self.op
-        self.subject = subject_of(arguments, self.patch)
-        self.paths = paths_of(name, arguments, self.patch)
-        self.script = string_of(arguments.get("input")) if name == "exec" else ""
 
     def set_result(self, outcome: Outcome, at: float | None, ref: Ref) -> None:
         self.outcome, self.ended, self.result_ref = outcome, at, ref
@@ -97,7 +66,7 @@ class PendingCall(msgspec.Struct, gc=False):
             self._set_outcome("flag", good=bool(payload.success))
             self.changed = [
                 *(self.changed or ()),
-                *detail.recorded_changes(self.session, self.id, payload.changes, applied=bool(payload.success)),
+                *detail.recorded_changes(self.call.session, self.call.id, payload.changes, applied=bool(payload.success)),
             ]
         elif kind == "mcp_tool_call_end":
             answer = _answer(payload.result)
@@ -106,7 +75,7 @@ class PendingCall(msgspec.Struct, gc=False):
                 self.success_source, self.stopped = None, "unknown"
         elif kind == "dynamic_tool_call_response":
             self._set_outcome("flag", good=payload.success if isinstance(payload.success, bool) else None)
-        self.child = string_of(payload.new_thread_id) or self.child
+        self.child = string(payload.new_thread_id) or self.child
 
     def _command_ended(self, payload: Payload) -> None:
         code = payload.exit_code
@@ -115,8 +84,8 @@ class PendingCall(msgspec.Struct, gc=False):
         if payload.status == "declined":
             self.stopped = "denied"
         self._set_outcome("exit_code", good=None if code is None else code == 0)
-        if isinstance(payload.parsed_cmd, list) and not self.paths:
-            self.paths = tuple(path for one in payload.parsed_cmd if (path := string_of(object_of(one).get("path"))))
+        if isinstance(payload.parsed_cmd, list) and not self.call.paths:
+            self.call = replace(self.call, paths=tuple(path for one in payload.parsed_cmd if (path := string(mapping(one).get("path")))))
 
     def _set_outcome(self, source: StatusSource, *, good: bool | None) -> None:
         if good is False:
@@ -128,7 +97,7 @@ class PendingCall(msgspec.Struct, gc=False):
     def is_complete(self) -> bool:
         """Whether no later record is expected."""
         return self.outcome is not None and (
-            self.failure_source is not None or self.success_source is not None or self.name == "update_plan"
+            self.failure_source is not None or self.success_source is not None or self.call.name == "update_plan"
         )
 
     def status(self) -> tuple[Status, StatusSource]:
@@ -146,65 +115,65 @@ class PendingCall(msgspec.Struct, gc=False):
             return "unanswered", "none"
         return ("unknown", "text") if found.running else ("ok", found.source)
 
-    def rows(self, origin: Origin) -> list[Call | FileChange]:
+    def rows(self) -> Iterator[Call | FileChange]:
         status, source = self.status()
         found = self.outcome or _NO_OUTCOME
-        call = Call(  # positional arguments are ten times as fast as keywords
-            self.session,
-            self.id,
-            self.seq,
-            self.name,
-            self.op,
-            origin,
-            self.native,
-            self.level,
-            self.parent,
-            self.subject,
-            self.paths,
-            self.at,
-            self.ended,
-            found.duration if self.duration is None else self.duration,
-            status,
-            source,
-            found.exit_code if self.exit_code is None else self.exit_code,
-            self.outcome is not None,
-            found.size,
-            self.permission,
-            self.child,
-            self.turn,
-            self.live,
-            self.counted,
-            self.ref,
-            self.result_ref,
+        call = replace(
+            self.call,
+            ended=self.ended,
+            duration=found.duration if self.duration is None else self.duration,
+            status=status,
+            status_source=source,
+            exit_code=found.exit_code if self.exit_code is None else self.exit_code,
+            answered=self.outcome is not None,
+            result_size=found.size,
+            child=self.child,
+            result_ref=self.result_ref,
         )
+        yield call
         if self.changed is not None:
-            return [call, *self.changed]
-        if self.patch and self.level == "model":
+            yield from self.changed
+        elif self.patch and call.level == "model":
             applied = self.outcome is not None and status in ("ok", "unknown")
-            return [call, *detail.intended_changes(self.session, self.id, self.patch, applied=applied)]
-        return [call]
+            yield from detail.intended_changes(call.session, call.id, self.patch, applied=applied)
 
 
 _NO_OUTCOME = Outcome()
 
 
-def describe_nested(pending: PendingCall, payload: Payload) -> None:
-    """Fills in a call of which only the end is recorded."""
+class _Request(NamedTuple):
+    """The tool that a record calls, and what it is called with."""
+
+    name: str
+    op: Op
+    subject: str = ""
+    paths: tuple[str, ...] = ()
+    patch: str = ""
+    escalated: bool = False
+
+
+def _request(name: str, arguments: Mapping[str, Any], namespace: str = "") -> _Request:
+    escalated = arguments.get("sandbox_permissions") == "require_escalated" or arguments.get("with_escalated_permissions") is True
+    if name == "exec_command" and isinstance(command := arguments.get("cmd"), str):
+        return _Request(name, "shell", command, (), "", escalated)
+    patch = patch_of(name, arguments)
+    op = "patch" if patch else op_of(name, namespace)
+    return _Request(name, op, subject_of(arguments, patch), paths_of(name, arguments, patch), patch, escalated)
+
+
+def _nested_request(payload: Payload) -> _Request:
+    """Returns what was called, for a call of which only the end is recorded."""
     kind = payload.type
-    pending.level = "nested"
     if kind == "patch_apply_end":
-        pending.name, pending.op = "apply_patch", "patch"
-        pending.paths = tuple(object_of(payload.changes))
-        pending.subject = ", ".join(pending.paths)[:PREVIEW]
-    elif kind == "mcp_tool_call_end":
-        invocation = object_of(payload.invocation)
-        pending.set_arguments(object_of(invocation.get("arguments")), string_of(invocation.get("tool")) or "?")
-        pending.name, pending.op = f"mcp__{string_of(invocation.get('server'))}__{pending.name}", "mcp"
-    elif kind == "dynamic_tool_call_response":
-        pending.set_arguments(object_of(payload.arguments), string_of(payload.tool) or "?")
-    else:
-        pending.name, pending.op = "exec_command", "shell"
-        pending.subject = command_of({"command": payload.command})[:PREVIEW]
+        paths = tuple(mapping(payload.changes))
+        return _Request("apply_patch", "patch", ", ".join(paths), paths)
+    if kind == "mcp_tool_call_end":
+        invocation = mapping(payload.invocation)
+        tool = _request(string(invocation.get("tool")) or "?", mapping(invocation.get("arguments")))
+        return tool._replace(name=f"mcp__{string(invocation.get('server'))}__{tool.name}", op="mcp")
+    if kind == "dynamic_tool_call_response":
+        return _request(string(payload.tool) or "?", mapping(payload.arguments))
+    return _Request("exec_command", "shell", command_of({"command": payload.command}))
 
 
 class _Ok(msgspec.Struct):
@@ -245,61 +214,93 @@ END_EVENTS = {"exec_command_end", "patch_apply_end", "mcp_tool_call_end", "dynam
 class Calls:
     """The calls of a rollout.  ``open`` are those that later records may add to; ``hosted`` counts the provider's searches."""
 
-    def __init__(self, rows: RowEmitter) -> None:
-        self.rows = rows
+    def __init__(self, session: SessionBuilder) -> None:
+        self.session = session
+        self.permission = ""
         self.open: dict[str, PendingCall] = {}
         self.hosted = 0
         self._known: set[str] = set()
         self._early: dict[str, tuple[Outcome, float | None, Ref]] = {}
         self._script: PendingCall | None = None
 
+    def add_progress(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self.session.event("progress", "", ref, at, type=string(payload.type))
+
     def on_call(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        native = string_of(payload.call_id) or (string_of(payload.id) if payload.type == "local_shell_call" else "")
-        name = string_of(payload.name) or ("local_shell" if payload.type == "local_shell_call" else "?")
+        native = string(payload.call_id) or (string(payload.id) if payload.type == "local_shell_call" else "")
+        name = string(payload.name) or ("local_shell" if payload.type == "local_shell_call" else "?")
         earlier = self.open.get(native)
-        if native in self._known and (earlier is None or earlier.level == "model"):
-            self.rows.event("tool_call", payload.type, at, ref, name)
+        if native in self._known and (earlier is None or earlier.call.level == "model"):
+            self.session.event("tool_call", name, ref, at, type=string(payload.type))
             return
-        pending = earlier if earlier is not None else self._pending(native, at, ref)
-        if earlier is not None:
-            pending.level, pending.parent, pending.at, pending.ref, pending.outcome = "model", "", at, ref, None
+        arguments = arguments_of(payload)
+        pending = self._pending(native, _request(name, arguments, string(payload.namespace)), at, ref, earlier)
         if native in self._early:
             pending.set_result(*self._early.pop(native))
-        pending.set_arguments(arguments_of(payload), name, string_of(payload.namespace))
-        if pending.script:
+        if name == "exec" and (script := string(arguments.get("input"))) and pending.call.op != "patch":
             self._script = pending
-            self._add_script_calls(pending)
+            self._add_script_calls(pending, script)
 
-    def _pending(self, native: str, at: float | None, ref: Ref) -> PendingCall:
-        rows = self.rows
-        seq = rows.next()
-        pending = PendingCall(rows.session.id, native or f"call.{seq}", seq, "?", "other", ref, native, at=at, permission=rows.permission)
-        pending.turn, pending.live = rows.turn, rows.live
-        self.open[pending.id] = pending
-        self._known.add(pending.id)
+    def _pending(
+        self, native: str, request: _Request, at: float | None, ref: Ref, earlier: PendingCall | None = None, *, counted: bool = True
+    ) -> PendingCall:
+        """Begins a call; ``earlier`` is the same call, of which only the end was recorded so far."""
+        permission = self.permission
+        if request.escalated:
+            permission = f"{permission}; escalation asked".lstrip("; ")
+        name, op, subject, paths, patch, _ = request
+        if earlier is not None:
+            earlier.call = replace(
+                earlier.call,
+                level="model",
+                parent="",
+                at=at,
+                ref=ref,
+                name=name,
+                op=op,
+                subject=subject[:PREVIEW],
+                paths=paths or earlier.call.paths,
+            )
+            earlier.outcome, earlier.patch = None, patch
+            return earlier
+        call = self.session.call(
+            native, name, ref, op=op, native_id=native, subject=subject, paths=paths, at=at, permission=permission, counted=counted
+        )
+        pending = PendingCall(call if native else replace(call, id=f"call.{call.seq}"), patch)
+        self.open[pending.call.id] = pending
+        self._known.add(pending.call.id)
         return pending
 
-    def _add_script_calls(self, script: PendingCall) -> None:
+    def _add_script_calls(self, script: PendingCall, text: str) -> None:
         """Adds the calls that a script names, for those without events."""
         written: list[PendingCall] = []
-        for number, named in enumerate(calls_in(script.script)):
-            seq = self.rows.next()
-            one = PendingCall(script.session, f"{script.id}.{number}", seq, named.name, "other", script.ref)
-            one.set_arguments({"input": named.quoted[0]} if named.quoted else {"arguments": named.arguments}, named.name)
-            one.level, one.parent, one.turn, one.live, one.script = "nested", script.id, script.turn, script.live, ""
-            written.append(one)
-        script.script, script.script_calls = "", tuple(written)
+        call = script.call
+        for number, named in enumerate(calls_in(text)):
+            request = _request(named.name, {"input": named.quoted[0]} if named.quoted else {"arguments": named.arguments})
+            one = self.session.call(
+                f"{call.id}.{number}",
+                named.name,
+                call.ref,
+                op=request.op,
+                subject=request.subject,
+                paths=request.paths,
+                level="nested",
+                parent=call.id,
+                permission="escalation asked" if request.escalated else "",
+            )
+            written.append(PendingCall(one, request.patch))
+        script.script_calls = tuple(written)
 
     def on_output(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        native = string_of(payload.call_id)
+        native = string(payload.call_id)
         pending = self.open.get(native)
         result = outcome_of(payload.output)
         if result.cut:
-            self.rows.session.flags["truncated"] = None
-        if pending is None or pending.level == "nested":
+            self.session.flags["truncated"] = None
+        if pending is None or pending.call.level == "nested":
             if pending is not None or native not in self._known:
                 self._early[native] = (result, at, ref)
-            self.rows.event("tool_result", payload.type, at, ref, text_of(payload.output), "tool")
+            self.session.event("tool_result", text_of(payload.output), ref, at, "tool", type=string(payload.type))
             return
         if pending.outcome is None or (result.failed and not pending.outcome.failed):
             pending.set_result(result, at, ref)
@@ -307,52 +308,51 @@ class Calls:
             self._emit(pending)
 
     def on_end(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        native = string_of(payload.call_id)
-        self.rows.progress(payload, at, ref)
+        native = string(payload.call_id)
+        self.add_progress(payload, at, ref)
         pending = self.open.get(native)
         if pending is None and native in self._known:
             return
         if pending is None:
             pending = self._add_nested(native, payload, at, ref)
         pending.add_end(payload)
-        if pending.is_complete and pending is not self._script and pending.level == "model":
+        if pending.is_complete and pending is not self._script and pending.call.level == "model":
             self._emit(pending)
 
     def _add_nested(self, native: str, payload: Payload, at: float | None, ref: Ref) -> PendingCall:
         """Adds a call that the model did not make itself: its script did, or the person."""
-        pending = self._pending(native, None, ref)
-        describe_nested(pending, payload)
+        pending = self._pending(native, _nested_request(payload), None, ref)
         pending.outcome, pending.ended, pending.result_ref = Outcome(), at, ref
+        fields: dict[str, Any] = {"level": "nested"}
         if payload.source == "user_shell":
-            pending.permission = "user"
+            fields["permission"] = "user"
         elif self._script is not None:
-            pending.parent = self._script.id
-            self._script.recorded_ops |= {pending.op}
+            fields["parent"] = self._script.call.id
+            self._script.recorded_ops |= {pending.call.op}
+        pending.call = replace(pending.call, **fields)
         return pending
 
     def on_item_completed(self, payload: Payload, at: float | None, ref: Ref) -> None:
         """Handles an ``item_completed`` event, in which later logs record the ends of calls."""
-        end = completed_event(object_of(payload.item))
+        end = completed_event(mapping(payload.item))
         if end is None:
-            self.rows.event("progress", "item_completed", at, ref, string_of(object_of(payload.item).get("type")))
+            self.session.event("progress", string(mapping(payload.item).get("type")), ref, at, type="item_completed")
         else:
             self.on_end(end, at, ref)
 
     def on_hosted_call(self, payload: Payload, at: float | None, ref: Ref) -> None:
         kind = payload.type
         self.hosted += kind == "web_search_call"
-        pending = self._pending(string_of(payload.call_id), at, ref)
-        pending.set_arguments(arguments_of(payload), kind)
-        pending.counted = False
-        if payload.status is not None and pending.native == "":
+        pending = self._pending(string(payload.call_id), _request(kind, arguments_of(payload)), at, ref, counted=False)
+        if payload.status is not None and not pending.call.native_id:
             pending.outcome, pending.result_ref = Outcome(), ref
             pending.success_source, pending.failure_source = ("flag", None) if payload.status == "completed" else (None, "flag")
             self._emit(pending)
 
     def on_spawn(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        if (pending := self.open.get(string_of(payload.call_id))) is not None:
-            pending.child = string_of(payload.new_thread_id) or pending.child
-        self.rows.progress(payload, at, ref)
+        if (pending := self.open.get(string(payload.call_id))) is not None:
+            pending.child = string(payload.new_thread_id) or pending.child
+        self.add_progress(payload, at, ref)
 
     def on_abort(self) -> None:
         for pending in self.open.values():
@@ -364,12 +364,11 @@ class Calls:
         for pending in [*self.open.values()]:
             if everything or (pending.outcome is not None and not pending.outcome.running):
                 self._emit(pending)
-        if self._script is not None and self._script.id not in self.open:
+        if self._script is not None and self._script.call.id not in self.open:
             self._script = None
 
     def _emit(self, pending: PendingCall) -> None:
-        del self.open[pending.id]
-        self.rows.out += pending.rows(self.rows.origin)
-        for one in pending.script_calls:
-            if one.op not in pending.recorded_ops:
-                self.rows.out += one.rows(self.rows.origin)
+        del self.open[pending.call.id]
+        for one in (pending, *(one for one in pending.script_calls if one.call.op not in pending.recorded_ops)):
+            for row in one.rows():
+                self.session.add(row)

@@ -6,33 +6,22 @@ An item's id is unique within its run; a run begins with ``thread.started``.  Th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from nbtools.core.result import CommandOutput, TodoItem, TodoList
-from nbtools.traces.model import (
-    PREVIEW,
-    Call,
-    Detail,
-    Event,
-    EventKind,
-    Op,
-    Origin,
-    Problem,
-    Ref,
-    Row,
-    Session,
-    Status,
-    StatusSource,
-    Tokens,
-)
-from nbtools.traces.reader import Head
+from nbtools.core.result import CommandOutput
+from nbtools.traces.conversation import tokens_of
+from nbtools.traces.display_builders import diff_display, todo_list
+from nbtools.traces.json_access import mapping, string
+from nbtools.traces.model import NOWHERE, PREVIEW, Call, Detail, EventKind, Op, Origin, Problem, Ref, Row, Status, StatusSource
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex import detail as codex_detail
 from nbtools.traces.readers.codex.call_text import command_of, subject_of
-from nbtools.traces.readers.codex.records import changes_by_path, object_of, string_of, text_of
+from nbtools.traces.readers.codex.records import changes_by_path, text_of
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source
 
 _LINE = re.compile(rb'^\s*\{"type"\s*:\s*"(?:thread\.started|turn\.started|item\.(?:started|updated|completed))"', re.MULTILINE)
@@ -62,45 +51,42 @@ class _Line(msgspec.Struct):
     error: Any = None
 
 
-class CodexExec:
+class CodexExec(Format):
     """Reads the output of ``codex exec --json``."""
 
     name = "codex-exec"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         return head.is_json and _LINE.search(head.start) is not None
 
-    def files(self, path: Path) -> Sequence[Path]:
-        return ()
-
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        reading = _RunReader(origin, source.path.stem)
+        log = LogBuilder(self.name, origin)
+        reading = _RunReader(log, source.path.stem)
         for item in source.lines(msgspec.json.Decoder(_Line).decode):
             if isinstance(item, Problem):
                 reading.malformed = True
-                yield item
+                log.rows.append(item)
             else:
-                yield from reading.line(*item)
-        yield from reading.finish()
+                reading.line(item[1], item[0])
+            yield from log.take()
+        reading.end()
+        yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        started = object_of(object_of(source.record(call.ref)).get("item"))
-        item = {**started, **object_of(object_of(source.record(call.result_ref)).get("item"))} if call.answered else started
+        started = mapping(mapping(source.record(call.ref)).get("item"))
+        item = {**started, **mapping(mapping(source.record(call.result_ref)).get("item"))} if call.answered else started
         diffs = codex_detail.recorded_diffs(changes_by_path(item.get("changes")))
-        output = string_of(item.get("aggregated_output"))
-        result = output or text_of(object_of(item.get("result")).get("content")) or string_of(object_of(item.get("error")).get("message"))
+        output = string(item.get("aggregated_output"))
+        result = output or text_of(mapping(item.get("result")).get("content")) or string(mapping(item.get("error")).get("message"))
         display: Any = result
         if call.op == "shell":
             display = CommandOutput(output, len(output.splitlines()), call.exit_code)
         elif call.op == "plan" and isinstance(item.get("items"), list):
-            steps = [object_of(one) for one in item["items"]]
-            display = TodoList(
-                tuple(TodoItem(string_of(one.get("text")), "completed" if one.get("completed") else "pending") for one in steps)
-            )
+            steps = ({**mapping(one), "status": "completed" if mapping(one).get("completed") else "pending"} for one in item["items"])
+            display = todo_list(steps)
         elif diffs:
-            display = codex_detail.display(diffs)
-        arguments = object_of(item.get("arguments")) or {
+            display = diff_display(diffs, "")
+        arguments = mapping(item.get("arguments")) or {
             key: item[key] for key in ("command", "changes", "query", "prompt", "items") if key in item
         }
         return Detail(
@@ -114,132 +100,100 @@ class CodexExec:
 
 
 class _RunReader:
-    def __init__(self, origin: Origin, otherwise: str) -> None:
-        self.origin, self.otherwise = origin, otherwise
+    """Adds the items of runs. ``open`` are the calls that have not ended, with the items that began them."""
+
+    def __init__(self, log: LogBuilder, name: str) -> None:
+        self.log, self.name = log, name
+        self.session = SessionBuilder(log, name)
         self.thread = ""
-        self.run = self.turn = self.seq = self.records = 0
-        self.open: dict[str, tuple[int, Ref, dict[str, Any]]] = {}
+        self.run = 0
+        self.open: dict[str, tuple[Call, Mapping[str, Any]]] = {}
         self.usage: dict[str, int] = {}
         self.malformed = False
 
-    def line(self, ref: Ref, line: _Line) -> Iterator[Row]:
-        kind, item = string_of(line.type), object_of(line.item)
+    def line(self, line: _Line, ref: Ref) -> None:
+        kind, item = string(line.type), mapping(line.item)
         if kind == "thread.started":
-            yield from self._begin(string_of(line.thread_id))
-        self.records += 1
-        if kind == "turn.started":
-            self.turn += 1
+            self._begin(string(line.thread_id))
+        session = self.session
+        session.records += 1
+        session.turn += kind == "turn.started"
         if kind == "turn.completed":
-            self._add_usage(object_of(line.usage))
-        if kind.startswith("item.") and string_of(item.get("type")) in _OPS:
-            yield from self._item(kind, item, ref)
+            for key, count in mapping(line.usage).items():
+                if isinstance(count, int) and not isinstance(count, bool):
+                    self.usage[key] = max(count, self.usage.get(key, 0))
+        type_ = string(item.get("type"))
+        if kind.startswith("item.") and type_ in _OPS:
+            self._item(kind, item, ref)
         elif kind == "item.completed":
-            yield self._text(item, ref)
+            event, role = _TEXTS.get(type_, ("system", ""))
+            session.event(event, string(item.get("text")) or string(item.get("message")), ref, role=role, type=type_)
         elif kind in ("error", "turn.failed"):
-            yield self._event("error", ref, kind, string_of(line.message) or string_of(object_of(line.error).get("message")))
+            session.event("error", string(line.message) or string(mapping(line.error).get("message")), ref, type=kind)
         else:
-            yield self._event("progress", ref, kind)
+            session.event("progress", "", ref, type=kind)
 
-    def finish(self) -> Iterator[Row]:
-        for name in [*self.open]:
-            yield from self._emit(name)
-        native = {
-            name: self.usage[key]
-            for key, name in (("input_tokens", "input"), ("cached_input_tokens", "cache_read"), ("output_tokens", "output"))
-            if key in self.usage
-        }
-        cached = native.get("cache_read")
-        yield Session(
-            id=self.thread or self.otherwise,
-            format="codex-exec",
-            agent="codex",
-            records=self.records,
-            tokens=Tokens(
-                input=max(0, native["input"] - (cached or 0)) if "input" in native else None,
-                cache_read=cached,
-                output=native.get("output"),
-            ),
-            native_tokens=native,
-            flags=("malformed",) if self.malformed else (),
-        )
+    def end(self) -> None:
+        self._add_open()
+        names = {"input_tokens": "input", "cached_input_tokens": "cache_read", "output_tokens": "output"}
+        native = {name: self.usage[key] for key, name in names.items() if key in self.usage}
+        flags = ("malformed",) if self.malformed else ()
+        self.session.end(agent="codex", tokens=tokens_of(native), native_tokens=native, flags=flags)
 
-    def _begin(self, thread: str) -> Iterator[Row]:
+    def _begin(self, thread: str) -> None:
         """Begins a run; a file may contain several."""
         if self.thread and thread != self.thread:
-            yield from self.finish()
-            self.records, self.usage = 0, {}
+            self.end()
+            self.session.records, self.usage = 0, {}
         else:
-            for name in [*self.open]:
-                yield from self._emit(name)
+            self._add_open()
         self.run += 1
         self.thread = thread or self.thread
+        self.session.id = self.thread or self.name
 
-    def _item(self, kind: str, item: dict[str, Any], ref: Ref) -> Iterator[Row]:
-        name = string_of(item.get("id")) or f"item.{self.seq}"
+    def _item(self, kind: str, item: Mapping[str, Any], ref: Ref) -> None:
+        name = string(item.get("id"))
         if name not in self.open:
-            self.open[name] = (self._next(), ref, item)
+            call = self.session.call("", "", ref, op=_OPS[string(item.get("type"))])
+            name = name or f"item.{call.seq}"
+            id_ = name if self.run <= 1 else f"{self.run}.{name}"
+            self.open[name] = replace(call, id=id_, native_id=name), item
         if kind == "item.completed":
-            yield from self._emit(name, item, ref)
+            self._add(name, item, ref)
 
-    def _emit(self, name: str, end_item: dict[str, Any] | None = None, ref: Ref | None = None) -> Iterator[Row]:
-        seq, start_ref, item = self.open.pop(name)
+    def _add_open(self) -> None:
+        for name in [*self.open]:
+            self._add(name)
+
+    def _add(self, name: str, end_item: Mapping[str, Any] | None = None, ref: Ref = NOWHERE) -> None:
+        call, item = self.open.pop(name)
         item = item if end_item is None else {**item, **end_item}
-        op = _OPS[string_of(item.get("type"))]
+        op = _OPS[string(item.get("type"))]
         code = item.get("exit_code") if isinstance(item.get("exit_code"), int) else None
         status, source = _status(item, code) if end_item is not None else ("unanswered", "none")
         paths = tuple(changes_by_path(item.get("changes")))
-        call = Call(
-            session=self.thread or self.otherwise,
-            id=name if self.run <= 1 else f"{self.run}.{name}",
-            seq=seq,
-            name=string_of(item.get("tool")) or string_of(item.get("type")),
+        subject = ", ".join(paths) or subject_of({**mapping(item.get("arguments")), **item}, "")
+        call = replace(
+            call,
+            session=self.session.id,
+            name=string(item.get("tool")) or string(item.get("type")),
             op=op,
-            origin=self.origin,
-            native_id=name,
-            subject=(", ".join(paths) or subject_of({**object_of(item.get("arguments")), **item}, ""))[:PREVIEW] if op != "plan" else "",
+            subject=subject[:PREVIEW] if op != "plan" else "",
             paths=paths,
             status=status,
             status_source=source,
             exit_code=code,
             answered=end_item is not None,
-            result_size=len(string_of(item.get("aggregated_output"))),
+            result_size=len(string(item.get("aggregated_output"))),
             child=next((one for one in item.get("receiver_thread_ids") or () if isinstance(one, str)), ""),
-            turn=self.turn,
-            ref=start_ref,
-            result_ref=ref or Ref(0, 0),
+            turn=self.session.turn,
+            result_ref=ref,
         )
-        yield call
-        yield from codex_detail.recorded_changes(call.session, call.id, changes_by_path(item.get("changes")), applied=status == "ok")
-
-    def _text(self, item: dict[str, Any], ref: Ref) -> Event:
-        kind, role = _TEXTS.get(string_of(item.get("type")), ("system", ""))
-        return self._event(kind, ref, string_of(item.get("type")), string_of(item.get("text")) or string_of(item.get("message")), role)
-
-    def _event(self, kind: EventKind, ref: Ref, type_: str, text: str = "", role: str = "") -> Event:
-        session = self.thread or self.otherwise
-        return Event(
-            session=session,
-            seq=self._next(),
-            kind=kind,
-            text=text[:PREVIEW],
-            size=len(text),
-            role=role,
-            turn=self.turn,
-            type=type_,
-            ref=ref,
-        )
-
-    def _add_usage(self, usage: dict[str, Any]) -> None:
-        for key, count in usage.items():
-            if isinstance(count, int) and not isinstance(count, bool):
-                self.usage[key] = max(count, self.usage.get(key, 0))
-
-    def _next(self) -> int:
-        self.seq += 1
-        return self.seq - 1
+        changes = changes_by_path(item.get("changes"))
+        self.session.complete(call, changes=codex_detail.recorded_changes(call.session, call.id, changes, applied=status == "ok"))
 
 
-def _status(item: dict[str, Any], code: int | None) -> tuple[Status, StatusSource]:
+def _status(item: Mapping[str, Any], code: int | None) -> tuple[Status, StatusSource]:
     if code:
         return ("denied", "flag") if item.get("status") == "declined" else ("error", "exit_code")
     if item.get("error"):

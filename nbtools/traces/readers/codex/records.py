@@ -7,9 +7,12 @@ events that they replace.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from nbtools.traces.json_access import mapping, string
 
 NOTHING = msgspec.Raw(b"null")
 ENVELOPES = frozenset(
@@ -128,16 +131,6 @@ def text_of(found: Any) -> str:
     return ""
 
 
-def string_of(found: Any) -> str:
-    """Returns ``found`` if it is a text, else an empty one."""
-    return found if isinstance(found, str) else ""
-
-
-def object_of(found: Any) -> dict[str, Any]:
-    """Returns ``found`` if it is an object, else an empty one."""
-    return found if isinstance(found, dict) else {}
-
-
 _FAILED = msgspec.Raw(b'{"Err":""}')
 _DONE = msgspec.Raw(b'{"Ok":{}}')
 _ENDS = {
@@ -148,32 +141,32 @@ _ENDS = {
 }
 
 
-def completed_event(item: dict[str, Any]) -> Payload | None:
+def completed_event(item: Mapping[str, Any]) -> Payload | None:
     """Converts a completed item to an event; None if it is not a call: messages, reasoning, plans."""
-    kind = _ENDS.get(string_of(item.get("type")).replace("_", "").lower())
-    status = string_of(item.get("status")).lower()
-    if kind is None or not string_of(item.get("id")):
+    kind = _ENDS.get(string(item.get("type")).replace("_", "").lower())
+    status = string(item.get("status")).lower()
+    if kind is None or not string(item.get("id")):
         return None
     end = Payload(type=kind, call_id=item["id"], status=status, duration=item.get("duration"), command=item.get("command"))
     end.exit_code = item.get("exit_code", item.get("exitCode"))
     end.parsed_cmd, end.source = item.get("parsed_cmd"), item.get("source")
     end.success = status not in ("failed", "declined")
     end.changes, end.tool, end.arguments = changes_by_path(item.get("changes")), item.get("tool"), item.get("arguments")
-    end.invocation = {"server": item.get("server"), "tool": item.get("tool"), "arguments": object_of(item.get("arguments"))}
+    end.invocation = {"server": item.get("server"), "tool": item.get("tool"), "arguments": mapping(item.get("arguments"))}
     failed = item.get("error") or not end.success
     end.result = NOTHING if status == "in_progress" else _FAILED if failed else _DONE
     return end
 
 
-def changes_by_path(changes: Any) -> dict[str, Any]:
+def changes_by_path(changes: Any) -> Mapping[str, Any]:
     """Converts a list of changes that name their path to an object with paths as keys."""
     if not isinstance(changes, list):
-        return object_of(changes)
+        return mapping(changes)
     return {
-        string_of(one.get("path")): {**one, "type": _kind(one), "unified_diff": one.get("diff")} for one in changes if isinstance(one, dict)
+        string(one.get("path")): {**one, "type": _kind(one), "unified_diff": one.get("diff")} for one in changes if isinstance(one, dict)
     }
 
 
-def _kind(change: dict[str, Any]) -> str:
+def _kind(change: Mapping[str, Any]) -> str:
     kind = change.get("kind", change.get("type"))
-    return string_of(kind.get("type")) if isinstance(kind, dict) else string_of(kind)
+    return string(kind.get("type")) if isinstance(kind, dict) else string(kind)

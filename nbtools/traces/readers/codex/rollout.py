@@ -7,20 +7,19 @@ become progress rows; a session's text comes from its items.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
-from nbtools.traces.json_access import epoch_seconds
-from nbtools.traces.model import PREVIEW, Call, Detail, Origin, Problem, Ref, Row
-from nbtools.traces.reader import Head
+from nbtools.traces.json_access import epoch_seconds, string
+from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, Origin, Problem, Ref, Row
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex.calls import CALL_ITEMS, END_EVENTS, HOSTED_ITEMS, OUTPUT_ITEMS, Calls
 from nbtools.traces.readers.codex.detail import detail
-from nbtools.traces.readers.codex.records import ENVELOPES, Line, Payload, decode, decode_raw, string_of, text_of
-from nbtools.traces.readers.codex.row_emitter import RowEmitter
-from nbtools.traces.readers.codex.sessions import SessionAssigner, is_injected, permission_text, title, working_directory
+from nbtools.traces.readers.codex.records import ENVELOPES, Line, Payload, decode, decode_raw, text_of
+from nbtools.traces.readers.codex.sessions import CodexSession, SessionAssigner, is_injected, permission_text, title, working_directory
+from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
 _HEADS = ("session_meta", "turn_context")
@@ -31,14 +30,16 @@ _SILENT = {"ghost_snapshot", "agent_message", "additional_tools", "compaction_tr
 _Handler = Callable[[Payload, float | None, Ref], None]
 
 
-class RolloutReader(RowEmitter):
-    """Reads one log.  ``rewound`` are the turns that are rolled back later; ``taken_back`` those rolled back so far."""
+class RolloutReader:
+    """Reads one log.  ``rewound`` are the turns that are rolled back later; ``rolled_back`` those rolled back so far."""
 
     def __init__(self, origin: Origin, name: str, rewound: frozenset[int]) -> None:
-        super().__init__(origin)
+        self.log = LogBuilder("codex", origin)
         self.rewound = rewound
-        self.owners = SessionAssigner(name)
-        self.calls = Calls(self)
+        self.owners = SessionAssigner(self.log, name)
+        self.session = self.owners.current
+        self.calls = Calls(self.session)
+        self.model = ""
         self.turns: list[int] = []
         self.rolled_back: set[int] = set()
         self.compactions = 0
@@ -66,11 +67,11 @@ class RolloutReader(RowEmitter):
         }
 
     def problem(self, problem: Problem) -> None:
-        self.session = self.owners.ensure()
+        self._switch(self.owners.ensure())
         self.session.flags["malformed"] = None
-        self.out.append(problem)
+        self.session.add(problem)
 
-    def line(self, ref: Ref, line: Line) -> None:
+    def line(self, line: Line, ref: Ref) -> None:
         at, kind, payload = epoch_seconds(line.timestamp), line.type, line.payload
         if not isinstance(payload, Payload):
             self._assign_session("", None, at, ref)
@@ -80,54 +81,61 @@ class RolloutReader(RowEmitter):
         if self.owners.uncertain or kind in _HEADS or type_ in _TURNS:
             self._assign_session(kind, payload, at, ref)
         else:
-            self._count_record(at)
+            session = self.session
+            session.records += 1
+            session.see(at)
         if kind == "response_item":
             self._items.get(type_, self._unknown_item)(payload, at, ref)
         elif kind == "event_msg":
-            self._events.get(type_, self.progress)(payload, at, ref)
+            self._events.get(type_, self.calls.add_progress)(payload, at, ref)
         else:
             self._record(kind, payload, at, ref)
-
-    def _count_record(self, at: float | None) -> None:
-        owner = self.session
-        owner.records += 1
-        if at is not None and (owner.ended is None or not owner.started <= at <= owner.ended):  # type: ignore[operator]
-            owner.see_time(at)
 
     def _assign_session(self, kind: Any, payload: Payload | None, at: float | None, ref: Ref) -> None:
         if kind == "session_meta" and payload is not None:
             self.owners.head(payload, at, ref)
         elif payload is not None and (kind in _HEADS or payload.type in _TURNS):
             self.owners.turn(payload)
-        self.session = self.owners.record(at)
-        self._count_record(at)
+        self._switch(self.owners.record(at))
+        self.session.records += 1
+        self.session.see(at)
         self._update_live()
 
+    def _switch(self, session: CodexSession) -> None:
+        """Continues with another session; turns are numbered over all of them."""
+        if session is not self.session:
+            session.turn = self.session.turn
+            self.session = self.calls.session = session
+
     def _update_live(self) -> None:
-        self.live = not self.session.copied and self.turn not in self.rewound
+        self.session.live = not self.session.copied and self.session.turn not in self.rewound
 
     def finish(self) -> None:
         self.calls.flush(everything=True)
-        self.out += self.owners.rows({"hosted_calls": self.calls.hosted, "compactions": self.compactions})
+        self.owners.finish({"hosted_calls": self.calls.hosted, "compactions": self.compactions})
+
+    def _event(self, kind: EventKind, text: str, payload: Payload, at: float | None, ref: Ref, role: str = "", key: str = "") -> None:
+        self.session.event(kind, text, ref, at, role, self.model if role == "assistant" else "", string(payload.type), key)
 
     def _reasoning(self, payload: Payload, at: float | None, ref: Ref) -> None:
         """Emits reasoning; encrypted reasoning has no text."""
         content = text_of(payload.content) if payload.summary == _NONE else text_of(decode_raw(payload.summary)) or text_of(payload.content)
-        self.event("thinking", "reasoning", at, ref, content, "assistant")
+        self._event("thinking", content, payload, at, ref, "assistant")
 
     def _compaction(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        self.event("compaction", payload.type, at, ref)
+        self._event("compaction", "", payload, at, ref)
 
     def _silent_item(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        self.event("system", payload.type, at, ref)
+        self._event("system", "", payload, at, ref)
 
     def _unknown_item(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        self.unknown_record(string_of(payload.type), at, ref)
+        self.session.flags["unknown_records"] = None
+        self._event("system", "", payload, at, ref)
 
     def _record(self, kind: Any, payload: Payload, at: float | None, ref: Ref) -> None:
         if kind == "compacted":
             self.compactions += 1
-            self.event("compaction", kind, at, ref, text_of(decode_raw(payload.message)))
+            self.session.event("compaction", text_of(decode_raw(payload.message)), ref, at, type=kind)
             return
         if kind == "turn_context":
             self._context(payload)
@@ -137,59 +145,61 @@ class RolloutReader(RowEmitter):
         if kind == "compacted":
             self.compactions += 1
         self.session.generation = self.session.generation or ("bare" if kind == "state" else "")
-        self.unknown_record(string_of(kind), at, ref, known=isinstance(kind, str) and (kind in ENVELOPES or kind == "state"))
+        if not isinstance(kind, str) or (kind not in ENVELOPES and kind != "state"):
+            self.session.flags["unknown_records"] = None
+        self.session.event("system", "", ref, at, type=string(kind))
 
     def _context(self, payload: Payload) -> None:
-        self.model = string_of(payload.model)
+        self.model = string(payload.model)
         if self.model:
             self.session.models[self.model] = None
-        self.session.cwd = self.session.cwd or string_of(payload.cwd)
-        self.permission = permission_text(payload.approval_policy, payload.sandbox_policy)
+        self.session.cwd = self.session.cwd or string(payload.cwd)
+        self.calls.permission = permission_text(payload.approval_policy, payload.sandbox_policy)
 
     def _message(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        role, content = string_of(payload.role), text_of(payload.content)
+        role, content = string(payload.role), text_of(payload.content)
         if role == "assistant":
-            self.event("assistant_text", "message", at, ref, content, role, string_of(payload.id))
+            self._event("assistant_text", content, payload, at, ref, role, string(payload.id))
         elif role == "user" and not is_injected(content):
             self._prompt(content)
-            self.event("user", "message", at, ref, content, role, string_of(payload.id))
+            self._event("user", content, payload, at, ref, role, string(payload.id))
         else:
             self.session.cwd = self.session.cwd or working_directory(content)
-            self.event("system", "message", at, ref, content, role, string_of(payload.id))
+            self._event("system", content, payload, at, ref, role, string(payload.id))
 
     def _prompt(self, prompt: str) -> None:
         self.calls.flush()
-        self.turn += 1
-        self.turns.append(self.turn)
+        self.session.turn += 1
+        self.turns.append(self.session.turn)
         self._update_live()
         if not self.session.title:
             self.session.title = title(prompt)
 
     def _tokens(self, payload: Payload, at: float | None, ref: Ref) -> None:
         self.session.set_usage(payload.info)
-        self.progress(payload, at, ref)
+        self.calls.add_progress(payload, at, ref)
 
     def _turn(self, payload: Payload, at: float | None, ref: Ref) -> None:
         self.calls.flush()
-        self.progress(payload, at, ref)
+        self.calls.add_progress(payload, at, ref)
 
     def _aborted(self, payload: Payload, at: float | None, ref: Ref) -> None:
         self.calls.on_abort()
-        self.event("system", payload.type, at, ref, string_of(payload.reason))
+        self._event("system", string(payload.reason), payload, at, ref)
 
     def _rolled_back(self, payload: Payload, at: float | None, ref: Ref) -> None:
         count = payload.num_turns if isinstance(payload.num_turns, int) else 0
         while count > 0 and self.turns:
             self.rolled_back.add(self.turns.pop())
             count -= 1
-        self.event("system", payload.type, at, ref)
+        self._event("system", "", payload, at, ref)
 
     def _title(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        self.session.title = string_of(payload.thread_name)[:PREVIEW] or self.session.title
-        self.event("progress", payload.type, at, ref, string_of(payload.thread_name))
+        self.session.title = string(payload.thread_name)[:PREVIEW] or self.session.title
+        self._event("progress", string(payload.thread_name), payload, at, ref)
 
     def _error(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        self.event("error", payload.type, at, ref, text_of(decode_raw(payload.message)))
+        self._event("error", text_of(decode_raw(payload.message)), payload, at, ref)
 
 
 _ENVELOPE = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state)"')
@@ -200,11 +210,10 @@ _START = 1 << 20
 _CHUNK = 1 << 18
 
 
-class Codex:
+class Codex(Format):
     """Reads Codex rollouts."""
 
     name = "codex"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         if head.has("payload") and _ENVELOPE.search(head.start):
@@ -213,23 +222,19 @@ class Codex:
         bare = isinstance(first, dict) and "type" not in first and {"id", "timestamp", "instructions"} <= first.keys()
         return bare or (head.is_json and _STATE.search(head.start) is not None)
 
-    def files(self, path: Path) -> Sequence[Path]:
-        """Returns none: a sub-agent's log is a log of its own, in any folder."""
-        return ()
-
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         name = _name(source)
         reading = RolloutReader(origin, name, _rewound(source, origin, name))
+        rows = reading.log.rows
         for item in source.lines(decode):
-            if isinstance(item, Problem):
+            if type(item) is Problem:
                 reading.problem(item)
             else:
-                reading.line(*item)
-            if reading.out:
-                yield from reading.out
-                reading.out.clear()
+                reading.line(item[1], item[0])  # type: ignore[index]
+            yield from rows
+            rows.clear()
         reading.finish()
-        yield from reading.out
+        yield from rows
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail(source, call)
@@ -256,8 +261,8 @@ def _rewound(source: Source, origin: Origin, name: str) -> frozenset[int]:
     reading = RolloutReader(origin, name, frozenset())
     for item in source.lines(decode):
         if not isinstance(item, Problem):
-            reading.line(*item)
-        reading.out.clear()
+            reading.line(item[1], item[0])
+        reading.log.rows.clear()
     return frozenset(reading.rolled_back)
 
 

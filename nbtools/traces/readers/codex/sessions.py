@@ -8,52 +8,38 @@ that existed when it began.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from nbtools.traces.json_access import epoch_seconds
-from nbtools.traces.model import NOWHERE, PREVIEW, Ref, Session, Tokens
-from nbtools.traces.readers.codex.records import Payload, object_of, string_of
+from nbtools.traces.conversation import tokens_of
+from nbtools.traces.json_access import epoch_seconds, mapping, string
+from nbtools.traces.model import NOWHERE, PREVIEW, Ref
+from nbtools.traces.readers.codex.records import Payload
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 
 _BURST = 1.0
 """Longest time in seconds that copying takes, used if only the records' times show where it ends."""
 _NAMES = {
     "input": "input_tokens",
     "cache_read": "cached_input_tokens",
+    "cache_write": "cache_write_input_tokens",
     "output": "output_tokens",
     "reasoning": "reasoning_output_tokens",
     "total": "total_tokens",
 }
 
 
-class SessionBuilder(msgspec.Struct):
+class CodexSession(SessionBuilder):
     """A session under construction.  ``copied``: its records are copies in the log of another."""
 
-    id: str
-    created: float | None = None
-    parent: str = ""
-    copied: bool = False
-    version: str = ""
-    generation: str = ""
-    title: str = ""
-    cwd: str = ""
-    git: dict[str, Any] = {}
-    models: dict[str, None] = {}
-    started: float | None = None
-    ended: float | None = None
-    records: int = 0
-    flags: dict[str, None] = {}
-    usage: dict[str, Any] = {}
-    hosted: int = 0
-    compactions: int = 0
-    ref: Ref = NOWHERE
-
-    def see_time(self, at: float) -> None:
-        if self.ended is None or at > self.ended:
-            self.ended = at
-        if self.started is None or at < self.started:
-            self.started = at
+    def __init__(self, log: LogBuilder, name: str) -> None:
+        super().__init__(log, name)
+        self.created: float | None = None
+        self.copied = False
+        self.parent = self.version = self.generation = self.title = self.cwd = ""
+        self.git: Mapping[str, Any] = {}
+        self.usage: Mapping[str, Any] = {}
+        self.ref = NOWHERE
 
     def head(self, payload: Payload, at: float | None, ref: Ref) -> None:
         """Reads the head record.  A resumed session has a second one; the first counts."""
@@ -62,45 +48,32 @@ class SessionBuilder(msgspec.Struct):
         self.ref = ref
         self.created = epoch_seconds(payload.timestamp) or _uuid_time(self.id) or at
         self.parent = _parent(payload)
-        self.version = string_of(payload.cli_version)
-        self.cwd = string_of(payload.cwd)
-        self.git = object_of(payload.git)
+        self.version = string(payload.cli_version)
+        self.cwd = string(payload.cwd)
+        self.git = mapping(payload.git)
 
     def set_usage(self, info: Any) -> None:
         """Stores token totals.  They are cumulative, so the largest is kept."""
-        usage = object_of(object_of(info).get("total_token_usage"))
+        usage = mapping(mapping(info).get("total_token_usage"))
         if _count(usage, "total_tokens") >= _count(self.usage, "total_tokens"):
             self.usage = usage
 
-    def row(self, before: dict[str, Any], native: dict[str, Any], counts: dict[str, Any]) -> Session:
-        """Returns the row.  ``before`` are the totals at the beginning of the session; ``native`` those at its end."""
-        own = {} if self.copied else {name: _count(native, name) - _count(before, name) for name in native}
-        cached, written = own.get("cached_input_tokens"), own.get("cache_write_input_tokens")
-        return Session(
-            id=self.id,
-            format="codex",
+    def finish(self, before: Mapping[str, Any], counts: Mapping[str, Any]) -> None:
+        """Adds the row.  ``before`` are the token totals at the beginning of the session."""
+        used = {} if self.copied else self.usage
+        own = {kind: _count(used, name) - _count(before, name) for kind, name in _NAMES.items() if name in used}
+        self.end(
             format_version=self.generation,
             agent="codex",
             agent_version=self.version,
             parent=self.parent,
             title=self.title,
             cwd=self.cwd,
-            repository=string_of(self.git.get("repository_url")),
-            branch=string_of(self.git.get("branch")),
-            commit=string_of(self.git.get("commit_hash")),
-            models=tuple(self.models),
-            started=self.started,
-            ended=self.ended,
-            records=self.records,
-            tokens=Tokens(
-                input=max(0, own["input_tokens"] - (cached or 0) - (written or 0)) if "input_tokens" in own else None,
-                cache_read=cached,
-                cache_write=written,
-                output=own.get("output_tokens"),
-                reasoning=own.get("reasoning_output_tokens"),
-            ),
-            native_tokens={} if self.copied else {key: _count(native, name) for key, name in _NAMES.items() if name in native},
-            flags=tuple(self.flags),
+            repository=string(self.git.get("repository_url")),
+            branch=string(self.git.get("branch")),
+            commit=string(self.git.get("commit_hash")),
+            tokens=tokens_of({kind: count for kind, count in own.items() if kind != "total"}),
+            native_tokens={kind: _count(used, name) for kind, name in _NAMES.items() if name in used and kind != "cache_write"},
             counts=counts,
             ref=self.ref,
         )
@@ -109,10 +82,10 @@ class SessionBuilder(msgspec.Struct):
 class SessionAssigner:
     """The sessions of a log, and the one that current records belong to."""
 
-    def __init__(self, otherwise: str) -> None:
-        self.fallback_id = otherwise
-        self.all: dict[str, SessionBuilder] = {}
-        self.current = SessionBuilder("")
+    def __init__(self, log: LogBuilder, otherwise: str) -> None:
+        self.log, self.fallback_id = log, otherwise
+        self.all: dict[str, CodexSession] = {}
+        self.current = CodexSession(log, "")
         self._copying: float | None = None
         self._forked = False
 
@@ -122,16 +95,16 @@ class SessionAssigner:
         return self._copying is not None or not self.all
 
     @property
-    def first(self) -> SessionBuilder:
+    def first(self) -> CodexSession:
         return next(iter(self.all.values()))
 
-    def ensure(self) -> SessionBuilder:
+    def ensure(self) -> CodexSession:
         if not self.all:
             self._begin(self.fallback_id)
         return self.current
 
     def head(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        name = string_of(payload.id) or self.fallback_id
+        name = string(payload.id) or self.fallback_id
         if name not in self.all:
             self._begin(name)
             self._copying = None
@@ -143,13 +116,13 @@ class SessionAssigner:
             session.flags["repeated"] = None
 
     def _begin(self, name: str) -> None:
-        self.current = self.all[name] = SessionBuilder(name, git={}, models={}, flags={}, usage={})
+        self.current = self.all[name] = CodexSession(self.log, name)
 
     def turn(self, payload: Payload) -> None:
         """Handles the beginning of a turn."""
         if not self._forked:
             return
-        began = _number(payload.started_at) or _uuid_time(string_of(payload.turn_id))
+        began = _number(payload.started_at) or _uuid_time(string(payload.turn_id))
         there = [
             session for session in self.all.values() if began is not None and session.created is not None and int(session.created) <= began
         ]
@@ -157,7 +130,7 @@ class SessionAssigner:
             self.current = max(there, key=lambda session: session.created or 0)
             self._copying = None
 
-    def record(self, at: float | None) -> SessionBuilder:
+    def record(self, at: float | None) -> CodexSession:
         """Returns the session that a record of this time belongs to."""
         if self._copying is None:
             return self.ensure()
@@ -165,28 +138,26 @@ class SessionAssigner:
             self.current = self.first
         return self.current
 
-    def rows(self, counts: dict[str, Any]) -> list[Session]:
-        """Returns the rows of all sessions.  The totals of a fork include its parent's."""
+    def finish(self, counts: Mapping[str, Any]) -> None:
+        """Adds the rows of all sessions.  The totals of a fork include its parent's."""
         self.ensure()
-        before: dict[str, Any] = {}
+        before: Mapping[str, Any] = {}
         for session in self.all.values():
             if session.copied and _count(session.usage, "total_tokens") > _count(before, "total_tokens"):
                 before = session.usage
-        own = self.first.usage
-        continues = _count(own, "total_tokens") >= _count(before, "total_tokens")
-        return [
-            session.row(before if session is self.first and continues else {}, session.usage, counts if session is self.first else {})
-            for session in self.all.values()
-        ]
+        continues = _count(self.first.usage, "total_tokens") >= _count(before, "total_tokens")
+        for session in self.all.values():
+            is_first = session is self.first
+            session.finish(before if is_first and continues else {}, counts if is_first else {})
 
 
-def _older(one: SessionBuilder, other: SessionBuilder) -> bool:
+def _older(one: CodexSession, other: CodexSession) -> bool:
     return one.created is not None and other.created is not None and one.created < other.created
 
 
 def _parent(payload: Payload) -> str:
-    spawned = object_of(object_of(object_of(payload.source).get("subagent")).get("thread_spawn"))
-    return string_of(payload.parent_thread_id) or string_of(spawned.get("parent_thread_id")) or string_of(payload.forked_from_id)
+    spawned = mapping(mapping(mapping(payload.source).get("subagent")).get("thread_spawn"))
+    return string(payload.parent_thread_id) or string(spawned.get("parent_thread_id")) or string(payload.forked_from_id)
 
 
 def _uuid_time(uuid: str) -> float | None:
@@ -203,7 +174,7 @@ def _number(found: Any) -> float | None:
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < 1e11 else None
 
 
-def _count(usage: dict[str, Any], name: str) -> int:
+def _count(usage: Mapping[str, Any], name: str) -> int:
     found = usage.get(name)
     return found if isinstance(found, int) and not isinstance(found, bool) else 0
 
@@ -250,5 +221,5 @@ def permission_text(approval: Any, sandbox: Any) -> str:
 def _policy_name(policy: Any) -> str:
     """Returns the name of a policy: a text, or an object that has it as ``type`` (sandbox) or only key (approval)."""
     if isinstance(policy, dict):
-        return string_of(policy.get("type")) or string_of(policy.get("mode")) or ", ".join(map(str, policy))
-    return string_of(policy)
+        return string(policy.get("type")) or string(policy.get("mode")) or ", ".join(map(str, policy))
+    return string(policy)

@@ -6,7 +6,7 @@ files *before* the call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ import msgspec
 
 from nbtools.traces.json_access import mapping, mappings, string
 from nbtools.traces.json_document import decode_items, open_document
-from nbtools.traces.model import PREVIEW, Call, Detail, Event, Origin, Problem, Ref, Row, Session
-from nbtools.traces.reader import Head
+from nbtools.traces.model import Call, Detail, Origin, Ref, Row
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.gemini_cli.messages import op_of, paths_of, response_of, subject_of, text_of
 from nbtools.traces.readers.gemini_cli.results import detail_of
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source
 
 _END = 64 << 10
@@ -33,11 +34,10 @@ class _Checkpoint(msgspec.Struct):
     messageId: Any = None  # noqa: N815 - as written
 
 
-class GeminiCheckpoint:
+class GeminiCheckpoint(Format):
     """Reads Gemini CLI's checkpoints."""
 
     name = "gemini-checkpoint"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         if isinstance(head.first, dict):
@@ -45,24 +45,27 @@ class GeminiCheckpoint:
         start = head.start.lstrip()[:80].replace(b" ", b"").replace(b"\n", b"")
         return start.startswith(b'{"history":[') and b'"commitHash"' in _end(head.path)
 
-    def files(self, path: Path) -> Sequence[Path]:
-        return ()
-
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         text = source.read_file()
         document = open_document(text, _Checkpoint)
         yield from document.problems
         if document.value is None:
             return
-        reading = _CheckpointReader(source.path, origin, document.value)
-        for part in decode_items(document, document.value.clientHistory):
-            if isinstance(part, Problem):
-                yield part
-            else:
-                yield from reading.content(mapping(part[1]), part[0])
-        yield from reading.calls.values()
-        next_call = document.value.toolCall
-        yield from reading.rest(decode_items(document, [next_call] if bytes(next_call)[:1] == b"{" else []), len(text))
+        log, checkpoint = LogBuilder(self.name, origin), document.value
+        reading = _CheckpointReader(log.session(string(checkpoint.messageId) or source.path.stem))
+        yield from log.read(decode_items(document, checkpoint.clientHistory), reading.content)
+        reading.session.add_unanswered()
+        next_call = [checkpoint.toolCall] if bytes(checkpoint.toolCall)[:1] == b"{" else []
+        yield from log.read(decode_items(document, next_call), reading.next_call)
+        commit = string(checkpoint.commitHash)
+        reading.session.end(
+            agent="gemini-cli",
+            repository=_repository(source.path) if commit else "",
+            commit=commit,
+            counts={"message_id": checkpoint.messageId},
+            ref=Ref(0, len(text)),
+        )
+        yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = mapping(source.record(call.ref))
@@ -75,95 +78,40 @@ class GeminiCheckpoint:
 
 
 class _CheckpointReader:
-    """Converts a checkpoint into rows.  ``calls`` are those without a result so far."""
+    def __init__(self, session: SessionBuilder) -> None:
+        self.session = session
 
-    def __init__(self, path: Path, origin: Origin, checkpoint: _Checkpoint) -> None:
-        self.path, self.origin, self.checkpoint = path, origin, checkpoint
-        self.session = string(checkpoint.messageId) or path.stem
-        self.calls: dict[str, Call] = {}
-        self.seq = self.turn = self.records = 0
-
-    def content(self, record: Mapping[str, Any], ref: Ref) -> Iterator[Row]:
-        self.records += 1
+    def content(self, content: Any, ref: Ref) -> None:
+        session, record = self.session, mapping(content)
+        session.records += 1
         role = string(record.get("role"))
         recorded = mappings(record.get("parts"))
         texts = [part for part in recorded if "functionCall" not in part and "functionResponse" not in part]
         if texts or not recorded:
-            self.turn += role == "user"
-            yield self._event(text_of(texts), role, ref)
+            session.message("user" if role == "user" else "assistant_text", text_of(texts), ref, role=role, type="content")
         for number, part in enumerate(recorded):
             if "functionCall" in part:
-                call = self._call(mapping(part["functionCall"]), f"{self.records - 1}.{number}", ref)
-                self.calls[call.id] = call
+                session.wait(self._call(mapping(part["functionCall"]), f"{session.records - 1}.{number}", ref))
             elif "functionResponse" in part:
-                yield from self._answer(part, ref)
+                self._answer(part, ref)
 
-    def _event(self, text: str, role: str, ref: Ref) -> Event:
-        kind = "user" if role == "user" else "assistant_text"
-        return Event(
-            session=self.session,
-            seq=self._next(),
-            kind=kind,  # type: ignore[arg-type]
-            text=text[:PREVIEW],
-            size=len(text),
-            role=role,
-            turn=self.turn,
-            type="content",
-            ref=ref,
-        )
+    def next_call(self, recorded: Any, ref: Ref) -> None:
+        self.session.add(self._call(mapping(recorded), _NEXT, ref))
 
     def _call(self, recorded: Mapping[str, Any], id: str, ref: Ref) -> Call:  # noqa: A002 - the field's name
-        name = string(recorded.get("name")) or "?"
-        arguments = mapping(recorded.get("args"))
-        return Call(
-            session=self.session,
-            id=id,
-            seq=self._next(),
-            name=name,
-            op=op_of(name),
-            origin=self.origin,
-            native_id=string(recorded.get("id")),
-            subject=subject_of(arguments),
-            paths=paths_of(arguments),
-            status="unanswered",
-            turn=self.turn,
-            ref=ref,
-        )
+        name, arguments = string(recorded.get("name")) or "?", mapping(recorded.get("args"))
+        native = string(recorded.get("id"))
+        fields: dict[str, Any] = {"subject": subject_of(arguments), "paths": paths_of(arguments), "native_id": native}
+        return self.session.call(id, name, ref, op=op_of(name), **fields)
 
-    def _answer(self, part: Mapping[str, Any], ref: Ref) -> Iterator[Row]:
+    def _answer(self, part: Mapping[str, Any], ref: Ref) -> None:
         """Completes the call with the result's id, or without ids the first pending call of its name."""
-        response = mapping(part["functionResponse"])
-        waiting = [call for call in self.calls.values() if _answers(part, {"id": call.native_id or None, "name": call.name})]
-        if not waiting:
+        waiting = (call for call, _ in self.session.all_waiting() if _answers(part, {"id": call.native_id or None, "name": call.name}))
+        if (call := next(waiting, None)) is None:
             return
-        failed = "error" in mapping(response.get("response"))
-        yield msgspec.structs.replace(
-            self.calls.pop(waiting[0].id),
-            status="error" if failed else "ok",
-            status_source="text",
-            answered=True,
-            result_size=len(response_of({"result": [part]})),
-            result_ref=ref,
-        )
-
-    def rest(self, next_calls: Iterator[tuple[Ref, Any] | Problem], size: int) -> Iterator[Row]:
-        for part in next_calls:
-            yield part if isinstance(part, Problem) else self._call(mapping(part[1]), _NEXT, part[0])
-        commit = string(self.checkpoint.commitHash)
-        yield Session(
-            id=self.session,
-            format="gemini-checkpoint",
-            agent="gemini-cli",
-            repository=_repository(self.path) if commit else "",
-            commit=commit,
-            records=self.records,
-            counts={"message_id": self.checkpoint.messageId},
-            ref=Ref(0, size),
-        )
-
-    def _next(self) -> int:
-        self.seq += 1
-        return self.seq - 1
+        failed = "error" in mapping(mapping(part["functionResponse"]).get("response"))
+        size = len(response_of({"result": [part]}))
+        self.session.result(call, ref, size, None, "error" if failed else "ok", "text", ())
 
 
 def _answers(answer: Mapping[str, Any], call: Mapping[str, Any]) -> bool:

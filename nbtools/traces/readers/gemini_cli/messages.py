@@ -1,14 +1,16 @@
-"""Converts a message of a session into rows."""
+"""Adds the messages and calls of Gemini CLI to a session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from nbtools.diff.line_diff import LineDiff
+from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import count_patch_lines
 from nbtools.traces.json_access import epoch_seconds, integer_of, items, mapping, mappings, string
-from nbtools.traces.model import PREVIEW, Call, Event, EventKind, FileChange, Op, Origin, Ref, Status
+from nbtools.traces.model import Call, EventKind, FileChange, Op, Ref, Status, Tokens
+from nbtools.traces.session_builder import SessionBuilder
 
 EDITS = {"write_file", "replace", "edit"}
 _OPS: dict[str, Op] = {
@@ -39,16 +41,6 @@ _PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _LONGEST_CODE = 12
 _LONGEST_COMPARED = 1 << 18
 """Largest number of characters in which changed lines are counted while reading."""
-
-
-class RowPosition(NamedTuple):
-    """The position of a row: its session, turn, time and record."""
-
-    session: str
-    turn: int
-    live: bool
-    at: float | None
-    ref: Ref
 
 
 def kind_of(record: Mapping[str, Any]) -> EventKind | None:
@@ -88,32 +80,15 @@ def _response(part: Mapping[str, Any]) -> str:
     return next((text_of(answer[key]) for key in ("output", "error", "content", "result") if answer.get(key) is not None), "")
 
 
-def events_of(record: Mapping[str, Any], place: RowPosition, next_: Callable[[], int], *, silent: bool) -> Iterator[Event]:
-    """Yields its thoughts and its message; ``silent``: the message may be empty."""
+def add_events(session: SessionBuilder, record: Mapping[str, Any], at: float | None, ref: Ref, *, silent: bool) -> None:
+    """Adds its thoughts and its message; ``silent``: the message may be empty."""
+    fields: dict[str, Any] = {"model": string(record.get("model")), "type": string(record.get("type")), "key": string(record.get("id"))}
     for thought in mappings(record.get("thoughts")):
         text = "\n".join(filter(None, (string(thought.get("subject")), string(thought.get("description")))))
-        yield _event(record, place, next_(), "thinking", text, epoch_seconds(thought.get("timestamp")) or place.at, "")
+        session.event("thinking", text, ref, epoch_seconds(thought.get("timestamp")) or at, **fields)
     text = text_of(record.get("content")) or text_of(record.get("parts"))
     if text or not silent:
-        yield _event(record, place, next_(), kind_of(record) or "system", text, place.at, string(record.get("type")))
-
-
-def _event(record: Mapping[str, Any], place: RowPosition, seq: int, kind: EventKind, text: str, at: float | None, role: str) -> Event:
-    return Event(
-        session=place.session,
-        seq=seq,
-        kind=kind,
-        text=text[:PREVIEW],
-        size=len(text),
-        at=at,
-        role=role,
-        model=string(record.get("model")),
-        turn=place.turn,
-        live=place.live,
-        key=string(record.get("id")),
-        type=string(record.get("type")),
-        ref=place.ref,
-    )
+        session.event(kind_of(record) or "system", text, ref, at, fields["type"], **fields)
 
 
 def op_of(name: str) -> Op:
@@ -121,59 +96,45 @@ def op_of(name: str) -> Op:
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
-    for key in _SUBJECTS:
-        value = arguments.get(key)
-        if value and isinstance(value, str):
-            return value[:PREVIEW]
-    return ""
+    return next((text for key in _SUBJECTS if (text := string(arguments.get(key)))), "")
 
 
 def paths_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    for key in _PATHS:
-        value = arguments.get(key)
-        if value and isinstance(value, str):
-            return (value,)
-    return ()
+    path = next((text for key in _PATHS if (text := string(arguments.get(key)))), "")
+    return (path,) if path else ()
 
 
-def call_rows(recorded: Mapping[str, Any], id_: str, place: RowPosition, seq: int, origin: Origin) -> Iterator[Call | FileChange]:
-    """Yields the call, and the file that it changed.  Each id is counted once."""
+def tokens_of_native(counts: dict[str, int]) -> Tokens:
+    """Returns the token usage; the ``input`` of Gemini's API includes cached tokens."""
+    names = {"input": "input", "cached": "cache_read", "output": "output", "thoughts": "reasoning"}
+    return tokens_of({name: counts[native] for native, name in names.items() if native in counts})
+
+
+def add_call(session: SessionBuilder, recorded: Mapping[str, Any], id_: str, at: float | None, ref: Ref) -> None:
+    """Adds the call, and the file that it changed.  Each id is counted once."""
     name = string(recorded.get("name")) or "?"
     arguments = mapping(recorded.get("args"))
     answer = response_of(recorded)
-    state, child, native = string(recorded.get("status")), string(recorded.get("agentId")), string(recorded.get("id"))
-    has_result = state in _STATUSES
-    status = _STATUSES.get(state, "unanswered")
-    call = Call(  # positional arguments are ten times as fast as keywords
-        place.session,
+    state, native = string(recorded.get("status")), string(recorded.get("id"))
+    call = session.call(
         id_,
-        seq,
         name,
-        "agent" if recorded.get("agentId") else op_of(name),
-        origin,
-        native,
-        "model",
-        "",
-        subject_of(arguments),
-        paths_of(arguments),
-        epoch_seconds(recorded.get("timestamp")) or place.at,
-        None,
-        None,
-        status,
-        "flag" if has_result else "none",
-        exit_code_of(answer) if name == "run_shell_command" else None,
-        has_result,
-        len(answer),
-        child=child,
-        turn=place.turn,
-        live=place.live,
-        counted=place.live and (not native or id_ == native),
-        ref=place.ref,
-        result_ref=place.ref,
+        ref,
+        op="agent" if recorded.get("agentId") else op_of(name),
+        native_id=native,
+        subject=subject_of(arguments),
+        paths=paths_of(arguments),
+        at=epoch_seconds(recorded.get("timestamp")) or at,
+        status=_STATUSES.get(state, "unanswered"),
+        status_source="flag" if state in _STATUSES else "none",
+        exit_code=exit_code_of(answer) if name == "run_shell_command" else None,
+        answered=state in _STATUSES,
+        result_size=len(answer),
+        child=string(recorded.get("agentId")),
+        counted=session.live and (not native or id_ == native),
+        result_ref=ref,
     )
-    yield call
-    if name in EDITS:
-        yield _change(call, arguments, mapping(recorded.get("resultDisplay")), answer)
+    session.complete(call, changes=[_change(call, arguments, mapping(recorded.get("resultDisplay")), answer)] if name in EDITS else ())
 
 
 def exit_code_of(answer: str) -> int | None:
@@ -203,21 +164,15 @@ def _lines(name: str, arguments: Mapping[str, Any], display: Mapping[str, Any]) 
     """Returns the lines added and removed, and what they were counted from."""
     stat = mapping(display.get("diffStat"))
     for author in ("model", "ai"):
-        if integer_of(stat.get(f"{author}_added_lines")) is not None:
-            return (
-                (integer_of(stat[f"{author}_added_lines"]) or 0),
-                (integer_of(stat.get(f"{author}_removed_lines")) or 0),
-                "recorded_patch",
-            )
+        if (added := integer_of(stat.get(f"{author}_added_lines"))) is not None:
+            return added, integer_of(stat.get(f"{author}_removed_lines")) or 0, "recorded_patch"
     if isinstance(display.get("fileDiff"), str):
         return *count_patch_lines(display["fileDiff"]), "recorded_patch"
     if name == "write_file":
         content = arguments.get("content")
-        return (
-            (content.count("\n") + (not content.endswith("\n")) if content else 0, None, "arguments")
-            if isinstance(content, str)
-            else (None, None, "none")
-        )
+        if not isinstance(content, str):
+            return None, None, "none"
+        return content.count("\n") + (not content.endswith("\n")) if content else 0, None, "arguments"
     old, new = arguments.get("old_string"), arguments.get("new_string")
     if not (isinstance(old, str) and isinstance(new, str)) or len(old) + len(new) > _LONGEST_COMPARED:
         return None, None, "none"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,11 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import epoch_seconds, integer_of, items, mapping, mappings, string
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row, Session, Tokens
-from nbtools.traces.reader import Head, is_qwen_code
-from nbtools.traces.readers.gemini_cli.messages import RowPosition, call_rows, events_of, kind_of
+from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
+from nbtools.traces.reader import Format, Head, is_qwen_code
+from nbtools.traces.readers.gemini_cli.messages import add_call, add_events, kind_of, tokens_of_native
 from nbtools.traces.readers.gemini_cli.results import detail_of
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
 
 
@@ -190,11 +190,10 @@ _TOKENS = ("input", "output", "cached", "thoughts", "tool", "total")
 _START = 64 << 10
 
 
-class GeminiCli:
+class GeminiCli(Format):
     """Reads Gemini CLI's sessions."""
 
     name = "gemini-cli"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         first = head.first
@@ -213,16 +212,19 @@ class GeminiCli:
         return sorted(child for child in folder.iterdir() if child.suffix in {".json", ".jsonl"}) if found and folder.is_dir() else []
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        main = ""
+        log = LogBuilder(self.name, origin)
         children: dict[str, str] = {}
+        main = ""
         for file, path in enumerate(source.files):
-            fold = MessageLog()
-            yield from fold.read(source, file)
-            reading = _SessionReader(origin, fold.session, path, file, main, children)
-            main = main or reading.id
-            for number, (message, record) in enumerate(fold.messages(source, file)):
-                yield from reading.message(record, message.ref, number, live=message.live)
-            yield reading.session()
+            changes = MessageLog()
+            yield from changes.read(source, file)
+            reading = _SessionReader(log, changes.session, path, children)
+            main = main or reading.session.id
+            for number, (message, record) in enumerate(changes.messages(source, file)):
+                reading.message(record, message.ref, number, live=message.live)
+                yield from log.take()
+            reading.end(main if file else "", Ref(0, path.stat().st_size, 0, file))
+            yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         calls = mappings(mapping(source.record(call.ref)).get("toolCalls"))
@@ -236,86 +238,55 @@ class GeminiCli:
 
 
 class _SessionReader:
-    """Converts a file's messages into rows.  ``children`` maps sub-agents' ids to the calls that started them."""
+    """Adds a file's messages.  ``children`` maps sub-agents' ids to the calls that started them."""
 
-    def __init__(self, origin: Origin, about: Mapping[str, Any], path: Path, file: int, main: str, children: dict[str, str]) -> None:
-        self.origin, self.about = origin, about
-        self.id = string(about.get("sessionId")) or path.stem
-        self.path, self.file, self.main, self.children = path, file, main, children
-        self.next = count().__next__
-        self.turn = self.records = self.cancelled = 0
-        self.first: float | None = None
-        self.last: float | None = None
-        self.models: dict[str, None] = {}
-        self.unknown = False
+    def __init__(self, log: LogBuilder, about: Mapping[str, Any], path: Path, children: dict[str, str]) -> None:
+        self.about, self.path, self.children = about, path, children
+        self.session = SessionBuilder(log, string(about.get("sessionId")) or path.stem)
+        self.cancelled = 0
         self.native: dict[str, int] = {}
         self.ids: set[str] = set()
         self.messages: set[str] = set()
 
-    def message(self, record: Mapping[str, Any], ref: Ref, number: int, *, live: bool) -> Iterator[Row]:
+    def message(self, record: Mapping[str, Any], ref: Ref, number: int, *, live: bool) -> None:
         at, calls = epoch_seconds(record.get("timestamp")), mappings(record.get("toolCalls"))
+        self.session.live = live
         if live:
             self._count(record, calls, at)
-        place = RowPosition(self.id, self.turn, live, at, ref)
-        yield from events_of(record, place, self.next, silent=bool(calls))
+        add_events(self.session, record, at, ref, silent=bool(calls))
         for position, recorded in enumerate(calls):
-            id_ = self._unique(string(recorded.get("id")), number, position)
+            native = string(recorded.get("id"))
+            id_ = native if native and native not in self.ids else f"{native or 'call'}#{number}.{position}"
+            self.ids.add(id_)
             if child := string(recorded.get("agentId")):
                 self.children.setdefault(child, id_)
-            yield from call_rows(recorded, id_, place, self.next(), self.origin)
-
-    def _unique(self, native: str, message: int, position: int) -> str:
-        named = native if native and native not in self.ids else f"{native or 'call'}#{message}.{position}"
-        self.ids.add(named)
-        return named
+            add_call(self.session, recorded, id_, at, ref)
 
     def _count(self, record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], at: float | None) -> None:
         """Updates the session's totals by a live message; tokens count once for each id."""
-        kind, model, tokens = kind_of(record), string(record.get("model")), record.get("tokens")
-        self.records += 1
-        self.turn += kind == "user"
-        self.unknown |= kind is None
+        session, kind, tokens = self.session, kind_of(record), record.get("tokens")
+        session.records += 1
+        session.turn += kind == "user"
+        session.see(at, string(record.get("model")))
+        if kind is None:
+            session.flags["unknown_records"] = None
         self.cancelled += sum(call.get("status") == "cancelled" for call in calls)
-        if at is not None:
-            self.first = at if self.first is None else min(self.first, at)
-            self.last = at if self.last is None else max(self.last, at)
-        if model:
-            self.models[model] = None
         key = id_ if isinstance(id_ := record.get("id"), str) else repr(id_)
         if isinstance(tokens, dict) and key not in self.messages:
             for name in _TOKENS:
                 self.native[name] = self.native.get(name, 0) + (integer_of(tokens.get(name)) or 0)
         self.messages.add(key)
 
-    def session(self) -> Session:
-        native = self.native
-        parent = self.main if self.file else ""
-        return Session(
-            id=self.id,
-            format="gemini-cli",
+    def end(self, parent: str, ref: Ref) -> None:
+        started_by = self.children.get(self.session.id) or self.children.get(self.path.stem, "")
+        self.session.end(
             agent="gemini-cli",
             parent=parent,
-            parent_call=self.children.get(self.id) or self.children.get(self.path.stem, "") if parent else "",
+            parent_call=started_by if parent else "",
             title=string(self.about.get("summary")),
             cwd=next(map(string, items(self.about.get("directories"))), ""),
-            models=tuple(self.models),
-            started=self.first,
-            ended=self.last,
-            records=self.records,
-            tokens=Tokens(
-                input=native["input"] - native["cached"],
-                cache_read=native["cached"],
-                output=native["output"],
-                reasoning=native["thoughts"],
-            )
-            if native
-            else Tokens(),
-            native_tokens=native,
-            flags=("unknown_records",) if self.unknown else (),
+            tokens=tokens_of_native(self.native),
+            native_tokens=self.native,
             counts={"cancelled": self.cancelled},
-            ref=Ref(0, _size(self.path), 0, self.file),
+            ref=ref,
         )
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size

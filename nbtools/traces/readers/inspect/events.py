@@ -1,24 +1,25 @@
-"""Builds rows from the events of an Inspect AI sample."""
+"""Adds the rows of an Inspect AI sample from its events, and resolves references to texts that are stored elsewhere in the log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import TextPart, Usage, parts_of_message
-from nbtools.traces.display_builders import changes_of
 from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, items, mapping, mappings, string, text_of
-from nbtools.traces.json_document import locate_items
-from nbtools.traces.model import NOWHERE, EventKind, Origin, Problem, Ref, Row, Session
-from nbtools.traces.readers.inspect.attachments import Attachments
+from nbtools.traces.json_document import locate_items, raw_items
+from nbtools.traces.model import NOWHERE, EventKind, Op, Problem, Ref
 from nbtools.traces.session_builder import SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, decode_json
 
 _NULL = msgspec.Raw(b"null")
 _KINDS: dict[str, EventKind] = {"error": "error", "compaction": "compaction", "input": "user", "logger": "progress", "info": "progress"}
+_SANDBOX_OPS: dict[str, Op] = {"exec": "shell", "read_file": "read", "write_file": "write"}
 _TEXTS = ("name", "message", "data", "explanation", "input", "error", "score", "type", "action")
 
 
@@ -55,7 +56,7 @@ class _Event(msgspec.Struct):
     events: msgspec.Raw = _NULL
 
 
-class _Sample(msgspec.Struct):
+class SampleRecord(msgspec.Struct):
     id: Any = None
     epoch: Any = None
     input: Any = None
@@ -66,62 +67,88 @@ class _Sample(msgspec.Struct):
 
 
 _EVENT_DECODER = msgspec.json.Decoder(_Event)
+_REFERENCE = re.compile(r"attachment://([0-9a-zA-Z]{1,64})")
+_MAX_NESTING = 100
+
+
+class Attachments:
+    """The attachments of a sample; each is decoded on access."""
+
+    def __init__(self, raw: msgspec.Raw) -> None:
+        try:
+            self._raw = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        except DECODE_ERRORS:
+            self._raw = {}
+
+    def resolve(self, value: Any, depth: int = 0) -> Any:
+        """Returns the value with all references replaced by their texts; a reference to a missing attachment stays."""
+        if isinstance(value, str):
+            return _REFERENCE.sub(self._text, value) if "attachment://" in value else value
+        if depth < _MAX_NESTING and isinstance(value, list):
+            return [self.resolve(one, depth + 1) for one in value]
+        if depth < _MAX_NESTING and isinstance(value, dict):
+            return {key: self.resolve(one, depth + 1) for key, one in value.items()}
+        return value
+
+    def _text(self, reference: re.Match[str]) -> str:
+        raw = self._raw.get(reference[1])
+        try:
+            text = decode_json(bytes(raw)) if raw is not None else None
+        except TraceError:
+            text = None
+        return text if isinstance(text, str) else reference[0]
 
 
 class Sample:
-    """Builds the session of one sample."""
+    """Adds the events of one sample to its session."""
 
-    SHAPE = _Sample
-
-    def __init__(self, sample: _Sample, run: Mapping[str, Any], status: str, origin: Origin, first: int = 0) -> None:
-        self.sample, self.run, self.status = sample, run, status
-        self.timeline = SessionBuilder(f"{id_text(sample.id)}_epoch_{integer_of(sample.epoch) or 1}", origin, first)
+    def __init__(self, session: SessionBuilder, sample: SampleRecord, run: Mapping[str, Any], status: str) -> None:
+        self.session, self.sample, self.run, self.status = session, sample, run, status
         self.attachments = Attachments(sample.attachments)
         self.parents: dict[str, str] = {}
         self.owners: dict[str, str] = {}
         """The call whose tool runs in a span, by the span's id."""
         self.tools: set[str] = set()
-        self.ids: set[str] = set()
         self.latest = ""
         self.decisions: dict[str, str] = {}
 
-    def event(self, text: bytes, ref: Ref, inside: str = "") -> Iterator[Row]:
-        """Yields the rows of an event. ``text`` is what stands at ``ref``; ``inside`` is the call in whose event this one is nested."""
+    def event(self, text: bytes, ref: Ref, inside: str = "") -> None:
+        """Adds an event. ``text`` is what stands at ``ref``; ``inside`` is the call in whose event this one is nested."""
         event = _decode_event(text)
         if event is None:
-            yield Problem(ref, "This record is not an event.")
+            self.session.add(Problem(ref, "This record is not an event."))
             return
         at = epoch_seconds(event.timestamp)
-        self.timeline.note_time_and_model(at)
+        self.session.see(at)
         kind = string(event.event)
         if kind == "tool":
-            yield from self._tool(event, ref, at, inside)
+            self._tool(event, ref, at, inside)
         elif kind == "sandbox":
-            yield from self._sandbox(event, ref, at, inside)
+            self._sandbox(event, ref, at, inside)
         elif kind == "model":
-            yield from self._model(event, ref, at)
+            self._model(event, ref, at)
         elif kind == "sample_init":
-            yield from self._input(event, ref, at)
+            self._input(event, ref, at)
         else:
-            yield self._other(event, ref, at)
-        if event.events != _NULL:
-            yield from self._nested_events(event, text, ref, self.latest if kind == "tool" else inside)
+            self._other(event, ref, at)
+        if event.events != _NULL:  # in older logs, events are nested in others
+            for begins, data in locate_items(text, raw_items(event.events)):
+                here = Ref(ref.offset + begins, len(data), 0, ref.file, ref.member)
+                self.event(data, here, self.latest if kind == "tool" else inside)
 
-    def _tool(self, event: _Event, ref: Ref, at: float | None, inside: str) -> Iterator[Row]:
-        span = string(event.span_id)
-        parent = inside or self._enclosing_call(span)
+    def _tool(self, event: _Event, ref: Ref, at: float | None, inside: str) -> None:
+        span, native = string(event.span_id), id_text(event.id)
         answered, failed = event.result is not None, bool(event.error)
-        native = id_text(event.id)
         args = mapping(self.attachments.resolve(event.arguments))
-        id_ = unique_name(native, self.ids)
-        call = self.timeline.call(
+        id_ = self.session.unique_id(native)
+        call = self.session.call(
             id_,
             string(event.function) or "?",
-            args,
             ref,
+            args,
             native_id=native,
             level="nested" if inside else "model",
-            parent=parent,
+            parent=inside or self._enclosing_call(span),
             at=at,
             ended=epoch_seconds(event.completed),
             duration=_duration(event, at),
@@ -135,20 +162,18 @@ class Sample:
         )
         if span in self.tools:
             self.owners.setdefault(span, call.id)
-        yield call
-        yield from changes_of(call, args)
+        self.session.complete(call, args)
         self.latest = call.id
 
-    def _sandbox(self, event: _Event, ref: Ref, at: float | None, inside: str) -> Iterator[Row]:
-        """Yields what a tool does in its sandbox, as a call nested in the tool's call."""
+    def _sandbox(self, event: _Event, ref: Ref, at: float | None, inside: str) -> None:
+        """Adds what a tool does in its sandbox, as a call nested in the tool's call."""
         action, code = string(event.action), integer_of(event.result)
         args = mapping(self.attachments.resolve(_sandbox_args(event.cmd, event.file)))
-        name = f"sandbox.{action}"
-        call = self.timeline.call(
-            unique_name(name, self.ids),
-            name,
-            args,
+        call = self.session.call(
+            self.session.unique_id(f"sandbox.{action}"),
+            f"sandbox.{action}",
             ref,
+            args,
             level="nested",
             parent=inside or self._enclosing_call(string(event.span_id)),
             at=at,
@@ -161,28 +186,27 @@ class Sample:
             result_size=len(text_of(event.output)),
             result_ref=ref,
         )
-        yield msgspec.structs.replace(call, op={"exec": "shell", "read_file": "read", "write_file": "write"}.get(action, "other"))
+        self.session.add(replace(call, op=_SANDBOX_OPS.get(action, "other")))
 
-    def _model(self, event: _Event, ref: Ref, at: float | None) -> Iterator[Row]:
-        model = string(event.model)
-        self.timeline.note_time_and_model(None, model)
+    def _model(self, event: _Event, ref: Ref, at: float | None) -> None:
+        model, parent = string(event.model), string(event.span_id)
+        self.session.see(None, model)
         for choice in mappings(mapping(event.output).get("choices")):
+            key = id_text(mapping(choice.get("message")).get("id"))
             for part in parts_of_message(self.attachments.resolve(choice.get("message")), "assistant"):
                 if isinstance(part, TextPart):
-                    key = id_text(mapping(choice.get("message")).get("id"))
-                    fields = {"at": at, "role": "assistant", "model": model, "type": "model", "parent": string(event.span_id), "key": key}
-                    yield self.timeline.event(part.kind, part.text, ref, **fields)
+                    self.session.message(part.kind, part.text, ref, at, "assistant", model, "model", key, parent)
         if event.error:
-            yield self.timeline.event("error", text_of(event.error), ref, at=at, model=model, type="model", parent=string(event.span_id))
+            self.session.event("error", text_of(event.error), ref, at, "", model, "model", "", parent)
 
-    def _input(self, event: _Event, ref: Ref, at: float | None) -> Iterator[Row]:
+    def _input(self, event: _Event, ref: Ref, at: float | None) -> None:
         input_ = self.attachments.resolve(mapping(event.sample).get("input"))
         for message in input_ if isinstance(input_, list) else [input_]:
             for part in parts_of_message(message):
                 if isinstance(part, TextPart):
-                    yield self.timeline.event(part.kind, part.text, ref, at=at, role=part.role, type="sample_init")
+                    self.session.message(part.kind, part.text, ref, at, part.role, type="sample_init")
 
-    def _other(self, event: _Event, ref: Ref, at: float | None) -> Row:
+    def _other(self, event: _Event, ref: Ref, at: float | None) -> None:
         kind, span = string(event.event), id_text(event.id)
         if kind == "span_begin" and span:
             self.parents[span] = string(event.parent_id)
@@ -192,12 +216,7 @@ class Sample:
         value = next((value for name in _TEXTS if (value := _decoded_value(getattr(event, name)))), "")
         text = text_of(self.attachments.resolve(value))
         parent = string(event.parent_id) or string(event.span_id)
-        return self.timeline.event(_KINDS.get(kind, "system"), text, ref, at=at, type=kind, key=span, parent=parent)
-
-    def _nested_events(self, event: _Event, text: bytes, ref: Ref, inside: str) -> Iterator[Row]:
-        """Yields the rows of events nested in this one, as in older logs."""
-        for begins, data in locate_items(text, raw_items(event.events)):
-            yield from self.event(data, Ref(ref.offset + begins, len(data), 0, ref.file, ref.member), inside)
+        self.session.message(_KINDS.get(kind, "system"), text, ref, at, type=kind, key=span, parent=parent)
 
     def _enclosing_call(self, span: str) -> str:
         """Returns the call of the nearest enclosing tool span; a cycle of spans ends the search."""
@@ -209,48 +228,24 @@ class Sample:
             span = self.parents.get(span, "")
         return ""
 
-    def end(self, ref: Ref, records: int) -> Iterator[Row]:
-        """Yields the session."""
+    def end(self, ref: Ref, records: int) -> None:
         usage = Usage()
         for used in mapping(self.sample.model_usage).values():
             usage.add(mapping(used))
         revision, packages, title = mapping(self.run.get("revision")), mapping(self.run.get("packages")), self.sample.input
-        models = dict.fromkeys(filter(None, (string(self.run.get("model")), *self.timeline.models)))
-        yield Session(
-            id=self.timeline.session,
-            format="inspect",
+        self.session.end(
             agent="inspect_ai",
             agent_version=string(packages.get("inspect_ai")),
             title=(title if isinstance(title, str) else text_of(items(title)[-1:])).strip().partition("\n")[0][:200],
             repository=string(revision.get("origin")),
             commit=string(revision.get("commit")),
-            models=tuple(models),
-            started=min(self.timeline.times, default=None),
-            ended=max(self.timeline.times, default=None),
+            models=tuple(dict.fromkeys(filter(None, (string(self.run.get("model")), *self.session.models)))),
             records=records,
             tokens=usage.tokens(),
             native_tokens={key: count for key, count in usage.native.items() if key in {"input", "output"}},
             counts={"task": self.run.get("task"), "model": self.run.get("model"), "status": self.status},
             ref=ref,
         )
-
-
-def unique_name(name: str, taken: set[str]) -> str:
-    """Returns the name, with a number where it is taken already, and marks it as taken."""
-    count, unique = 1, name or "?"
-    while unique in taken:
-        count += 1
-        unique = f"{name}#{count}"
-    taken.add(unique)
-    return unique
-
-
-def raw_items(value: msgspec.Raw) -> list[msgspec.Raw]:
-    """Returns the undecoded items of a list; an empty list for anything else."""
-    try:
-        return msgspec.json.decode(value, type=list[msgspec.Raw])
-    except DECODE_ERRORS:
-        return []
 
 
 def _decode_event(text: bytes) -> _Event | None:

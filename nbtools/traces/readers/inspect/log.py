@@ -9,7 +9,6 @@ tool's span belongs to that tool's call. In older logs such events are inside th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,12 +16,12 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces import source as log_source
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import mapping, string
-from nbtools.traces.json_document import decode_items, locate_items, open_document
+from nbtools.traces.json_access import id_text, integer_of, mapping, string
+from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
-from nbtools.traces.reader import Head
-from nbtools.traces.readers.inspect.attachments import Attachments
-from nbtools.traces.readers.inspect.events import Sample, args_of, raw_items, result_of, unique_name
+from nbtools.traces.reader import Format, Head
+from nbtools.traces.readers.inspect.events import Attachments, Sample, SampleRecord, args_of, result_of
+from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
 _ZIP = b"PK\x03\x04"
@@ -38,42 +37,34 @@ class _Log(msgspec.Struct):
     status: Any = None
 
 
-class _Run:
-    """The state of reading a log's samples: the session ids so far, and the number of the next row."""
-
-    def __init__(self, log: _Log, origin: Origin) -> None:
-        self.log, self.origin = log, origin
-        self.names: set[str] = set()
-        self.first = 0
-
-
 class _Attached(msgspec.Struct):
     attachments: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class InspectAI:
+class InspectAI(Format):
     name = "inspect"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         if head.start.startswith(_ZIP):
             return any(name in _HEADERS or name.startswith(_SAMPLES) for name in log_source.archive_members(head.path))
         return head.has("version", "eval", "run_id", "task_id") and head.start.lstrip()[:1] == b"{"
 
-    def files(self, path: Path) -> Sequence[Path]:
-        return ()
-
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        log = LogBuilder(self.name, origin)
         names = log_source.archive_members(source.path)
-        if names:
-            header, problems = _header(source, names)
-            yield from problems
-            run = _Run(header, origin)
-            for name in names:
-                if name.startswith(_SAMPLES) and name.endswith(".json"):
-                    yield from _member(source, name, run)
-        else:
-            yield from _document(source, origin)
+        if not names:
+            yield from _document(source, log)
+            return
+        header, problems = _header(source, names)
+        yield from problems
+        for name in names:
+            if name.startswith(_SAMPLES) and name.endswith(".json"):
+                try:
+                    text = source.read_file(member=name)
+                except TraceError as error:
+                    yield Problem(Ref(0, 0, member=name), str(error))
+                else:
+                    yield from _sample(text, Ref(0, len(text), member=name), header, log)
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = source.record(call.ref)
@@ -99,40 +90,28 @@ def _header(source: Source, names: Sequence[str]) -> tuple[_Log, tuple[Problem, 
     return log.value or _Log(), log.problems
 
 
-def _member(source: Source, name: str, run: _Run) -> Iterator[Row]:
-    try:
-        text = source.read_file(member=name)
-    except TraceError as error:
-        yield Problem(Ref(0, 0, member=name), str(error))
-        return
-    yield from _sample(text, Ref(0, len(text), member=name), run)
-
-
-def _document(source: Source, origin: Origin) -> Iterator[Row]:
+def _document(source: Source, log: LogBuilder) -> Iterator[Row]:
     text = source.read_file()
-    log = open_document(text, _Log)
-    yield from log.problems
-    if log.value is None:
-        return
-    run, samples = _Run(log.value, origin), raw_items(log.value.samples)
-    for begins, data in locate_items(log.text, samples):
-        yield from _sample(data, Ref(begins, max(min(len(data), log.end - begins), 0)), run)
+    document = open_document(text, _Log)
+    yield from document.problems
+    if document.value is not None:
+        for begins, data in locate_items(document.text, raw_items(document.value.samples)):
+            yield from _sample(data, Ref(begins, max(min(len(data), document.end - begins), 0)), document.value, log)
 
 
-def _sample(text: bytes, ref: Ref, run: _Run) -> Iterator[Row]:
+def _sample(text: bytes, ref: Ref, header: _Log, log: LogBuilder) -> Iterator[Row]:
     """Yields the rows of a sample. ``text`` is what stands at ``ref``; it is longer where a truncated sample was closed."""
-    document = open_document(text, Sample.SHAPE, ref.file)
+    document = open_document(text, SampleRecord, ref.file)
     document = document._replace(end=min(document.end, ref.length))
     yield from (Problem(ref, problem.why, problem.recovered) for problem in document.problems)
-    if document.value is None:
+    if (record := document.value) is None:
         return
-    sample = Sample(document.value, mapping(run.log.eval), string(run.log.status), run.origin, run.first)
-    sample.timeline.session = unique_name(sample.timeline.session, run.names)
-    events = raw_items(document.value.events)
-    for part in decode_items(document, events, ref, bytes):
-        yield from (part,) if isinstance(part, Problem) else sample.event(part[1], part[0])
-    yield from sample.end(ref, len(events))
-    run.first = sample.timeline.seq
+    session = log.session(f"{id_text(record.id)}_epoch_{integer_of(record.epoch) or 1}")
+    sample = Sample(session, record, mapping(header.eval), string(header.status))
+    events = raw_items(record.events)
+    yield from log.read(decode_items(document, events, ref, bytes), sample.event)
+    sample.end(ref, len(events))
+    yield from log.take()
 
 
 def _attachments(source: Source, ref: Ref) -> Attachments:

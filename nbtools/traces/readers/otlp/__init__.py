@@ -8,34 +8,50 @@ the order of their start times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from nbtools.traces.conversation import CallPart, ResultPart
+from nbtools.core.errors import TraceError
+from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import arguments, mapping, text_of
+from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, string, text_of
 from nbtools.traces.json_document import decode_line, is_json_lines, open_document
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
-from nbtools.traces.reader import Head
-from nbtools.traces.readers.otlp.attributes import attributes_of
-from nbtools.traces.readers.otlp.conventions import arguments_of, parts_in_span, result_of
-from nbtools.traces.readers.otlp.session import TraceBuilder
+from nbtools.traces.model import NOWHERE, Call, Detail, EventKind, Origin, Problem, Ref, Row, Status, StatusSource
+from nbtools.traces.reader import Format, Head
+from nbtools.traces.readers.otlp.conventions import (
+    arguments_of,
+    attributes_of,
+    call_id_of,
+    exception_of,
+    first_text,
+    parts_in_span,
+    result_of,
+)
 from nbtools.traces.readers.otlp.spans import Span, spans_in
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source
 
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
+_TOKENS = {
+    "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+    "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+    "cache_read_tokens": ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
+    "cache_write_tokens": ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
+    "reasoning_tokens": ("gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"),
+}
+_FAILED = {"2", "STATUS_CODE_ERROR"}
 
-class Otlp:
+
+class Otlp(Format):
     name = "otlp"
-    tells_errors = True
 
     def recognises(self, head: Head) -> bool:
         start = head.start.lstrip()[:1] == b"{"
         return start and (head.has("resourceSpans") or head.has("resourceLogs")) and (head.has("spanId") or head.has("logRecords"))
-
-    def files(self, path: Path) -> Sequence[Path]:
-        return ()
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         traces: dict[str, list[Span]] = {}
@@ -44,11 +60,9 @@ class Otlp:
                 yield found
             else:
                 traces.setdefault(found.trace, []).append(found)
-        first = 0
+        log = LogBuilder(self.name, origin)
         for trace, spans in traces.items():
-            builder = TraceBuilder(trace, spans, source, origin, first)
-            yield from builder.rows()
-            first = builder.timeline.seq
+            yield from _TraceReader(SessionBuilder(log, trace), spans, source).rows()
 
     def detail(self, source: Source, call: Call) -> Detail:
         span = mapping(source.record(call.ref))
@@ -81,3 +95,161 @@ def _spans(source: Source) -> Iterator[Span | Problem]:
         return
     for line in source.lines(decode_line):
         yield from (line,) if isinstance(line, Problem) else spans_in(line[1], line[0])
+
+
+class _TraceReader:
+    """Adds the spans of one trace, in the order of their start times."""
+
+    def __init__(self, session: SessionBuilder, spans: Sequence[Span], source: Source) -> None:
+        self.session, self.source = session, source
+        self.spans = [*reversed(spans)]
+        self.spans.sort(key=_sort_key)
+        self.usage = Usage()
+        self.parents = {span.id: span.parent for span in spans if span.id and not span.log}
+        self.calls: dict[str, str] = {}
+        """Call ids by span."""
+        self.has_tools = any(span.meaning == "tool" for span in spans)
+        self.has_models = any(span.meaning == "model" for span in spans)
+        self.seen_parts: set[tuple[object, ...]] = set()
+        self.agent = self.conversation = ""
+
+    def rows(self) -> Iterator[Row]:
+        for span in self.spans:
+            if span.meaning == "tool":
+                span.call = self.session.unique_id(span.id)
+                self.calls.setdefault(span.id, span.call)
+        for span in self.spans:
+            self._span(span)
+            yield from self.session.log.take()
+        self._end()
+        yield from self.session.log.take()
+
+    def _span(self, span: Span) -> None:
+        recorded = self._record(span.ref)
+        attributes = attributes_of(recorded.get("attributes"))
+        self._note(span, attributes)
+        if span.meaning == "tool":
+            self._tool(span, recorded, attributes)
+        elif span.meaning == "model" or (span.meaning == "agent" and not self.has_models):
+            self._messages(span, recorded, attributes)
+        if span.meaning in {"agent", "other"}:
+            error = exception_of(recorded) if str(mapping(recorded.get("status")).get("code")) in _FAILED else ""
+            kind: EventKind = "error" if error else "system"
+            text = f"{span.name}: {error}" if error else span.name
+            self.session.event(kind, text, span.ref, span.start, type=span.meaning, key=span.id, parent=span.parent)
+
+    def _record(self, ref: Ref) -> Mapping[str, Any]:
+        try:
+            return mapping(self.source.record(ref))
+        except TraceError:
+            return {}
+
+    def _note(self, span: Span, attributes: Mapping[str, Any]) -> None:
+        self.session.see(span.start)
+        self.session.see(span.end)
+        self.agent = self.agent or string(attributes.get("gen_ai.agent.name"))
+        self.conversation = self.conversation or first_text(attributes, ("gen_ai.conversation.id", "session.id"))
+        if span.meaning == "model":
+            self.session.see(None, first_text(attributes, _MODELS))
+            self.usage.add({name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in _TOKENS.items()})
+
+    def _tool(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+        session, args, result = self.session, arguments(arguments_of(attributes)), result_of(recorded, attributes)
+        status, source = _status(span, recorded, attributes)
+        parent = self._enclosing_call(span)
+        call = session.call(
+            span.call,
+            span.tool,
+            span.ref,
+            args,
+            native_id=call_id_of(attributes),
+            level="nested" if parent and attributes.get("mcp.method.name") else "model",
+            parent=parent,
+            at=span.start,
+            ended=span.end,
+            duration=_duration(span, attributes),
+            status=status,
+            status_source=source,
+            answered=result is not None,
+            result_size=len(text_of(result)),
+            result_ref=NOWHERE if result is None else span.ref,
+        )
+        if result is None and call.native_id and session.waiting(call.native_id) is None:
+            session.wait(call, args)
+        else:
+            session.complete(call, args)
+
+    def _messages(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+        """Adds the new parts of a conversation: each request repeats all earlier messages."""
+        session, model = self.session, first_text(attributes, _MODELS)
+        for index, (message_number, is_response, piece) in enumerate(parts_in_span(recorded)):
+            key = _part_key(message_number, piece)
+            if key in self.seen_parts:
+                continue
+            self.seen_parts.add(key)
+            if isinstance(piece, TextPart) or not self.has_tools:
+                session.part(piece, f"{span.id}/{index}", span.ref, span.end if is_response else span.start, model)
+            elif isinstance(piece, ResultPart) and piece.id and (call := session.waiting(piece.id)) is not None:
+                args = session.take(call)
+                session.complete(replace(call, answered=True, result_size=len(text_of(piece.content)), result_ref=span.ref), args)
+        if error := exception_of(recorded):
+            session.event("error", error, span.ref, span.end, "", model, span.name, span.id, span.parent)
+
+    def _enclosing_call(self, span: Span) -> str:
+        """Returns the call of the nearest enclosing tool span; a cycle of parents ends the search."""
+        seen = {span.id}
+        above = span.parent
+        while above and above not in seen:
+            if above in self.calls:
+                return self.calls[above]
+            seen.add(above)
+            above = self.parents.get(above, "")
+        return ""
+
+    def _end(self) -> None:
+        resource = next((span.resource for span in self.spans if span.resource), {})
+        root = next((span for span in self.spans if span.parent not in self.parents), self.spans[0])
+        self.session.end(
+            agent=self.agent or string(resource.get("service.name")),
+            agent_version=string(resource.get("service.version")),
+            title=root.name,
+            repository=string(resource.get("vcs.repository.url.full")),
+            branch=string(resource.get("vcs.ref.head.name")),
+            commit=string(resource.get("vcs.ref.head.revision")),
+            records=len(self.spans),
+            tokens=self.usage.tokens(),
+            native_tokens=dict(self.usage.native),
+            counts={"conversation": self.conversation} if self.conversation else {},
+            ref=root.ref,
+        )
+
+
+def _sort_key(span: Span) -> tuple[float, float]:
+    """Sort key of a span. An enclosing span may start at the same time but ends later and is written later: such spans sort first."""
+    return math.inf if span.start is None else span.start, -math.inf if span.end is None else -span.end
+
+
+def _part_key(message_number: int, piece: MessagePart) -> tuple[object, ...]:
+    """Returns the identity of a message part: calls and results by id, text by its place in the conversation."""
+    if isinstance(piece, TextPart):
+        return (message_number, piece.role, piece.kind, piece.text)
+    if isinstance(piece, CallPart):
+        return ("asked", piece.id) if piece.id else (message_number, piece.name, text_of(piece.args))
+    return ("answered", piece.id) if piece.id else (message_number, text_of(piece.content))
+
+
+def _status(span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> tuple[Status, StatusSource]:
+    """Returns status and source. By convention a failed span records it; a span without an end has not finished."""
+    success = attributes.get("success")
+    failed = str(mapping(recorded.get("status")).get("code")) in _FAILED
+    if failed or attributes.get("error.type") or success in (False, "false"):
+        return "error", "flag"
+    return ("unanswered", "none") if span.end is None and not span.log else ("ok", "flag")
+
+
+def _duration(span: Span, attributes: Mapping[str, Any]) -> float | None:
+    if (found := duration_of(span.start, span.end)) is not None:
+        return found
+    duration = attributes.get("duration_ms")
+    milliseconds = float_of(duration) if not isinstance(duration, str) else integer_of(duration)
+    return None if milliseconds is None else milliseconds / 1000

@@ -9,12 +9,10 @@ import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import id_text, integer_of, mapping, string
-from nbtools.traces.json_document import JsonDocument, locate_items
-from nbtools.traces.json_repair import repair_json
+from nbtools.traces.json_document import JsonDocument, locate_items, raw_items
 from nbtools.traces.model import Problem, Ref
-from nbtools.traces.readers.otlp.attributes import attributes_of, value_of
-from nbtools.traces.readers.otlp.conventions import IDENTIFYING_ATTRIBUTES, Meaning, meaning_of, tool_of
-from nbtools.traces.source import DECODE_ERRORS, decode_json
+from nbtools.traces.readers.otlp.conventions import IDENTIFYING_ATTRIBUTES, Meaning, attributes_of, meaning_of, tool_of, value_of
+from nbtools.traces.source import DECODE_ERRORS, decode_json, repair_json
 
 _NULL = msgspec.Raw(b"null")
 _RESOURCE = ("service.name", "service.version", "vcs.repository.url.full", "vcs.ref.head.revision", "vcs.ref.head.name")
@@ -84,8 +82,8 @@ def spans_in(document: JsonDocument[Any], within: Ref) -> Iterator[Span | Proble
             resource_fields = {key: resource[key] for key in _RESOURCE if key in resource}
             scopes = (group.scopeSpans, group.instrumentationLibrarySpans, group.scopeLogs)
             for scope in (one for raw in scopes for one in _structs(raw, _Scope)):
-                raws += [(raw, resource_fields, False) for raw in _items(scope.spans)]
-                raws += [(raw, resource_fields, True) for raw in _items(scope.logRecords)]
+                raws += [(raw, resource_fields, False) for raw in raw_items(scope.spans)]
+                raws += [(raw, resource_fields, True) for raw in raw_items(scope.logRecords)]
         for (at, data), (raw, resource_fields, log) in zip(locate_items(text, [raw for raw, *_ in raws]), raws, strict=True):
             if at + len(data) <= document.end:
                 yield _span(raw, Ref(within.offset + at, len(data), within.line, within.file), resource_fields, log=log)
@@ -130,15 +128,8 @@ def _seconds(nanoseconds: Any) -> float | None:
     return count / 1e9 if count is not None and count > 0 else None
 
 
-def _items(raw: msgspec.Raw) -> list[msgspec.Raw]:
-    try:
-        return msgspec.json.decode(raw, type=list[msgspec.Raw])
-    except DECODE_ERRORS:
-        return []
-
-
 def _structs(raw: msgspec.Raw, kind: type[Any]) -> Iterator[Any]:
-    yield from (one for item in _items(raw) if (one := _decode_as(item, kind)) is not None)
+    yield from (one for item in raw_items(raw) if (one := _decode_as(item, kind)) is not None)
 
 
 def _decode_as(raw: bytes | msgspec.Raw, kind: type[Any]) -> Any:
