@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 
@@ -14,8 +13,6 @@ _VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]+)` environment variable")
 _SUGGESTION = re.compile(r"Did you mean '([^']+)'")
 _LONGEST = 300
 """Maximum length of a provider's message, in characters."""
-
-Words: TypeAlias = Callable[[Exception, str], tuple[ErrorCode, str]]
 
 
 @contextmanager

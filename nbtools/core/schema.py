@@ -207,7 +207,7 @@ def _text(result: ToolResult) -> str:
 
 def _only_text(result: ToolResult) -> str:
     """Returns the text for a message without media; each omitted medium is replaced by a description."""
-    return "\n".join(str(part["text"]) if "text" in part else describe_media(part["inline_data"]) for part in _parts(result))
+    return "\n".join(str(part["text"]) if "text" in part else _describe_media(part["inline_data"]) for part in _parts(result))
 
 
 def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
@@ -229,12 +229,12 @@ def _media_block(data: Json) -> Json:
     """Returns an image or PDF block for Anthropic's API, which accepts nothing else; other media become a description."""
     mime = str(data["mime_type"])
     if not mime.startswith("image/") and mime != "application/pdf":
-        return {"type": "text", "text": describe_media(data)}
+        return {"type": "text", "text": _describe_media(data)}
     source = {"type": "base64", "media_type": mime, "data": data["data"]}
     return {"type": "image" if mime.startswith("image/") else "document", "source": source}
 
 
-def describe_media(data: Json) -> str:
+def _describe_media(data: Json) -> str:
     """Returns a description of media that a model does not accept: type and size in bytes."""
     size = len(data["data"]) * 3 // 4 - data["data"][-2:].count("=")
     kind = data["mime_type"].partition("/")[0]

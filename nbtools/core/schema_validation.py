@@ -13,11 +13,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
-from pydantic_core import CoreSchema, SchemaError, SchemaValidator, ValidationError, core_schema
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+from nbtools.core.patterns import is_supported, pattern_occurs
 
 _MOST_NODES = 200
 """The most nodes of a plain schema.  It bounds the time, as each value may be checked against each node."""
@@ -183,29 +185,6 @@ class JsonSchemaValidator:
         return kind(self._schema, registry=REGISTRY)
 
 
-def pattern_occurs(pattern: object, text: str) -> bool:
-    """Whether ``pattern`` matches anywhere in ``text``, in time linear in the text.
-
-    Patterns that need more (lookaround, back-references) and invalid ones match every text.
-    """
-    compiled = _compiled_pattern(pattern) if isinstance(pattern, str) else None
-    if compiled is None:
-        return True
-    try:
-        compiled.validate_python(text)
-    except ValidationError:
-        return False
-    return True
-
-
-@lru_cache(maxsize=256)
-def _compiled_pattern(pattern: str) -> SchemaValidator | None:
-    try:
-        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
-    except SchemaError:
-        return None
-
-
 def _nothing(*_: Any) -> tuple[Any, ...]:
     return ()
 
@@ -253,7 +232,7 @@ def _pattern(_: Any, pattern: object, value: object, __: Any) -> Iterator[Any]:
 def _pattern_properties(validator: Any, patterns: Mapping[str, Any], value: object, _: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         for pattern, schema in patterns.items():
-            for name in (name for name in value if _compiled_pattern(pattern) is not None and pattern_occurs(pattern, name)):
+            for name in (name for name in value if is_supported(pattern) and pattern_occurs(pattern, name)):
                 yield from validator.descend(value[name], schema, path=name, schema_path=pattern)
 
 

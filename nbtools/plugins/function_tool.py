@@ -21,6 +21,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, TypeVar, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -64,7 +65,8 @@ def _parameters(lines: list[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines):
         sphinx = _SPHINX.match(line)
         if sphinx:
-            yield sphinx["name"], sphinx["text"]
+            further = takewhile(lambda line: line[:1].isspace(), lines[number + 1 :])
+            yield sphinx["name"], " ".join((sphinx["text"], *map(str.strip, further))).strip()
         elif _GOOGLE.match(line):
             yield from _entries(lines[number + 1 :], _ENTRY)
         elif line.strip().lower() == "parameters" and number + 1 < len(lines) and set(lines[number + 1].strip()) == {"-"}:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.patterns import compile_pattern, pattern_occurs
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 from nbtools.workspace.processes.background import BackgroundCommand, JobState, NewOutput, Status
@@ -27,7 +27,7 @@ class ShellOutputParams(BaseModel):
     id: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     """The command's id, as returned by shell. Default: lists all background commands."""
     filter: str | None = None
-    """A regular expression: only matching lines are returned; the others count as read."""
+    """A regular expression without look-around and back-references: only matching lines are returned; the others count as read."""
     wait: Annotated[float, Field(ge=0)] = 0
     """Seconds to wait for new (matching) output or the end of the command, at most 600."""
 
@@ -82,8 +82,8 @@ class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
             return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
         if params.filter is not None:
             try:
-                re.compile(params.filter)
-            except re.error as error:
+                compile_pattern(params.filter)
+            except ValueError as error:
                 return f"filter is not a valid regular expression: {error}."
         return None
 
@@ -114,25 +114,17 @@ class ShellOutputInvocation(BaseToolInvocation[ShellOutputParams]):
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
     """Returns a function that tells whether a line matches; it raises ``ToolFailure`` if matching takes too long."""
-    # Not ``re``: it has no timeout and holds the interpreter lock.
-    import regex  # noqa: PLC0415 - takes 20 ms, needed only to filter
-
-    try:
-        compiled = regex.compile(pattern)
-    except regex.error as error:
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"filter is not a valid regular expression: {error}.") from None
     left = _FILTER_TIMEOUT
 
     def matches(line: str) -> bool:
         nonlocal left
         began = time.monotonic()
-        try:
-            return compiled.search(line, timeout=max(left, 0.001), concurrent=True) is not None
-        except TimeoutError:
+        found = pattern_occurs(pattern, line)
+        left -= time.monotonic() - began
+        if left < 0:
             message = f"The filter took longer than {_FILTER_TIMEOUT:g} seconds. Give a simpler one; no output counts as read."
-            raise ToolFailure(ErrorCode.TIMEOUT, message) from None
-        finally:
-            left -= time.monotonic() - began
+            raise ToolFailure(ErrorCode.TIMEOUT, message)
+        return found
 
     return matches
 

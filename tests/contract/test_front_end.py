@@ -1,5 +1,6 @@
 """The front end keeps to the wire format, and its logic to its tests."""
 
+import json
 import subprocess
 import sys
 import unicodedata
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import front_end
 
+from nbtools import __version__
 from nbtools.notebook.magics.command_line import is_plain_line
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +44,10 @@ def test_both_sides_allow_the_same_characters_on_the_line_of_a_magic():
     known = [code for code in range(0x110000) if unicodedata.category(chr(code)) != "Cn"]
     theirs = [ran.stdout[code] == "1" for code in known]
     assert theirs == [is_plain_line(chr(code)) for code in known]
+
+
+def test_the_front_end_has_the_version_of_the_package():
+    assert json.loads((ROOT / "labextension" / "package.json").read_text("utf-8"))["version"] == __version__
 
 
 def test_the_lock_file_names_no_registry():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nbtools.core.patterns import pattern_occurs
 from nbtools.core.schema import validate
-from nbtools.core.schema_validation import pattern_occurs
 
 
 def of(**properties: Any) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def test_patterns_still_hold() -> None:
     assert validate(of(a={"uniqueItems": True}), {"a": [{"x": 1}, {"x": 1}]}) == ["a: it has elements that are the same"]
 
 
-@pytest.mark.parametrize("pattern", ["([", "(?=b)", r"(a)\1", 5])
+@pytest.mark.parametrize("pattern", ["([", "(?=b)", r"(a)\1", "b(?:[xyz]{0,90}[xyz]){600}", "b{10}{10}{10}{10}", "b" * 30_000, 5])
 def test_a_pattern_that_cannot_be_read_or_needs_more_forbids_nothing(pattern: object) -> None:
     assert pattern_occurs(pattern, "xyz")
     assert validate(of(a={"pattern": pattern}), {"a": "xyz"}) == []
@@ -56,3 +57,25 @@ def test_a_schema_that_doubles_with_each_step_ends() -> None:
     assert validate({"$defs": {**steps, "s60": {}}, "$ref": "#/$defs/s0"}, {"a": 1}) == []
     many = [{"x": n} for n in range(50_000)]
     assert validate(of(a={"uniqueItems": True}), {"a": many}) == []
+
+
+@pytest.mark.parametrize("pattern", ["[ab]*a(?:[ab]{0,40}[ab]){90}$", "[ab]*a[ab]{9000}$", "[ab]*a" + "[ab]" * 400 + "$"])
+def test_a_pattern_of_many_states_ends(pattern: str) -> None:
+    began = time.process_time()
+    pattern_occurs(pattern, "ab" * 5_000)
+    assert pattern_occurs(pattern, "ab" * 5_000_000)
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$", "x" * 36),
+        (r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$", "2026-01-01"),
+        (r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$", "a b"),
+        (r"^[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,63}$", "nobody"),
+        (r"^\S*$", "x" * 100_000 + " "),
+    ],
+)
+def test_usual_patterns_are_checked(pattern: str, text: str) -> None:
+    assert not pattern_occurs(pattern, text)

@@ -10,10 +10,8 @@ import pytest
 
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
-from nbtools.core.schema import has_cycle_in_schema
+from nbtools.core.schema import convert_to_function_response, has_cycle_in_schema
 from nbtools.dialects import dialect
-from nbtools.dialects.gemini import wire
-from nbtools.dialects.wire import WireCall
 from tests.dialects.table import Case, play, put, text_of
 
 GEMINI = dialect("gemini")
@@ -645,19 +643,8 @@ async def test_a_picture_is_a_part(tmp_path: Path) -> None:
     async with Session(tmp_path, dialect="gemini") as session:
         result = await session.call("read_file", {"file_path": "a.png"})
     assert result.llm_content == ({"inline_data": {"mime_type": "image/png", "data": base64.b64encode(PNG).decode()}},)
-    response = wire.write_result(WireCall("7", "read_file", {}), result)
+    response = convert_to_function_response("7", "read_file", result, "gemini")
     assert response["functionResponse"]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": base64.b64encode(PNG).decode()}}]
-    assert wire.read_result(response).content == result.llm_content
-
-
-async def test_calls_and_results_travel(tmp_path: Path) -> None:
-    call = wire.read_call({"functionCall": {"id": "1", "name": "read_file", "args": {"file_path": "nope"}}})
-    assert wire.read_call(wire.write_call(call)) == call
-    async with Session(tmp_path, dialect="gemini") as session:
-        result = await session.call(call.name, call.arguments)
-    response = wire.write_result(call, result)
-    assert response["functionResponse"]["response"].keys() == {"error"}
-    assert wire.read_result(response).is_error
 
 
 async def test_a_background_command_is_read_by_its_process_id(tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ def area(width: float, height: float = 1.0, unit: Literal["m", "cm"] = "m") -> f
 async def greet(name: Annotated[str, Field(min_length=2)]) -> str:
     """Greets.
 
-    :param name: whom
+    :param name: whom,
+        by name
+    :returns: a greeting
     """
     await asyncio.sleep(0)
     return f"Hello {name}"
@@ -60,7 +62,7 @@ def test_name_description_and_schema_come_from_the_function() -> None:
     assert schema["required"] == ["width"]
     assert schema["properties"]["width"] == {"description": "how wide it is, in units", "type": "number"}
     assert schema["properties"]["unit"]["enum"] == ["m", "cm"]
-    assert greet.schema["parameters"]["properties"]["name"]["description"] == "whom"
+    assert greet.schema["parameters"]["properties"]["name"]["description"] == "whom, by name"
     assert count.schema["parameters"]["properties"]["to"]["description"] == "the last number"
     assert count.description == "Counts."
     assert area(2.0, height=3.0) == 6.0

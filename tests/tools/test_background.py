@@ -19,6 +19,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import CommandTarget, Kind
 from nbtools.session import Session
+from nbtools.tools import shell_background
 from nbtools.tools.shell import ShellBackgroundData, ShellData, ShellTool
 from nbtools.tools.shell_background import ShellKillTool, ShellOutput, ShellOutputTool
 from nbtools.workspace.workspace import Workspace
@@ -255,8 +256,9 @@ async def test_unknown_ids_and_bad_filters_name_the_way_out(three: Three) -> Non
     await three.start("sleep 60")
     with pytest.raises(ToolFailure, match="Background commands: 1, 2"):
         three.killer.build({"id": 7})
-    with pytest.raises(ToolFailure, match="not a valid regular expression"):
-        three.output.build({"id": "1", "filter": "("})
+    for pattern, reason in (("(", "unclosed group"), ("(?=a)", "look-around"), (r"(a)\1", "backreferences"), ("(a{99}){999}", "repeats")):
+        with pytest.raises(ToolFailure, match=f"not a valid regular expression: .*{reason}"):
+            three.output.build({"id": "1", "filter": pattern})
     with pytest.raises(ToolFailure, match="at most 600"):
         three.output.build({"id": "1", "wait": 601})
 
@@ -328,13 +330,24 @@ async def test_looking_and_ending_do_not_wait_for_a_command_that_runs(tmp_path: 
         assert (await long).error is not None
 
 
-async def test_a_filter_that_would_take_for_ever_is_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(?:(a|aa)(?:a|aa)*)+$|^(\w+\s?)*x$|^((a|a?)+)+x$"])
+async def test_a_filter_that_takes_other_engines_for_ever_ends(tmp_path: Path, pattern: str) -> None:
     three = Three(Workspace(tmp_path))
     line = "a" * 60 + "!"
     started = await three.start(f"echo {line}")
     await asyncio.sleep(0.2)
+    assert (await three.look(started.id, filter=pattern)).text == ""
+    await three.workspace.close()
+
+
+async def test_a_slow_filter_is_stopped_and_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell_background, "_FILTER_TIMEOUT", 0.0)
+    three = Three(Workspace(tmp_path))
+    started = await three.start("printf 'a\\nb!\\n'")
+    await asyncio.sleep(0.2)
     with pytest.raises(ToolFailure, match="simpler") as failure:
-        await three.look(started.id, filter=r"^(?:(a|aa)(?:a|\1)*)+$|^(\w+\s?)*\1$|^((a|a?)+)+x$")
+        await three.look(started.id, filter="!")
     assert failure.value.code is ErrorCode.TIMEOUT
-    assert (await three.look(started.id, filter="!")).text == f"{line}\n"
+    monkeypatch.undo()
+    assert (await three.look(started.id, filter="!")).text == "b!\n"
     await three.workspace.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation
 
+from nbtools import __version__
 from nbtools.core.schema_validation import JsonSchemaValidator
 from nbtools.mcp.auth.bearer_token import BearerAuth
 from nbtools.mcp.client.http import http_client
@@ -49,7 +49,7 @@ async def open_client(
 
 @asynccontextmanager
 async def _client(transport: AbstractAsyncContextManager[Any], callbacks: dict[str, Any]) -> AsyncIterator[Client]:
-    about = Implementation(name="nbtools", version=version("nbtools-agent"))
+    about = Implementation(name="nbtools", version=__version__)
     async with Client(transport, client_info=about, **callbacks) as client:
         bound_output_validation(client)
         yield client

@@ -9,7 +9,6 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
@@ -21,6 +20,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, Tool
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
+from nbtools import __version__
 from nbtools.mcp.server.tool_provider import ClientCall, ToolProvider
 
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
@@ -91,7 +91,7 @@ class ToolServer(Server[Any]):
         self._notifications: set[asyncio.Task[None]] = set()
         super().__init__(
             "nbtools",
-            version=version("nbtools-agent"),
+            version=__version__,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_subscriptions_listen=ListenHandler(self._bus),

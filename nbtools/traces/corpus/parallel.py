@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
-import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from queue import SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.optional_libraries import import_library
@@ -41,47 +39,31 @@ class TaskFailure:
     why: str
 
 
-@dataclass(frozen=True)
-class _Task(Generic[F, T]):
-    """Several files, processed one after another. ``token`` makes each task unique, because clusters reuse the results of equal tasks."""
-
-    work: Callable[[F], T]
-    files: Sequence[F]
-    token: str
-
-    def __call__(self) -> list[T | TaskFailure]:
-        return [self.done(file) for file in self.files]
-
-    def done(self, file: F) -> T | TaskFailure:
-        try:
-            return self.work(file)
-        except Exception as error:  # noqa: BLE001 - one file's failure is reported and does not stop the others
-            return TaskFailure(f"{type(error).__name__}: {error}")
-
-
 def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK) -> Generator[tuple[F, T | TaskFailure]]:
     """Yields each file with the result of ``work`` on it, in order of completion.
 
-    ``client``: an object with ``submit`` like executors and ``dask.distributed.Client``, or with ``map``; it gets ``task`` bytes of files
-    at a time. Without one, a pool uses as many processes as this process may use processors; files that fit into one task are processed
-    here.
+    ``client``: an executor or a ``dask.distributed.Client``; it gets ``task`` bytes of files at a time. Without one, a pool uses as many
+    processes as this process may use processors; files that fit into one task are processed here.
     """
     pending = list(files)
-    total = sum(file.size for file in pending)
-    if client is None and total <= task:
-        single = _Task(work, pending, "")
-        yield from ((file, single.done(file)) for file in pending)
+    if client is None and sum(file.size for file in pending) <= task:
+        yield from ((file, _try(work, file)) for file in pending)
         return
-    size = min(task, _POOL_TASK_BYTES) if client is None else task
-    tasks = [_Task(work, batch, uuid.uuid4().hex) for batch in batches(pending, size)]
+    tasks = list(batches(pending, min(task, _POOL_TASK_BYTES) if client is None else task))
     lost_files: list[F] = []
     with _executor(client, len(tasks)) as executor:
-        for one, outcome in _outcomes(executor, tasks):
+        for batch, outcome in _outcomes(executor, work, tasks):
             if isinstance(outcome, BaseException):
-                lost_files += one.files
+                lost_files += batch
             else:
-                yield from zip(one.files, outcome, strict=True)
-    yield from _one_by_one(lost_files, work, client)
+                yield from zip(batch, outcome, strict=True)
+    for file in lost_files:
+        with _executor(client, 1) as executor:
+            ((_, outcome),) = _outcomes(executor, work, [[file]])
+        if isinstance(outcome, BrokenExecutor):
+            yield file, TaskFailure("The process that read this log died.")
+        else:
+            yield file, _failure(outcome) if isinstance(outcome, BaseException) else outcome[0]
 
 
 @contextmanager
@@ -108,67 +90,62 @@ def batches(files: Iterable[F], size: int) -> Iterator[list[F]]:
         yield batch
 
 
-def _run(task: _Task[F, T]) -> list[T | TaskFailure]:
-    return task()
+def _run(work: Callable[[F], T], files: Sequence[F]) -> list[T | TaskFailure]:
+    return [_try(work, file) for file in files]
 
 
-def _outcomes(executor: Any, tasks: Sequence[_Task[F, T]]) -> Iterator[tuple[_Task[F, T], list[T | TaskFailure] | BaseException]]:
-    """Yields finished tasks. Cancels the tasks that have not started when the caller stops iterating or is interrupted."""
-    if not hasattr(executor, "submit"):
-        yield from zip(tasks, executor.map(_run, tasks), strict=True)
-        return
-    done: SimpleQueue[tuple[_Task[F, T], Any]] = SimpleQueue()
-    futures = []
+def _try(work: Callable[[F], T], file: F) -> T | TaskFailure:
     try:
-        for task in tasks:
-            future = _submit(executor, task)
-            futures.append(future)
-            future.add_done_callback(lambda future, task=task: done.put((task, future)))
-        for _ in tasks:
-            task, future = done.get()
-            yield task, _result(future)
+        return work(file)
+    except Exception as error:  # noqa: BLE001 - one file's failure is reported and does not stop the others
+        return _failure(error)
+
+
+def _failure(error: BaseException) -> TaskFailure:
+    return TaskFailure(f"{type(error).__name__}: {error}")
+
+
+def _outcomes(
+    executor: Executor, work: Callable[[F], T], tasks: Iterable[Sequence[F]]
+) -> Iterator[tuple[Sequence[F], list[T | TaskFailure] | BaseException]]:
+    """Yields finished tasks. Cancels the tasks that have not started when the caller stops iterating or is interrupted."""
+    futures: dict[Future[list[T | TaskFailure]], Sequence[F]] = {}
+    try:
+        for files in tasks:
+            futures[_submit(executor, work, files)] = files
+        for future in as_completed(futures):
+            yield futures[future], _result(future)
     finally:
         for future in futures:
             future.cancel()
 
 
-def _submit(executor: Any, task: _Task[F, T]) -> Any:
+def _submit(executor: Executor, work: Callable[[F], T], files: Sequence[F]) -> Future[list[T | TaskFailure]]:
     """Submits a task; returns a failed future where a process died during submission."""
     try:
-        return executor.submit(_run, task)
+        return executor.submit(_run, work, files)
     except BrokenExecutor as error:
         broken: Future[list[T | TaskFailure]] = Future()
         broken.set_exception(error)
         return broken
 
 
-def _result(future: Any) -> Any:
+def _result(future: Future[list[T | TaskFailure]]) -> list[T | TaskFailure] | BaseException:
     try:
         return future.result()
     except Exception as error:  # noqa: BLE001 - a dead process or worker; its files are tried one by one afterwards
         return error
 
 
-def _one_by_one(files: Sequence[F], work: Callable[[F], T], client: Any) -> Iterator[tuple[F, T | TaskFailure]]:
-    for file in files:
-        with _executor(client, 1) as executor:
-            ((_, outcome),) = _outcomes(executor, [_Task(work, [file], uuid.uuid4().hex)])
-        if isinstance(outcome, BrokenExecutor):
-            yield file, TaskFailure("The process that read this log died.")
-        elif isinstance(outcome, BaseException):
-            yield file, TaskFailure(f"{type(outcome).__name__}: {outcome}")
-        else:
-            yield file, outcome[0]
-
-
 @contextmanager
-def _executor(client: Any, tasks: int) -> Iterator[Any]:
-    """Yields the client, or a pool of our own.
+def _executor(client: Any, tasks: int) -> Iterator[Executor]:
+    """Yields the client's executor, or a pool of our own.
 
     Processes are not forked, because a notebook's kernel has threads whose locks a fork would copy.
     """
     if client is not None:
-        yield client
+        # Not pure: clusters would reuse the results of equal tasks.
+        yield client.get_executor(pure=False) if hasattr(client, "get_executor") else client
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only needed for many logs; slow to import
     from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - as above

@@ -156,7 +156,6 @@ MAX_SMALL_PARTS = 24
 """Number of small parts up to which nothing is merged."""
 _GROUP_BYTES = 16 << 20
 """Bytes of columns that are written as one group: larger groups are read faster, but one must fit into memory."""
-_ROWS = 1_000
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.diff.line_diff import Op, opcodes
 from nbtools.diff.text_lines import displayable, is_exact, split_lines, with_lf
@@ -15,32 +13,6 @@ def main_ending(text: str) -> str:
     return "\r\n" if crlf > text.count("\n") - crlf else "\n"
 
 
-def ending_at(text: str, position: int) -> str:
-    """Returns the ending of the line at ``position``, or of the line before it if the text ends first."""
-    newline = text.find("\n", position)
-    if newline < 0:
-        newline = text.rfind("\n", 0, position)
-    return "\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n"
-
-
-class LfView:
-    """A text with LF endings and U+FFFD for undecodable bytes; positions in it map back to the original."""
-
-    __slots__ = ("_returns", "text")
-
-    def __init__(self, original: str) -> None:
-        self.text = displayable(with_lf(original))
-        self._returns: list[int] = []
-        place = original.find("\r\n")
-        while place >= 0:
-            self._returns.append(place - len(self._returns))
-            place = original.find("\r\n", place + 2)
-
-    def original_position(self, position: int) -> int:
-        """Returns the position in the original; the one before the CR for an LF that has one."""
-        return position + bisect_left(self._returns, position)
-
-
 class LineEndingFinder:
     """Finds the ending of the line at a position of UTF-8 data; positions must rise, so that each byte is read once."""
 
@@ -50,7 +22,7 @@ class LineEndingFinder:
         self._searched = False
 
     def at(self, position: int) -> str:
-        """Returns the line ending at ``position``, as ``ending_at`` does."""
+        """Returns the ending of the line at ``position``, or of the line before it if the data ends first."""
         if not self._searched or 0 <= self._next < position:
             found = self._data.find(b"\n", position)
             self._before = self._data.rfind(b"\n", 0, position) if found < 0 else self._before

@@ -90,6 +90,3 @@ class BlobStore:
     def trash_path(self) -> Path:
         """Returns an unused path for something to be deleted.  Raises ``OSError``."""
         return private_folder(self._folder / "trash") / secrets.token_hex(16)
-
-    def is_trash(self, path: Path) -> bool:
-        return path.parent == self._folder / "trash"

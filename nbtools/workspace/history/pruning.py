@@ -62,11 +62,6 @@ def dropped_notice(store: JournalStore) -> str:
     return f"{changes} cannot be undone any more: the journal keeps only the newest, up to its size limit (Settings.journal_bytes)."
 
 
-def has_dropped_entries(store: JournalStore) -> bool:
-    """Returns whether entries have been dropped."""
-    return bool(store.read("SELECT 1 FROM facts WHERE name = 'dropped'"))
-
-
 def remove_trash(path: Path) -> None:
     """Deletes what was stored of a deletion, also if its folders are read-only."""
     if path.is_dir() and not path.is_symlink():

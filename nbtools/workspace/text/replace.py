@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.diff.text_lines import split_lines, with_lf
-from nbtools.workspace.files.line_endings import LfView, LineEndingFinder, with_original_endings
+from nbtools.workspace.files.line_endings import LineEndingFinder, with_original_endings
 from nbtools.workspace.text.file_body import TextBody
 from nbtools.workspace.text.indentation import apply_reindented, indentation_unit
 from nbtools.workspace.text.match import MatchMethod, MatchMode, Span, TextMatch, find_exact, find_text
@@ -173,43 +173,6 @@ def _refuse_overlaps(body: TextBody, pieces: Sequence[tuple[_Piece, int]], subje
 
 def _named(subject: str, number: int, changes: Sequence[Replacement]) -> str:
     return subject if len(changes) == 1 else f"{subject}, edit {number} of {len(changes)}"
-
-
-@dataclass(frozen=True, slots=True)
-class TextOccurrences:
-    """Positions of a text; ``literal``: it was found character by character, line endings included."""
-
-    spans: tuple[tuple[int, int], ...]
-    literal: bool
-
-
-def find_occurrences(text: str, wanted: str) -> TextOccurrences:
-    """Finds a text as ``find_exact`` does, in a text that is already decoded.
-
-    Returns occurrences that do not overlap: exact ones; only if there are none, those that differ in CRLF for LF (or the reverse).
-    """
-    if not wanted:
-        return TextOccurrences((), literal=True)
-    exact = tuple((start, start + len(wanted)) for start in _places(text, wanted) if not _cuts_crlf(text, start))
-    if exact:
-        return TextOccurrences(exact, literal=True)
-    view = LfView(text)
-    plain = with_lf(wanted)
-    return TextOccurrences(
-        tuple((view.original_position(start), view.original_position(start + len(plain))) for start in _places(view.text, plain)),
-        literal=False,
-    )
-
-
-def _places(text: str, wanted: str) -> Iterator[int]:
-    position = text.find(wanted)
-    while position >= 0:
-        yield position
-        position = text.find(wanted, position + len(wanted))
-
-
-def _cuts_crlf(text: str, position: int) -> bool:
-    return text[position] == "\n" and text[position - 1 : position] == "\r"
 
 
 def smallest_replacement(original: str, proposed: str) -> Replacement:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from typing import Any
 
@@ -19,21 +19,14 @@ from tests.traces.corpus.works import Item, measure, place
 ITEMS = [*(Item(f"n{number}", number) for number in range(12)), Item("bad", 5)]
 
 
-@contextmanager
-def mapping_only() -> Iterator[Any]:
-    """What has ``map`` and no ``submit``."""
-    with get_context("spawn").Pool(2) as pool:
-        yield pool
-
-
 def spawning() -> AbstractContextManager[Any]:
     return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
 
 
-CLIENTS: Sequence[Callable[[], AbstractContextManager[Any]]] = [nullcontext, spawning, lambda: ThreadPoolExecutor(2), mapping_only]
+CLIENTS: Sequence[Callable[[], AbstractContextManager[Any]]] = [nullcontext, spawning, lambda: ThreadPoolExecutor(2)]
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=["none", "spawned", "threads", "map only"])
+@pytest.mark.parametrize("client", CLIENTS, ids=["none", "spawned", "threads"])
 @pytest.mark.parametrize("task", [1, 20, 10_000])
 def test_every_file_has_its_outcome(client: Callable[[], AbstractContextManager[Any]], task: int) -> None:
     with client() as given_client:

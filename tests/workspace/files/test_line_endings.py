@@ -4,20 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.diff.text_lines import displayable, with_lf
-from nbtools.workspace.files.line_endings import LfView, ending_at, main_ending, with_original_endings
+from nbtools.workspace.files.line_endings import LineEndingFinder, main_ending, with_original_endings
 
 MIXED = st.text(alphabet="ab\r\n\udcff", max_size=30)
-
-
-@given(MIXED)
-def test_the_view_leads_back(text):
-    view = LfView(text)
-    assert view.text == displayable(with_lf(text))
-    places = [view.original_position(k) for k in range(len(view.text) + 1)]
-    assert places == sorted(places)
-    assert "".join(displayable(with_lf(text[a:b])) for a, b in zip(places, [*places[1:], len(text)], strict=True)) == view.text
-    for k in range(len(view.text)):
-        assert with_lf(displayable(text[places[k] : places[k + 1]])) == view.text[k]
 
 
 @given(MIXED, st.sampled_from(["\n", "\r\n"]))
@@ -43,6 +32,6 @@ def test_undecodable_bytes_beside_a_change_stay():
 
 def test_the_main_and_the_nearest_ending():
     assert (main_ending("a\r\nb\r\nc\n"), main_ending("a\nb\r\n"), main_ending("")) == ("\r\n", "\n", "\n")
-    assert ending_at("a\nb\r\nc", 2) == "\r\n"
-    assert ending_at("a\nb\r\nc", 5) == "\r\n"
-    assert ending_at("a", 0) == "\n"
+    assert LineEndingFinder(b"a\nb\r\nc").at(2) == "\r\n"
+    assert LineEndingFinder(b"a\nb\r\nc").at(5) == "\r\n"
+    assert LineEndingFinder(b"a").at(0) == "\n"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.diff.text_lines import displayable, with_lf
 from nbtools.workspace.text.file_body import TextBody
-from nbtools.workspace.text.replace import Replacement, find_occurrences, smallest_replacement
+from nbtools.workspace.text.replace import Replacement, smallest_replacement
 from nbtools.workspace.text.replace import apply_replacements as spliced_all
 
 
@@ -33,8 +33,6 @@ def test_everything_around_stays(before, after, lines, ends):
 
 def test_the_exact_text_goes_before_the_like():
     assert spliced("a\r\nb\na\nb\n", Replacement("a\nb", "x"), "f") == ("a\r\nb\nx\n", 1)
-    assert len(find_occurrences("a\r\nb\r\na\r\nb\r\n", "a\nb").spans) == 2
-    assert find_occurrences("a\nb", "a\r\nb").literal is False
 
 
 def test_inserted_lines_end_as_the_place_does():
