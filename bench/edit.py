@@ -20,10 +20,9 @@ from report import Figure, alternate, table
 from nbtools.tools.edit import EditTool
 from nbtools.workspace.workspace import Workspace
 
-SIZES = [int(word) for word in sys.argv[1:]] if sys.argv[1:] and sys.argv[1] != "measure" else [1, 100]
+SIZES = [int(word) for word in sys.argv[1:]] if sys.argv[1:] and sys.argv[1] != "measure" else [1, 20]
 ROUNDS = 3
 STEPS = (1, 10, 100, 1_000)
-LARGEST = 1 << 40
 LINE = "    value_{0} = compute(value_{0}, other, {0})  # a line of source like any other\n"
 
 
@@ -76,7 +75,7 @@ def ours(folder: Path, given: Mapping[str, Any], *, fails: bool = False) -> Call
     def run() -> float:
         source, path = folder / "source", folder / "f"
         path.write_bytes(source.read_bytes())
-        tool = EditTool(Workspace(folder), whole=LARGEST)
+        tool = EditTool(Workspace(folder))
         start = time.perf_counter()
         result = asyncio.run(tool.validate_build_and_execute(given))
         taken = time.perf_counter() - start
@@ -100,7 +99,7 @@ def measure(folder: str, kind: str, count: str, lines: str) -> None:
     given = arguments(kind, int(count), int(lines))
     warm = Path(folder, "warm")
     warm.write_text(LINE.format(1) + LINE.format(2))
-    tool = EditTool(Workspace(folder), whole=LARGEST)
+    tool = EditTool(Workspace(folder))
     text = (LINE.format(1) + LINE.format(2)).replace("compute", "comptue")
     asyncio.run(tool.validate_build_and_execute({"path": "warm", "old": text, "new": "x"}))
     before = _peak_of_this_process()
@@ -137,7 +136,6 @@ def main() -> None:
                         f"{count:,} edits" if kind == "edits" else kind,
                         [peak(folder, kind, count, lines) for _ in range(2)],
                         "x file",
-                        "≤ 3" if size > 20 else "",
                     )
                     for kind, count in wanted
                 ],

@@ -54,7 +54,7 @@ def writes(folder: Path, size: int) -> None:
     bare, kept = folder / "bare", folder / "kept"
     for path in (bare, kept):
         path.write_bytes(one)
-    journal = Journal(folder, Settings)
+    journal = Journal(folder, Settings())
     name = next(name for name, bytes_ in SIZES.items() if bytes_ == size)
     taken = alternate(
         ROUNDS,

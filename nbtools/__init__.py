@@ -126,11 +126,12 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports abov
 
 
 # What lower packages call and higher packages supply.
+register("core.parse_shell", "nbtools.shell.grammar:parse_shell")
 register("traces.replay", "nbtools.replay:replay")
-register("traces.write_notebook", "nbtools.notebook.explorer.notebook_export:write_notebook")
+register("traces.write_notebook", "nbtools.notebook.explorer.export.notebook_export:write_notebook")
 register("traces.step_numbers", "nbtools.notebook.explorer.timeline:step_numbers")
-register("traces.comparison_html", "nbtools.notebook.explorer.comparison_html:comparison_html")
-register("replay.mime_bundle", "nbtools.notebook.explorer.replayed_card:replayed_bundle")
+register("traces.comparison_html", "nbtools.notebook.explorer.export.comparison_html:comparison_html")
+register("replay.mime_bundle", "nbtools.notebook.explorer.replay.replayed_card:replayed_bundle")
 register("session.toolset", "nbtools.agents.toolset:SessionToolset")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import nbtools
+import nbtools.shell
 import nbtools.traces
 
 FRAMEWORK = """ToolBuilder ToolInvocation BaseToolInvocation DeclarativeTool BaseDeclarativeTool ToolResult ToolResultDisplay FileDiff
@@ -57,3 +59,8 @@ def test_reading_logs_loads_neither_the_recorder_nor_libraries_for_tables() -> N
     code = f"import sys, nbtools.traces; print([name for name in {heavy} if name in sys.modules]); nbtools.traces.Recorder"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"
+
+
+def test_parse_shell_stays_importable_from_its_earlier_place():
+    former = importlib.import_module("nbtools.core.shell_syntax")
+    assert former.parse_shell is nbtools.shell.parse_shell

@@ -168,5 +168,5 @@ class Clock(Protocol):
     def __call__(self) -> float: ...
 
 
-CURRENT_CALL: ContextVar[str] = ContextVar("nbtools_current_call", default="")
-"""The id of the tool call being executed in this context, its tasks and threads included; empty outside of calls."""
+CURRENT_CALL: ContextVar[ToolCallRequest | None] = ContextVar("nbtools_current_call", default=None)
+"""The tool call being executed in this context, its tasks and threads included; None outside of calls."""

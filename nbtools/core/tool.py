@@ -27,13 +27,9 @@ class Kind(StrEnum):
     FETCH = "fetch"
     OTHER = "other"
 
-    @property
-    def changes_nothing(self) -> bool:
+    def __init__(self, name: str) -> None:
+        self.changes_nothing = name in ("read", "search", "think", "fetch")
         """Whether calls of this kind make no changes; only such calls run at the same time."""
-        return self in _HARMLESS
-
-
-_HARMLESS = frozenset({Kind.READ, Kind.SEARCH, Kind.THINK, Kind.FETCH})
 
 
 class Icon(StrEnum):

@@ -4,14 +4,13 @@ from importlib import import_module
 
 from nbtools.core.errors import SessionError
 from nbtools.core.tool_names import CANONICAL_NAMES
-from nbtools.dialects.dialect import NBTOOLS, CanonicalCall, Dialect, DialectParams, ToolMapping, UnsupportedTool
+from nbtools.dialects.dialect import NBTOOLS, CanonicalCall, Dialect, ToolMapping, UnsupportedTool
 from nbtools.dialects.dialect_tools import DialectTools
 
 __all__ = [
     "NBTOOLS",
     "CanonicalCall",
     "Dialect",
-    "DialectParams",
     "DialectTools",
     "ToolMapping",
     "UnsupportedTool",

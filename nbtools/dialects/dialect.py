@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from posixpath import join, normpath
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.parameters import describe_errors
 from nbtools.core.result import ToolResult, failed
 
+if TYPE_CHECKING:
+    from nbtools.dialects.params import DialectParams
+
 Arguments: TypeAlias = Mapping[str, Any]
-
-
-def _without_docstring(schema: dict[str, Any]) -> None:
-    # The class's docstring is for readers of the code; a model gets the description of the mapping.
-    schema.pop("description", None)
 
 
 ServerToolNames: TypeAlias = Callable[[str, str], tuple[str, ...]]
@@ -29,39 +24,6 @@ ServerToolNames: TypeAlias = Callable[[str, str], tuple[str, ...]]
 
 def canonical_names(_: str, __: str) -> tuple[str, ...]:
     return ()
-
-
-class DialectParams(BaseModel, ABC):
-    """Base class of one agent's parameters of a tool; converts calls to and from canonical arguments, and results to the agent's texts."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, json_schema_extra=_without_docstring)
-
-    _root: str = ""
-
-    def model_post_init(self, context: Any) -> None:
-        self._root = context if isinstance(context, str) else ""
-
-    def absolute(self, path: str) -> str:
-        """Returns a path of the workspace as an absolute path."""
-        return normpath(join(self._root, path))
-
-    @abstractmethod
-    def to_canonical(self) -> Arguments:
-        """Converts the call to canonical arguments.  Raises ``ToolFailure`` for calls that the agent itself refuses."""
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        """Converts canonical arguments to this agent's parameters; None where they cannot be expressed."""
-        return None
-
-    def convert_result(self, result: ToolResult) -> ToolResult:
-        """Converts a result, failed or not, to this agent's text and data."""
-        return result
-
-    @classmethod
-    def explain_errors(cls, name: str, error: ValidationError) -> str:
-        """Describes invalid arguments in this agent's wording."""
-        return describe_errors(name, cls, error)
 
 
 @dataclass(frozen=True, slots=True)

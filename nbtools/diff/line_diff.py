@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbtools.core.result import DiffStat, FileDiff
-from nbtools.diff.matching import matching_blocks
+from nbtools.diff.matching import common_end, common_start, matching_blocks
 from nbtools.diff.text_lines import displayable, split_lines
 
 Tag: TypeAlias = Literal["equal", "replace", "delete", "insert"]
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
+Change: TypeAlias = tuple[int, int, int]
+"""Start and end of a part of the old text that changes, and by how many characters it grows."""
 
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 _LEAST_COMMON = 0.35
 """Two lines that share less than this part of their characters are not compared word by word."""
 _LONGEST_COMPARED = 2_000
+_CONTEXT = 3
+_CONTEXT = 3
 _NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f"\\]')
 
 
@@ -102,12 +106,52 @@ def file_diff(path: str, old: str | None, new: str, proposal: str | None = None)
     return file_diff_with_hunks(path, old, new, proposal)[0]
 
 
-def file_diff_with_hunks(path: str, old: str | None, new: str, proposal: str | None = None) -> tuple[FileDiff, tuple[PatchHunk, ...]]:
-    """Returns ``file_diff`` together with the hunks."""
-    before, after = (None if old is None else displayable(old)), displayable(new)
-    lines = LineDiff(before, after)
-    stat = DiffStat(*lines.counts()) if proposal is None else diff_stat(before or "", after, proposal)
-    return FileDiff(lines.unified(path), path, before, after, stat), lines.hunks()
+def file_diff_with_hunks(
+    path: str, old: str | None, new: str, proposal: str | None = None, changes: Sequence[Change] = ()
+) -> tuple[FileDiff, tuple[PatchHunk, ...]]:
+    """Returns ``file_diff`` together with the hunks.  ``changes``: where the texts differ, in order, if known; only that is compared."""
+    before, after = displayable(old or ""), displayable(new)
+    found, counts = list[PatchHunk](), (0, 0, 0, 0)
+    above = position = shift = shift_in_lines = 0
+    for start, end, growth in _windows(before, changes or [_changed_part(before, after)]):
+        above, position = above + before.count("\n", position, start), start
+        lines = LineDiff(before[start:end], after[start + shift : end + shift + growth])
+        for hunk in lines.hunks(_CONTEXT):
+            found.append(replace(hunk, old_start=hunk.old_start + above, new_start=hunk.new_start + above + shift_in_lines))
+        added, removed, *_ = more = lines.counts()
+        counts = counts[0] + more[0], counts[1] + more[1], counts[2] + more[2], counts[3] + more[3]
+        shift, shift_in_lines = shift + growth, shift_in_lines + added - removed
+    stat = DiffStat(*counts) if proposal is None else diff_stat(before, after, proposal)
+    diff = FileDiff(format_unified(path, found, created=old is None), path, None if old is None else before, after, stat)
+    return diff, tuple(found)
+
+
+def _changed_part(old: str, new: str) -> Change:
+    start = common_start(old, new)
+    return start, len(old) - common_end(old, new, min(len(old), len(new)) - start), len(new) - len(old)
+
+
+def _windows(text: str, changes: Sequence[Change]) -> Iterator[Change]:
+    """Yields the changes as whole lines with the context of hunks; those that share lines are joined."""
+    first = last = line_end = total = 0
+    for number, (start, end, growth) in enumerate(changes):
+        if number and end < line_end:
+            total += growth
+            continue
+        begin = start
+        for _ in range(_CONTEXT + 1):
+            begin = max(text.rfind("\n", 0, begin), 0)
+        begin += begin > 0
+        if number and begin > last:
+            yield first, last, total
+        if not number or begin > last:
+            first, total = begin, 0
+        total += growth
+        last = line_end = text.find("\n", end) + 1 or len(text)
+        for _ in range(_CONTEXT):
+            last = text.find("\n", last) + 1 or len(text)
+    if changes:
+        yield first, last, total
 
 
 def diff_stat(old: str, new: str, proposal: str | None = None) -> DiffStat:

@@ -25,8 +25,8 @@ _FEW_PAIRS = 200_000
 
 def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
     """Returns the matching blocks in order, adjacent ones joined.  Items are compared by ``==``."""
-    head = _common_start(old, new)
-    tail = _common_start(old[head:][::-1], new[head:][::-1])
+    head = common_start(old, new)
+    tail = common_end(old, new, min(len(old), len(new)) - head)
     ours, theirs = old[head : len(old) - tail], new[head : len(new) - tail]
     names = {item: number for number, item in enumerate(dict.fromkeys(chain(ours, theirs)))}
     a, b = [names[item] for item in ours], [names[item] for item in theirs]
@@ -35,13 +35,25 @@ def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Bl
     return _joined([block for block in ends if block[2]])
 
 
-def _common_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+def common_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
     """Returns the length of the common beginning.  Comparing slices is many times faster than comparing items."""
     done, step = 0, 1 << 16
     while step:
         piece = a[done : done + step]
         if piece and piece == b[done : done + step]:
             done += len(piece)
+        else:
+            step //= 2
+    return done
+
+
+def common_end(a: Sequence[Hashable], b: Sequence[Hashable], most: int) -> int:
+    """Returns the length of the common end, at most ``most``."""
+    done, step = 0, 1 << 16
+    while step:
+        i, j = len(a) - done, len(b) - done
+        if done + step <= most and a[i - step : i] == b[j - step : j]:
+            done += step
         else:
             step //= 2
     return done

@@ -59,10 +59,11 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The replacement that a block means: ``old`` by ``new``."""
+    """``new`` for ``old``, which must occur ``count`` times; None: at least once, and all occurrences are replaced."""
 
     old: str
     new: str
+    count: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from nbtools.core.open_notebooks import OpenNotebooks
 from nbtools.core.settings import Settings
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.approval.confirmer import NotebookConfirmer
@@ -17,6 +16,7 @@ from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.frontend import Kernel, Terminal
 from nbtools.policy.store import PolicyStore, Trust
 from nbtools.session import Session
+from nbtools.workspace.notebooks.open_notebooks import OpenNotebooks
 
 
 def open_bridge(

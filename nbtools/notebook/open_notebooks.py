@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.open_notebooks import CellChange, CellRun, DeleteCell, InsertCell, MoveCell, OpenCell, OpenNotebook, ReplaceCell
 from nbtools.notebook.cards.model import (
     NOTEBOOKS_TARGET,
     CellsTask,
@@ -30,6 +29,16 @@ from nbtools.notebook.cards.model import (
     ReplaceTask,
     RunTask,
     StopTask,
+)
+from nbtools.workspace.notebooks.open_notebooks import (
+    CellChange,
+    CellRun,
+    DeleteCell,
+    InsertCell,
+    MoveCell,
+    OpenCell,
+    OpenNotebook,
+    ReplaceCell,
 )
 
 if TYPE_CHECKING:

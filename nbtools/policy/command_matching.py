@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nbtools import shell
 from nbtools.core.decision import Action, Decision
 from nbtools.policy.command_rules import WordRule
 from nbtools.policy.coverage import unknown_program
@@ -98,9 +99,7 @@ class CommandMatcher(CallMatcher):
 
     @cached_property
     def analysis(self) -> CommandAnalysis:
-        from nbtools.shell import analyse  # noqa: PLC0415 - large: loaded only for commands
-
-        return analyse(self.command, self.table)
+        return shell.analyse(self.command, self.table)
 
     @cached_property
     def written(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
@@ -229,11 +228,9 @@ class CommandMatcher(CallMatcher):
     @cached_property
     def _otherwise_read(self) -> tuple[AnalysedCommand, ...]:
         """The commands as the grammar parses them: deny and ask rules apply to what either parser finds."""
-        from nbtools.shell import AnalysedCommand, parse_shell  # noqa: PLC0415 - as above
-
         return tuple(
-            AnalysedCommand(command.text, command.argv, command.assignments, command.dynamic)
-            for command in parse_shell(self.command).commands
+            shell.AnalysedCommand(command.text, command.argv, command.assignments, command.dynamic)
+            for command in shell.parse_shell(self.command).commands
         )
 
     def _perhaps(self) -> Decision | None:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbtools import shell
 from nbtools.policy.command_rules import CommandRules
 from nbtools.policy.layers import SourcedRule
 from nbtools.policy.rules import Rule, read_rule
 
 if TYPE_CHECKING:
-    from nbtools.shell import AnalysedCommand, CommandAnalysis, ProgramTable
-    from nbtools.shell.program_table import Entry
+    from nbtools.shell import AnalysedCommand, CommandAnalysis, Entry, ProgramTable
 
 RUN_COMMANDS = frozenset({"shell", "terminal_run"})
 """The canonical names of the tools whose rules are about command lines."""
@@ -94,16 +94,12 @@ def coverage(rule: str | Rule, table: ProgramTable | None = None) -> Coverage:
         return Coverage(name, why, _UNLISTED_OPTION, parsed.redirects)
     if beginning == parsed.spec:
         return Coverage(name, f"exactly this line: {parsed.spec}", f"the same with a further word, such as {parsed.spec} x", complete=True)
-    from nbtools.shell.program_table import included_table  # noqa: PLC0415 - large: loaded only for commands
-
-    return _PrefixRule(name, parsed, beginning, table or included_table()).coverage()
+    return _PrefixRule(name, parsed, beginning, table or shell.included_table()).coverage()
 
 
 def unknown_program(words: Sequence[str], table: ProgramTable | None = None) -> str:
     """Returns the program or sub-command that is not in the table; empty where the words name a known one."""
-    from nbtools.shell.program_table import included_table  # noqa: PLC0415 - as above
-
-    found, name = find_entries(words, table or included_table())
+    found, name = find_entries(words, table or shell.included_table())
     return "" if found else name
 
 
@@ -173,9 +169,7 @@ class _PrefixRule:
         return Coverage(self._name, covers, example, self._rule.redirects)
 
     def _acts(self, words: Sequence[str] = ()) -> CommandAnalysis:
-        from nbtools.shell import analyse  # noqa: PLC0415 - as above
-
-        return analyse(" ".join((self._text, *map(shlex.quote, words))), self._table)
+        return shell.analyse(" ".join((self._text, *map(shlex.quote, words))), self._table)
 
     def _last(self) -> AnalysedCommand | None:
         """Returns the program that the words of the rule finally start; None where that is not a single known one."""

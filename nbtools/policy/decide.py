@@ -93,7 +93,8 @@ class PolicyEngine:
             return denied
         if self.mode is Mode.PLAN and not rules.kind.changes_nothing:
             return plan_denial(rules.kind, of_server=rules.is_mcp_tool)
-        decision = case.required_question() or (ALWAYS_ASKS if rules.always else None) or case.ask_decision() or self._allowed(rules, case)
+        always = ALWAYS_ASKS if rules.asks == "always" else None
+        decision = case.required_question() or always or case.ask_decision() or self._allowed(rules, case)
         return decision if self._asks else deny_instead_of_asking(Mode.DONT_ASK, decision)
 
     def _allowed(self, rules: ToolRules, case: CallMatcher) -> Decision:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbtools import shell
 from nbtools.core.decision import Decision
-from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, CommandTarget, Kind, PathTarget
+from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, CommandTarget, Kind
 from nbtools.policy.coverage import coverage
 from nbtools.policy.protected import CRITICAL, DOUBT, PROTECTED, is_protected_name
 
@@ -25,37 +26,39 @@ _HAS_VERBS = frozenset(_VERBS.split())
 _ALWAYS_ASKED = frozenset({PROTECTED, CRITICAL, DOUBT})
 
 
-def offered_rules(tool: AnyToolBuilder, invocation: AnyToolInvocation, table: ProgramTable | None = None) -> tuple[str, ...]:
-    """Returns the rules that an *always* answer adds; none where each call has to be approved on its own.
+@dataclass(frozen=True, slots=True)
+class GrantOffers:
+    """The rules that an *always* answer may add.
 
-    For a command these are rules for its programs.  ``table`` is the table of programs; None: the one that nbtools includes.
+    ``rules`` are the usual ones; none where each call has to be approved on its own.  ``folders`` are a narrower choice, for only the
+    folders of the edited files.  ``covered`` has a text for each rule about commands on what it covers and does not cover.
     """
+
+    rules: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    covered: tuple[str, ...] = ()
+
+
+def offered_grants(tool: AnyToolBuilder, invocation: AnyToolInvocation, table: ProgramTable | None = None) -> GrantOffers:
+    """Returns the rules to offer with an approval request.  ``table`` is the table of programs; None: the one that nbtools includes."""
     if tool.asks == "always" or exceeds_tool_kind(tool, invocation.kind or tool.kind):
-        return ()
+        return GrantOffers()
     target = invocation.target()
-    if not isinstance(target, CommandTarget):
+    if isinstance(target, CommandTarget):
+        rules = _of_commands(tool.name, target, table)
+        covered = tuple(" ".join(coverage(rule, table).sentences) for rule in rules if rule.startswith(f"{tool.name}("))
+        return GrantOffers(rules, covered=covered)
+    if tool.kind is Kind.FETCH and target.paths:
         # A grant for a fetch names the host, so that approving one host does not approve the whole web.
-        return tuple(f"{tool.name}({host})" for host in target.paths) if tool.kind is Kind.FETCH and target.paths else (tool.name,)
-    return _of_commands(tool.name, target, table)
+        return GrantOffers(tuple(f"{tool.name}({host})" for host in target.paths))
+    return GrantOffers((tool.name,), _of_folders(target.paths) if tool.kind is Kind.EDIT else ())
 
 
-def coverage_texts(
-    tool: AnyToolBuilder, invocation: AnyToolInvocation, rules: Iterable[str], table: ProgramTable | None = None
-) -> tuple[str, ...]:
-    """Returns a text on what each rule about commands covers and does not cover; nothing for other rules."""
-    if not isinstance(invocation.target(), CommandTarget):
+def _of_folders(paths: Sequence[str]) -> tuple[str, ...]:
+    """Returns the rules for only the folders of the edited files; empty where there are none."""
+    if not all(map(_PLAIN_PATH.fullmatch, paths)):
         return ()
-    return tuple(" ".join(coverage(rule, table).sentences) for rule in rules if rule.startswith(f"{tool.name}("))
-
-
-def folder_rules(tool: AnyToolBuilder, invocation: AnyToolInvocation) -> tuple[str, ...]:
-    """Returns the rules for only the folders of the edited files, the narrower choice for *always*; empty where there are none."""
-    if tool.kind is not Kind.EDIT or tool.asks == "always" or exceeds_tool_kind(tool, invocation.kind or tool.kind):
-        return ()
-    target = invocation.target()
-    if not isinstance(target, PathTarget) or not all(map(_PLAIN_PATH.fullmatch, target.paths)):
-        return ()
-    folders = dict.fromkeys(path.rstrip("/").rpartition("/")[0] for path in target.paths)
+    folders = dict.fromkeys(path.rstrip("/").rpartition("/")[0] for path in paths)
     if any(map(is_protected_name, "/".join(folders).split("/"))):  # protected paths need approval whatever the rules say
         return ()
     return tuple(f"edit({folder}/**)" for folder in folders) if all(folders) and ".." not in "/".join(folders).split("/") else ()
@@ -75,9 +78,7 @@ def exceeds_tool_kind(tool: AnyToolBuilder, kind: Kind) -> bool:
 
 
 def _of_commands(tool: str, target: CommandTarget, table: ProgramTable | None) -> tuple[str, ...]:
-    from nbtools.shell import analyse  # noqa: PLC0415 - large: loaded only for commands
-
-    acts = analyse(target.command, table)
+    acts = shell.analyse(target.command, table)
     if acts.doubt or any(act.critical for act in acts.commands):
         return ()
     if acts.unverified:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from nbtools import shell
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import nearest
@@ -96,9 +97,7 @@ def effective_programs(layers: Iterable[Layer]) -> ProgramTable | None:
     added = [layer.policy.programs for layer in layers if layer.trusted and layer.policy.programs]
     if not added:
         return None
-    from nbtools.shell.program_table import ProgramTable, included_tables  # noqa: PLC0415 - rarely needed
-
-    return ProgramTable(*included_tables(), *added)
+    return shell.ProgramTable(*shell.included_tables(), *added)
 
 
 def sourced_rules(layers: Iterable[Layer], action: Action, mode: Mode, tool_named: Callable[[str], str]) -> Iterator[SourcedRule]:

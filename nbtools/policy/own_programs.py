@@ -9,6 +9,7 @@ from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any
 
+from nbtools import shell
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import did_you_mean
 
@@ -22,12 +23,10 @@ _SWITCHES = {"true": True, "false": False}
 
 def check_programs(programs: Mapping[str, Mapping[str, Any]]) -> None:
     """Validates entries for the table.  Raises ``PolicyError`` for anything unknown, as a mistake must not loosen the policy."""
-    from nbtools.shell.program_table import ProgramTable  # noqa: PLC0415 - rarely needed
-
     try:
         for name, raw in programs.items():
             _check(name, raw)
-        table = ProgramTable(programs)
+        table = shell.ProgramTable(programs)
         for name in programs:
             table.find(name)
     except (ValueError, re.error) as error:
@@ -35,11 +34,9 @@ def check_programs(programs: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _check(name: str, raw: Mapping[str, Any]) -> None:
-    from nbtools.shell.special_programs import SPECIAL  # noqa: PLC0415 - as above
-
     if not _NAME.fullmatch(name):
         raise ValueError(f"[{name}] is not a valid program name; write it without a folder, with a blank before each sub-command")
-    for key, known in (("style", _STYLES), ("special", tuple(SPECIAL))):
+    for key, known in (("style", _STYLES), ("special", tuple(shell.SPECIAL))):
         if raw.get(key, known[0]) not in known:
             raise ValueError(f"[{name}] {key} cannot be {raw[key]!r}; use {' or '.join(known)}")
     only = raw.get("only", {})
@@ -79,15 +76,11 @@ def _pair(word: str) -> tuple[str, Any]:
 @cache
 def entry_keys() -> dict[str, type]:
     """Returns the keys of an entry and the types of their values: a text, a boolean, or a table for ``only``."""
-    from nbtools.shell.program_table import Entry  # noqa: PLC0415 - as above
-
-    kinds = {field.name: bool if field.default is False else dict if field.name == "only" else str for field in fields(Entry)}
+    kinds = {field.name: bool if field.default is False else dict if field.name == "only" else str for field in fields(shell.Entry)}
     return {**{key: kind for key, kind in kinds.items() if key not in _NOT_WRITTEN}, **dict.fromkeys(_OTHER_KEYS, str)}
 
 
 @cache
 def _lists() -> tuple[str, ...]:
     """Returns the keys whose values are lists of options."""
-    from nbtools.shell.program_table import Entry  # noqa: PLC0415 - as above
-
-    return tuple(field.name for field in fields(Entry) if field.default is not MISSING and isinstance(field.default, frozenset))
+    return tuple(field.name for field in fields(shell.Entry) if field.default is not MISSING and isinstance(field.default, frozenset))

@@ -71,10 +71,6 @@ class ToolRules:
     fixed_decision: Decision | None = None
 
     @property
-    def always(self) -> bool:
-        return self.asks == "always"
-
-    @property
     def decides_alike(self) -> bool:
         """Whether all calls get the same decision.  A call that changes something may change a protected path, so its target matters."""
         if self.deny.whole is not None:

@@ -168,6 +168,8 @@ class PathMatcher(CallMatcher):
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
         about = rules.writes if self._writes else rules.reads
+        if not (rules.narrowed or about.rules):
+            return None
         for resolved in self.resolved_paths:
             one = rules.paths.find_touching(resolved) or about.find_touching(resolved)
             if one is None and self._writes and self.rules.kind not in _UNKNOWN:
@@ -178,9 +180,10 @@ class PathMatcher(CallMatcher):
 
     def _perhaps(self) -> Decision | None:
         """Returns a question where a folder may contain what a rule covers.  Searches skip files that a deny rule hides from reading."""
-        listed = (self.rules.deny.writes, self.rules.ask.writes) if self._writes else (self.rules.ask.reads,)
+        about = (self.rules.deny.writes, self.rules.ask.writes) if self._writes else (self.rules.ask.reads,)
+        listed = [rules for rules in about if rules.rules]
         reach = self._writes or (self.rules.kind is Kind.SEARCH and not self.rules.names_only)
-        for resolved in self.resolved_paths if reach else ():
+        for resolved in self.resolved_paths if reach and listed else ():
             place = resolved if self._writes or resolved.folder or _FILE.search(resolved.absolute) else replace(resolved, folder=True)
             one = next(filter(None, (rules.find_possible(place) for rules in listed)), None)
             if one is not None:

@@ -25,7 +25,7 @@ from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult, failed
 from nbtools.core.tool import ModifiableTool
-from nbtools.policy.grants import can_be_allowed, coverage_texts, folder_rules, offered_rules
+from nbtools.policy.grants import GrantOffers, can_be_allowed, offered_grants
 from nbtools.scheduler.hook_decisions import as_json
 
 if TYPE_CHECKING:
@@ -124,9 +124,8 @@ def _how_to_allow(request: ToolCallRequest, plan: Plan, programs: ProgramTable |
         return answer_unavailable_message(request.spoken)
     if not can_be_allowed(plan.decision):
         return confirmation_unavailable_message(request.spoken, plan.decision)
-    return approval_unavailable_message(
-        request.spoken, plan.decision, offered_rules(plan.tool, plan.invocation, programs) or (plan.tool.name,)
-    )
+    offers = offered_grants(plan.tool, plan.invocation, programs)
+    return approval_unavailable_message(request.spoken, plan.decision, offers.rules or (plan.tool.name,))
 
 
 async def _approval_request(
@@ -137,11 +136,10 @@ async def _approval_request(
     if isinstance(details, ToolEditConfirmationDetails):
         note = f"{draft.conflict} {details.note}".strip()
         details = replace(details, is_modifying=draft.modified or details.is_modifying, note=note)
-    confirmation = Confirmation(request.id, plan.tool.name, details, plan.decision)
+    offers = GrantOffers()
     if not draft.conflict and can_be_allowed(plan.decision):
-        offered = offered_rules(plan.tool, plan.invocation, programs)
-        covered = coverage_texts(plan.tool, plan.invocation, offered, programs)
-        confirmation = replace(confirmation, offers=offered, narrower=folder_rules(plan.tool, plan.invocation), covered=covered)
+        offers = offered_grants(plan.tool, plan.invocation, programs)
+    confirmation = Confirmation(request.id, plan.tool.name, details, plan.decision, offers.rules, offers.folders, offers.covered)
     return AwaitingApprovalCall(request, plan, confirmation, clock())
 
 
@@ -170,7 +168,7 @@ def _add_grants(answer: Answer, confirmation: Confirmation, context: ApprovalCon
 def _grants(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
     """Returns the rules that the answer adds, only ones that the approval request offered."""
     match answer.outcome:
-        case _ if confirmation.type == "ask" or not confirmation.offers:
+        case _ if confirmation.details.type == "ask" or not confirmation.offers:
             return ()
         case ToolConfirmationOutcome.PROCEED_ALWAYS:
             chosen = answer.payload.rules if answer.payload is not None else ()

@@ -164,11 +164,6 @@ class ToolScheduler:
             self._ended = asyncio.get_running_loop().create_future()
             await self._ended
 
-    def name_of(self, call_id: str) -> str:
-        """Returns the tool of a running call; empty when there is no such call."""
-        live = self._live.get(call_id)
-        return live.request.name if live is not None else ""
-
     async def run(self, request: ToolCallRequest, planner: Planner | None = None) -> FinishedCall:
         """Runs the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates.
 
@@ -214,7 +209,7 @@ class ToolScheduler:
     async def _run(self, request: ToolCallRequest, plan: Plan, approval: Approval | None) -> FinishedCall:
         self._enter(ScheduledCall(request, plan, approval, self._clock()))
         slot = None if runs_beside(plan.tool) else await self._concurrency.enter(exclusive=not plan.kind.changes_nothing)
-        token = CURRENT_CALL.set(request.id)
+        token = CURRENT_CALL.set(request)
         try:
             executing = ExecutingCall(request, plan, approval, self._clock())
             self._enter(executing)

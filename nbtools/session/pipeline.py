@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbtools.core.call import Plan, ToolCallRequest, ValidatingCall
 from nbtools.core.decision import Action, Decision
@@ -20,9 +20,13 @@ from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import Dialect, DialectTools
 from nbtools.scheduler.scheduler import ToolScheduler
-from nbtools.tools.undo import UndoTool
+from nbtools.session.tool_sources import LazyMcpServers
+from nbtools.tools import build_tool
 from nbtools.workspace.processes.environment import secret_variables
 from nbtools.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from nbtools.mcp.client.server_requests import Ask
 
 Arguments: TypeAlias = Mapping[str, Any]
 _MAX_DESCRIPTION = 200
@@ -32,19 +36,16 @@ _MAX_DESCRIPTION = 200
 class CallPipeline:
     """Runs the calls of one session.
 
-    ``connect`` is awaited with each tool's name before the call and connects the MCP server that offers it.  Every id starts with
-    ``prefix``.
+    ``servers`` are its MCP servers; the server that offers a tool is connected before the call.  Every id starts with ``prefix``.
     """
 
-    def __init__(
-        self, registry: ToolRegistry, scheduler: ToolScheduler, workspace: Workspace, connect: Callable[[str], Awaitable[None]]
-    ) -> None:
+    def __init__(self, registry: ToolRegistry, scheduler: ToolScheduler, workspace: Workspace, ask: Ask) -> None:
         self.prefix = secrets.token_hex(3)
         self._numbers = itertools.count(1)
         self._registry = registry
         self._scheduler = scheduler
         self._workspace = workspace
-        self._connect = connect
+        self.servers = LazyMcpServers(registry, workspace, ask, self.call_tool)
         self._closed = False
 
     def new_id(self) -> str:
@@ -66,7 +67,8 @@ class CallPipeline:
             message = f"A call with the id {call_id!r} is already running; give each call its own id."
             return failed(ToolError(ErrorCode.INVALID_TOOL_PARAMS, message))
         try:
-            await self._connect(name)
+            if name.startswith("mcp_"):
+                await self.servers.connect_for(name, DialectTools(self._registry, dialect))
             translated = dialect.read(name, arguments, str(self._workspace.root))
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
@@ -107,7 +109,7 @@ class CallPipeline:
         return (await self._scheduler.run(request, self._undo_plan)).result
 
     def _undo_plan(self, request: ToolCallRequest) -> Plan:
-        tool = UndoTool(self._workspace)
+        tool = build_tool("undo", self._workspace)
         invocation = tool.build(request.arguments)
         allowed = Decision(Action.ALLOW, "a person requested the undo", "undo needs no approval")
         decision = self._scheduler.judge.deny_for_person(tool, invocation) or allowed

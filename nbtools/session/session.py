@@ -18,7 +18,6 @@ from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ToolFailure
 from nbtools.core.extension_points import extension
 from nbtools.core.hooks import Hook
-from nbtools.core.language_model import LanguageModel
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResult
 from nbtools.core.schema import Json, Provider, declarations
@@ -40,15 +39,15 @@ from nbtools.session.pipeline import CallPipeline
 from nbtools.session.policy_state import PolicyState
 from nbtools.session.session_log import SessionLog
 from nbtools.session.sync import BlockingSession
-from nbtools.session.tool_sources import LazyMcpServers, ToolSources
+from nbtools.session.tool_sources import ToolSources
 from nbtools.tools import tool_factories
 from nbtools.workspace.history.store import JournalEntry
-from nbtools.workspace.history.undo import list_changes
 from nbtools.workspace.processes.environment import secret_variables
 from nbtools.workspace.processes.output import shorten_result
 from nbtools.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from nbtools.core.language_model import LanguageModel
     from nbtools.mcp.client.servers import McpServers
     from nbtools.shell import ProgramTable
 
@@ -85,13 +84,10 @@ class Session:
         self._registry.watch(self._reread_rules)
         self._rules = PolicyState(self.workspace.root, policy or Policy(), layers, self.tool_named, self._judge_by)
         self._scheduler = ToolScheduler(self._registry, self._rules.judge, self, time.time, shorten=shorten_result)
-        self._calls = CallPipeline(
-            self._registry, self._scheduler, self.workspace, lambda name: self._servers.connect_for(name, self._tools)
-        )
-        self._servers = LazyMcpServers(self._registry, self.workspace, partial(self.call, "ask"), self._calls.call_tool)
+        self._calls = CallPipeline(self._registry, self._scheduler, self.workspace, partial(self.call, "ask"))
         self._tool_sources = ToolSources(self._registry, self.workspace)
         self._judge_by(self._rules.judge)
-        self.workspace.journal.session, self.workspace.journal.tool_of = self._calls.prefix, self._scheduler.name_of
+        self.workspace.journal.session = self._calls.prefix
         self.hooks = tuple(hooks)
         self._redact()
         for observer in observers:
@@ -147,7 +143,7 @@ class Session:
     @property
     def changes(self) -> tuple[JournalEntry, ...]:
         """The last 1,000 calls that changed something in this workspace, including earlier sessions, oldest first."""
-        return list_changes(self.workspace.journal, self.workspace.relative)
+        return self.workspace.journal.changes(self.workspace.relative)
 
     @property
     def journal_notices(self) -> tuple[str, ...]:
@@ -319,7 +315,7 @@ class Session:
     @property
     def mcp(self) -> McpServers:
         """The MCP servers.  A server's tools belong to the session while it is connected; servers must be added or loaded first."""
-        return self._servers.servers
+        return self._calls.servers.servers
 
     @property
     def model(self) -> LanguageModel | None:
@@ -378,7 +374,7 @@ class Session:
     async def close(self) -> None:
         """Cancels running calls and ends background commands and terminals; later calls raise ``SessionError``."""
         self._calls.close()
-        await self._servers.close()
+        await self._calls.servers.close()
         await self._scheduler.close()
         await self.workspace.close()
         self._session_log.close()

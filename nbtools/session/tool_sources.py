@@ -80,8 +80,8 @@ class LazyMcpServers:
         return servers
 
     async def connect_for(self, tool: str, tools: DialectTools) -> None:
-        """Connects the server that offers ``tool``, unless it is connected.  Raises ``ToolFailure`` when that fails."""
-        if tool.startswith("mcp_") and tool not in tools and (self._servers is not None or self._workspace.settings.servers):
+        """Connects the server that offers the MCP tool ``tool``, unless it is connected.  Raises ``ToolFailure`` when that fails."""
+        if tool not in tools and (self._servers is not None or self._workspace.settings.servers):
             await self.servers.ensure_connected(tool)
 
     async def close(self) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from nbtools.core.shell_syntax import Redirect, SimpleCommand, parse_shell
 from nbtools.shell.command_model import AnalysedCommand, CommandAnalysis, Effects, Script, StartedProgram, dashes_of
 from nbtools.shell.critical import critical_removal, critical_write
+from nbtools.shell.grammar import Redirect, SimpleCommand, parse_shell
 from nbtools.shell.program_effects import derive_effects
 from nbtools.shell.program_table import ProgramTable, included_table
 from nbtools.shell.reader import parse_strictly

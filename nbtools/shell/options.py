@@ -125,3 +125,15 @@ class _Parser:
             self.unclear = self.unclear or self.words[position]
         self.options.append(Option(name, value, position))
         return position + 1
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Returns the words of ``text`` as a set."""
+    return frozenset(text.split())
+
+
+def not_listed(entry: Entry, parsed: ParsedOptions) -> str:
+    """Returns why the options are not known to be harmless; empty where they are."""
+    if parsed.strange:
+        return f"{parsed.strange} is not a known harmless option of {entry.name}"
+    return f"{parsed.unclear} is only known when it runs, and may be an option" if parsed.unclear else ""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nbtools.core.shell_syntax import Redirect, SimpleCommand
+from nbtools.shell.grammar import Redirect, SimpleCommand
 from nbtools.shell.words import BLANKS, ENDS, NAME, NotUnderstoodError, Word, WordReader
 
 _DEEPEST = 20

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from nbtools.shell.command_model import NOTHING, RUNS_INPUT, Effects, Script, StartedProgram, is_input
-from nbtools.shell.options import ParsedOptions, read_options
+from nbtools.shell.command_model import RUNS_INPUT, Effects, StartedProgram, is_input
+from nbtools.shell.options import not_listed, read_options, word_set
 from nbtools.shell.scripts import awk_program_is_plain, sed_script_is_plain, sql_only_queries
-from nbtools.shell.variables import exported_risk, variable_risk
+from nbtools.shell.shell_builtins import BUILTINS, Special
 
 if TYPE_CHECKING:
     from nbtools.shell.program_table import Entry
 
-Special: TypeAlias = "Callable[[StartedProgram, Entry, int], Effects]"
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _not_listed(entry: Entry, parsed: ParsedOptions) -> str:
-    """Returns why the options are not known to be harmless; empty where they are."""
-    if parsed.strange:
-        return f"{parsed.strange} is not a known harmless option of {entry.name}"
-    return f"{parsed.unclear} is only known when it runs, and may be an option" if parsed.unclear else ""
-
-
 # find and xargs: programs started with what was found
 
-_EXEC = _names("-exec -execdir -ok -okdir")
-_PUNCTUATION = _names("( ) ! , -a -and -o -or -not")
-_REMOVERS = _names("rm rmdir shred unlink mv chmod chown")
+_EXEC = word_set("-exec -execdir -ok -okdir")
+_PUNCTUATION = word_set("( ) ! , -a -and -o -or -not")
+_REMOVERS = word_set("rm rmdir shred unlink mv chmod chown")
 _HERE = re.compile(r"(?:\./+)*\.?")
 _NARROWS = re.compile(r"-i?(?:name|path|regex|wholename)|-size|-[acm](?:time|min)|-empty|-newer|-user|-perm|-samefile|-inum|-lname|-xtype")
 
@@ -130,7 +115,7 @@ def _xargs(started: StartedProgram, entry: Entry, _: int) -> Effects:
     placeholders = {option.value or "{}" for option in parsed.options if option.name in ("-I", "-i", "--replace")}
     filled = frozenset(at for at, word in enumerate(inner.words) if any(placeholder in word for placeholder in placeholders))
     words = tuple(_with_placeholder(word, placeholders) for word in inner.words) if placeholders else (*inner.words, "{}")
-    names = started.input_is_file_names and not files and not parsed.has(_names("-d --delimiter -E -e --eof"))
+    names = started.input_is_file_names and not files and not parsed.has(word_set("-d --delimiter -E -e --eof"))
     program = inner.with_found(words, filled if placeholders else filled | {len(words) - 1}, several=True, options=not names)
     return Effects(starts=(program,), reads=files, risk=risk, transparent=not risk, of_names=names)
 
@@ -148,7 +133,7 @@ def _fd(started: StartedProgram, entry: Entry, _: int) -> Effects:
     )
     own = started.part(0, place) if place else started
     parsed = read_options(own, entry)
-    risk = _not_listed(entry, parsed)
+    risk = not_listed(entry, parsed)
     reads = tuple(own.words[at] for at in parsed.operands[1:]) or (".",)
     reads = (*reads, *(option.value or "" for option in parsed.values(entry.reads | entry.folder)))
     if not place:
@@ -167,7 +152,7 @@ def _fd(started: StartedProgram, entry: Entry, _: int) -> Effects:
 
 def _sed(started: StartedProgram, entry: Entry, _: int) -> Effects:
     parsed = read_options(started, entry)
-    scripts = [(option.value or "", option.position) for option in parsed.values(_names("-e --expression"))]
+    scripts = [(option.value or "", option.position) for option in parsed.values(word_set("-e --expression"))]
     operands = parsed.operands
     if not scripts and operands:
         scripts, operands = [(started.words[operands[0]], operands[0])], operands[1:]
@@ -176,7 +161,7 @@ def _sed(started: StartedProgram, entry: Entry, _: int) -> Effects:
     backups = tuple(filter(None, (option.value for option in parsed.values(entry.rewrites))))  # the last one counts
     copies = tuple(f"{name}{backup}" for name in files for backup in backups)
     unclear = next((word for place, word in enumerate(started.words) if place in started.dashes and started.words[place - 1] != "--"), "")
-    risk = _not_listed(entry, parsed) or (f"{unclear} may be an option of sed" if unclear else "")
+    risk = not_listed(entry, parsed) or (f"{unclear} may be an option of sed" if unclear else "")
     script = "\n".join(text for text, _ in scripts)
     if not all(started.is_literal(place) for _, place in scripts):
         risk = risk or "its script is only known when it runs"
@@ -193,11 +178,11 @@ def _sed(started: StartedProgram, entry: Entry, _: int) -> Effects:
 def _awk(started: StartedProgram, entry: Entry, _: int) -> Effects:
     parsed = read_options(started, entry, stop=True)
     if not parsed.operands:
-        return Effects(risk=_not_listed(entry, parsed) or "its program is in a file")
+        return Effects(risk=not_listed(entry, parsed) or "its program is in a file")
     place, *rest = parsed.operands
     program = started.words[place]
     files = tuple(started.words[at] for at in rest if not re.match(r"\w+=", started.words[at]))
-    risk = _not_listed(entry, parsed)
+    risk = not_listed(entry, parsed)
     if not started.is_literal(place):
         risk = risk or "its program is only known when it runs"
     elif not awk_program_is_plain(program):
@@ -211,20 +196,20 @@ def _tar(started: StartedProgram, entry: Entry, _: int) -> Effects:
     if len(words) > 1 and started.is_literal(1) and re.fullmatch(r"[A-Za-z]+", words[1]):
         started = _with_dashes(started, entry)
     parsed = read_options(started, entry)
-    archive = tuple(option.value or "" for option in parsed.values(_names("-f --file")) if option.value != "-")
+    archive = tuple(option.value or "" for option in parsed.values(word_set("-f --file")) if option.value != "-")
     operands = tuple(started.words[place] for place in parsed.operands)
     folders = [option for option in parsed.options if option.name in entry.folder]
     into = (posixpath.join("", *(option.value or "" for option in folders)),) if folders else ()
     unclear = into if any(option.position in started.dynamic for option in folders) else ()
     named = tuple(option.value or "" for option in parsed.values(entry.writes - {"-f", "--file"}))
-    risk = _not_listed(entry, parsed)
+    risk = not_listed(entry, parsed)
     risk = risk or next((f"the archive {name} is on another machine" for name in archive if ":" in name), "")
-    if parsed.has(_names("-x --extract --get")):
-        if not (into or parsed.has(_names("-O --to-stdout"))):
+    if parsed.has(word_set("-x --extract --get")):
+        if not (into or parsed.has(word_set("-O --to-stdout"))):
             risk = risk or "the files that it unpacks are not known"
         written = (*(into or (".",)), *named)
         return Effects(reads=archive, writes=written, named=written, links=written, risk=risk, unclear=unclear, note="unpacks files")
-    if parsed.has(_names("-t --list")):
+    if parsed.has(word_set("-t --list")):
         return Effects(reads=archive, writes=named, named=named, risk=risk, harmless=not (risk or named))
     removed = operands if parsed.has(entry.takes) else ()
     named = (*named, *removed)
@@ -259,173 +244,48 @@ def _dd(started: StartedProgram, entry: Entry, _: int) -> Effects:
 
 def _chmod(started: StartedProgram, entry: Entry, _: int) -> Effects:
     parsed = read_options(started, entry)
-    operands = tuple(started.words[place] for place in parsed.operands)[0 if parsed.has(_names("--reference")) else 1 :]
+    operands = tuple(started.words[place] for place in parsed.operands)[0 if parsed.has(word_set("--reference")) else 1 :]
     if parsed.strange and re.match(r"-[rwxXst]", parsed.strange):  # chmod -x file
         operands = tuple(word for word in started.words[1:] if not word.startswith("-"))
-    removes = operands if parsed.has(_names("-R --recursive")) else ()
-    return Effects(writes=operands, removes=removes, risk=_not_listed(entry, parsed), note="changes file permissions")
+    removes = operands if parsed.has(word_set("-R --recursive")) else ()
+    return Effects(writes=operands, removes=removes, risk=not_listed(entry, parsed), note="changes file permissions")
 
 
 def _install(started: StartedProgram, entry: Entry, _: int) -> Effects:
     parsed = read_options(started, entry)
     operands = tuple(started.words[place] for place in parsed.operands)
-    risk = _not_listed(entry, parsed)
-    if parsed.has(_names("-d --directory")):
+    risk = not_listed(entry, parsed)
+    if parsed.has(word_set("-d --directory")):
         return Effects(writes=operands, risk=risk)
     target = operands[-1:] if len(operands) > 1 else ()
     inside = tuple(f"{target[0].rstrip('/')}/{source.rpartition('/')[2]}" for source in operands[:-1]) if target else ()
     return Effects(reads=operands[:-1], writes=(*target, *inside), risk=risk, note="copies files")
 
 
-# Shells, and the builtins that run a text or set a variable
-
-_UNARY = _names("-n -z -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S")
-_BINARY = _names("= == != -eq -ne -lt -gt -le -ge -nt -ot -ef")
-
-
-def _test(started: StartedProgram, _: Entry, __: int) -> Effects:
-    """Analyses ``test``.  ``-v`` and ``-R`` evaluate subscripts, which can run commands, so only unambiguous forms are accepted."""
-    last = len(started.words) - (started.words[0] == "[")
-    if started.words[0] == "[" and started.words[-1] != "]":
-        return Effects(risk="its closing bracket is missing")
-    places = list(range(1, last))
-    if places and started.words[1] == "!" and len(places) > 1:
-        places = places[1:]
-    words = [started.words[place] if started.is_literal(place) else None for place in places]
-    clear = not any(place in started.splits for place in places)
-    match words:
-        case [] | [_]:
-            known = True
-        case [str(operator), _]:
-            known = operator in _UNARY
-        case [_, str(operator), _]:
-            known = operator in _BINARY
-        case [str(one), _, "-a" | "-o", str(other), _]:
-            known = {one, other} <= _UNARY
-        case _:
-            known = False
-    return Effects(harmless=known and clear, risk="" if known and clear else "what it compares is only known when it runs")
-
-
-_SET_BY_NAME = _names("pipefail errexit nounset xtrace noglob")
-
-
-def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
-    """Analyses a shell: ``bash -lc 'text' name args``, ``bash file``, ``bash < file``."""
-    words, position, flags = started.words, 1, ""
-    while position < len(words) and words[position][:1] == "-" and words[position] not in ("-", "--"):
-        word = words[position]
-        set_by_name = not word.startswith("--") and word.endswith("o")
-        letters = word[1:-1] if set_by_name else word[1:]
-        known = word in entry.flags or (not word.startswith("--") and {f"-{letter}" for letter in letters} <= entry.flags | {"-c"})
-        known = known and (not set_by_name or "".join(words[position + 1 : position + 2]) in _SET_BY_NAME)
-        if not started.is_literal(position) or not known:
-            return Effects(risk=f"{word} is not a known harmless option of {started.name}")
-        flags += "" if word.startswith("--") else word
-        position += 1 + set_by_name
-    position += position < len(words) and words[position] in ("-", "--")
-    if "c" in flags:
-        if position >= len(words):
-            return NOTHING
-        return Effects(starts=(Script(words[position], started.is_literal(position)),), transparent=True)
-    if position < len(words) and "s" not in flags and not is_input(words[position]):
-        return Effects(
-            reads=(words[position],), risk="" if started.is_literal(position) else "which file it runs is not known", project=True
-        )
-    return Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
-
-
-def _eval(started: StartedProgram, _: Entry, __: int) -> Effects:
-    places = range(1 + (started.words[1:2] == ("--",)), len(started.words))
-    text = " ".join(started.words[place] for place in places)
-    return Effects(starts=(Script(text, all(map(started.is_literal, places))),), transparent=True)
-
-
-def _trap(started: StartedProgram, _: Entry, __: int) -> Effects:
-    place = 1 + (started.words[1:2] == ("--",))
-    if len(started.words) <= place + 1 or started.words[place] in ("-l", "-p", "-", ""):
-        return Effects(harmless=not started.dynamic, risk="what it does is only known when it runs" if started.dynamic else "")
-    return Effects(starts=(Script(started.words[place], started.is_literal(place)),), transparent=True)
-
-
-def _source(started: StartedProgram, _: Entry, __: int) -> Effects:
-    file = "".join(started.words[1:2])
-    if is_input(file):
-        return Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
-    if file.startswith("-") or not all(map(started.is_literal, range(1, min(2, len(started.words))))):
-        return Effects(risk="which file it runs is not known")
-    return Effects(reads=started.words[1:2])
-
-
-def _command(started: StartedProgram, entry: Entry, _: int) -> Effects:
-    """Analyses ``command``: ``command -v name`` only looks it up, ``command name`` starts it."""
-    parsed = read_options(started, entry, stop=True)
-    if parsed.has(_names("-v -V")):
-        return Effects(harmless=not parsed.strange)
-    own = parsed.operands[0] if parsed.operands else len(started.words)
-    unclear = parsed.unclear in started.words[:own] and parsed.unclear
-    if not parsed.operands or parsed.strange or unclear:
-        return Effects(risk="what it starts is not known" if parsed.strange or unclear else "", harmless=not parsed.operands)
-    return Effects(starts=(started.part(own),), transparent=True)
-
-
-def _export(started: StartedProgram, _: Entry, __: int) -> Effects:
-    """Analyses ``export NAME=value``: programs started later see these variables."""
-    for place, word in enumerate(started.words[1:], 1):
-        if word == "-p" and len(started.words) == 2:
-            return Effects(harmless=True)
-        name = re.match(r"([A-Za-z_]\w*)(?:=|\Z)", word, re.ASCII)
-        if not name or (not started.is_literal(place) and "=" not in word):
-            return Effects(risk=f"how {started.name} interprets {word} is not known")
-        if risk := exported_risk((word,)) if "=" in word or started.name != "export" else exported_risk((f"{word}=",)):
-            return Effects(risk=risk)
-    return Effects(transparent=len(started.words) > 1, harmless=len(started.words) == 1)
-
-
-def _read(started: StartedProgram, entry: Entry, _: int) -> Effects:
-    """Analyses ``read NAME``, which sets the variables."""
-    parsed = read_options(started, entry)
-    risk = _not_listed(entry, parsed)
-    for option in parsed.values(frozenset(entry.only)):
-        risk = risk or variable_risk(option.value or "")
-    for place in parsed.operands:
-        if not started.is_literal(place) or not re.fullmatch(r"[A-Za-z_]\w*", started.words[place], re.ASCII):
-            risk = risk or f"{started.words[place]} may contain a command"
-        risk = risk or variable_risk(started.words[place])
-    return Effects(risk=risk, transparent=not risk)
-
-
-def _set(started: StartedProgram, _: Entry, __: int) -> Effects:
-    plain = re.fullmatch(r"set(?: [-+][euxo]+| pipefail| errexit| nounset| xtrace)*", " ".join(started.words)) and not started.dynamic
-    if plain:
-        return Effects(harmless=True, transparent=len(started.words) > 1)
-    return Effects(risk="it changes how the shell interprets later commands")
-
-
 # git checkout, python, git config, sqlite3
 
 _A_FILE = re.compile(r"\.|.*(?:\A|[\w-])\.[A-Za-z]\w{0,5}", re.DOTALL)
 """A word that is taken for a file where it could also be a branch."""
-_FORCED = _names("-f --force -m --merge --discard-changes --ours --theirs -p --patch --pathspec-from-file")
+_FORCED = word_set("-f --force -m --merge --discard-changes --ours --theirs -p --patch --pathspec-from-file")
 
 
 def _git_checkout(started: StartedProgram, entry: Entry, first: int) -> Effects:
     """Analyses ``git checkout``: ``HEAD x`` and ``x.py`` write files, ``main`` switches branches and keeps changes."""
     parsed = read_options(started, entry, first)
-    risk = _not_listed(entry, parsed)
+    risk = not_listed(entry, parsed)
     operands = tuple(started.words[place] for place in parsed.operands)
     forced = parsed.has(_FORCED)
     if "--" in started.words[first:]:
         files = started.words[started.words.index("--", first) + 1 :]
-    elif parsed.has(_names("-b -B -c -C --orphan --create --force-create --detach")):
+    elif parsed.has(word_set("-b -B -c -C --orphan --create --force-create --detach")):
         files = ()
     else:
         files = tuple(word for place, word in enumerate(operands) if place or _A_FILE.fullmatch(word))
     return Effects(writes=files or ((".",) if forced else ()), links=(".",), risk=risk, note="may discard changes", warn=True)
 
 
-_READ_OPTIONS = _names("--get --get-all --get-regexp --get-urlmatch --list -l get list")
-_DISPLAY_OPTIONS = _names(
+_READ_OPTIONS = word_set("--get --get-all --get-regexp --get-urlmatch --list -l get list")
+_DISPLAY_OPTIONS = word_set(
     "--global --local --system --worktree --show-origin --show-scope --name-only -z --null --includes --bool --int --path --type=bool"
 )
 
@@ -492,17 +352,9 @@ SPECIAL: dict[str, Special] = {
     "dd": _dd,
     "chmod": _chmod,
     "install": _install,
-    "test": _test,
-    "shell": _shell,
-    "eval": _eval,
-    "trap": _trap,
-    "source": _source,
-    "command": _command,
-    "export": _export,
-    "read": _read,
-    "set": _set,
     "python": _python,
     "git-config": _git_config,
     "git-checkout": _git_checkout,
     "sqlite": _sqlite,
+    **BUILTINS,
 }

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nbtools.core.shell_nodes import may_expand
+from nbtools.shell.grammar_nodes import may_expand
 
 BLANKS = " \t"
 ENDS = frozenset(" \t\n;&|<>()")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from nbtools.core.shell_syntax import SimpleCommand
+from nbtools.shell.grammar import SimpleCommand
 
 _MOST = 8
 _MOVES = ("cd", "pushd", "popd")

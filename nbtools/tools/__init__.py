@@ -19,12 +19,13 @@ _MODULES = {
     "tree": "list",
     "move": "move_delete",
     "delete": "move_delete",
-    "shell_output": "shell_background",
-    "shell_kill": "shell_background",
-    "terminal_open": "terminal",
-    "terminal_run": "terminal",
-    "terminal_output": "terminal",
-    "terminal_kill": "terminal",
+    "shell": "commands.shell",
+    "shell_output": "commands.background",
+    "shell_kill": "commands.background",
+    "terminal_open": "commands.terminal",
+    "terminal_run": "commands.terminal",
+    "terminal_output": "commands.terminal",
+    "terminal_kill": "commands.terminal",
 }
 """Module names of the tools that share a module; every other module has its tool's name."""
 
@@ -36,9 +37,10 @@ def builtin_tools(workspace: Workspace) -> tuple[AnyToolBuilder, ...]:
 
 def tool_factories(workspace: Workspace) -> Mapping[str, Callable[[], AnyToolBuilder]]:
     """Returns a factory for each tool, by tool name. Calling a factory imports the tool's module."""
-    return {name: partial(_build_tool, name, workspace) for name in CANONICAL_NAMES}
+    return {name: partial(build_tool, name, workspace) for name in CANONICAL_NAMES}
 
 
-def _build_tool(name: str, workspace: Workspace) -> AnyToolBuilder:
+def build_tool(name: str, workspace: Workspace) -> AnyToolBuilder:
+    """Returns a built-in tool on ``workspace``; ``undo``, which is not among the canonical tools, too."""
     class_name = "".join(word.capitalize() for word in name.split("_")) + "Tool"
     return cast("AnyToolBuilder", getattr(import_module(f"nbtools.tools.{_MODULES.get(name, name)}"), class_name)(workspace))

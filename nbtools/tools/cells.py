@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolEditConfirmationDetails, ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.open_notebooks import CellChange, CellType, DeleteCell, InsertCell, MoveCell, NoOpenNotebooks, OpenNotebooks, ReplaceCell
 from nbtools.core.result import DiffStat, FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
@@ -24,6 +23,16 @@ from nbtools.workspace.notebooks.cell_outputs import Output, outputs_content, ou
 from nbtools.workspace.notebooks.kernels import CellRun, Kernels
 from nbtools.workspace.notebooks.notebook import ClosedNotebook, EditorNotebook, Notebook, index_after
 from nbtools.workspace.notebooks.notebook_file import CellText, find_cell, new_id
+from nbtools.workspace.notebooks.open_notebooks import (
+    CellChange,
+    CellType,
+    DeleteCell,
+    InsertCell,
+    MoveCell,
+    NoOpenNotebooks,
+    OpenNotebooks,
+    ReplaceCell,
+)
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.throttle import Throttle

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.result import ToolResult
-from nbtools.core.tool import Kind, ModifyContext, ToolInvocation, UpdateOutput
+from nbtools.core.tool import Kind, ModifyContext, ToolInvocation
+from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import with_lf
-from nbtools.tools.file_change import FileChangeInvocation, replan_or_conflict
+from nbtools.tools.file_change import FileChangeInvocation
 from nbtools.workspace.files.path_suggestions import path_not_found
-from nbtools.workspace.files.read import MAX_READ_BYTES, read_bytes, read_if_exists
-from nbtools.workspace.paths import printable_path
+from nbtools.workspace.files.read import read_bytes, read_if_exists
 from nbtools.workspace.text.correction import CorrectedEdit, correct_edit
-from nbtools.workspace.text.file_edit import FileChange, FileChanged, plan_creation, plan_edit, plan_fill
+from nbtools.workspace.text.file_edit import FileChange, FileChanged, excerpt_parts, plan_creation, plan_edit, plan_fill
 from nbtools.workspace.text.match_errors import Occurrences
 from nbtools.workspace.text.placeholders import refuse_placeholder
-from nbtools.workspace.text.regions import excerpt_parts
-from nbtools.workspace.text.replace import Replacement, smallest_replacement
+from nbtools.workspace.text.replace import smallest_replacement
 from nbtools.workspace.workspace import Workspace
 
 __all__ = ["EditInvocation", "EditParams", "EditStep", "EditTool", "FileChanged", "Occurrences"]
 
-_CORRECTION_LIMIT = 2_000
-"""Characters of a corrected text that the result repeats."""
 _ADVICE = "Change it with a program, such as sed in a shell."
 
 
@@ -65,8 +58,8 @@ class EditParams(BaseModel):
     in_turn: bool = False
     """Whether each of edits is located in the result of the previous ones."""
     match: Literal["exact", "blanks", "close"] = "close"
-    """What matches if old is not in the file exactly: nothing (exact), text that differs only in trailing blanks and indentation
-    (blanks), or also the most similar text (close). Such a match must be unique, and is reported."""
+    """What matches if old is not in the file exactly: nothing (exact), text that differs only in whitespace between words and in
+    indentation (blanks), or also the most similar text (close). Such a match must be unique, and is reported."""
 
     def steps(self) -> tuple[EditStep, ...]:
         return self.edits or (EditStep(old=self.old, new=self.new, count=self.count),)
@@ -86,9 +79,8 @@ class EditTool(BaseDeclarativeTool[EditParams]):
     kind = Kind.EDIT
     parameters = EditParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.whole = whole
 
     def validate_tool_param_values(self, params: EditParams) -> str | None:
         present = params.model_fields_set
@@ -104,67 +96,47 @@ class EditTool(BaseDeclarativeTool[EditParams]):
     def create_invocation(self, params: EditParams) -> EditInvocation:
         for step in params.steps():
             refuse_placeholder(step.new, step.old, "The new text")
-        return EditInvocation(self, params)
+        return EditInvocation(self.workspace, params)
 
     def get_modify_context(self) -> ModifyContext[EditParams]:
         return EditModifyContext()
 
 
 class EditInvocation(FileChangeInvocation[EditParams]):
-    __slots__ = ("corrected", "tool")
+    __slots__ = ()
 
     verb = "edit"
     past = "Edited"
 
-    def __init__(self, tool: EditTool, params: EditParams) -> None:
-        super().__init__(tool.workspace, params, params.path)
-        self.tool = tool
-        self.corrected: CorrectedEdit | None = None
+    def __init__(self, workspace: Workspace, params: EditParams) -> None:
+        super().__init__(workspace, params, params.path)
 
-    async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
-        details = await super().should_confirm_execute()
-        return details if self.corrected is None else replace(details, note=f"{self.corrected.note} {details.note}".strip())
-
-    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        result = await super().execute(update_output)
-        if self.corrected is None:
-            return result
-        note = f"{self.corrected.note} The text that was replaced:\n{self.corrected.change.old[:_CORRECTION_LIMIT]}"
-        return replace(result, notes=(note,), summary=f"{result.summary} · corrected by {self.corrected.model}")
-
-    def plan(self, path: Path) -> FileChange:
-        subject = printable_path(self.workspace.relative(path))
-        params = self.params
+    def plan(self) -> FileChange:
+        path, params = self.path, self.params
         if not (params.old or params.edits):
-            before = read_if_exists(path, subject, self.tool.whole, _ADVICE)
-            return plan_creation(path, subject, params.new) if before is None else plan_fill(path, subject, before, params.new)
-        before = self._content(path, subject)
-        self.workspace.read_tracker.require_read(path, subject, before, whole=False)
+            before = read_if_exists(path, self.subject, advice=_ADVICE)
+            if before is None:
+                return plan_creation(path, self.subject, params.new)
+            return plan_fill(path, self.subject, before, params.new)
+        before = self._content()
+        self.workspace.read_tracker.require_read(path, self.subject, before, whole=False)
         if self.corrected is not None:
-            return plan_edit(path, subject, before, [self.corrected.change])
+            return plan_edit(path, self.subject, before, [self.corrected.change])
         changes = [step.replacement() for step in params.steps()]
-        return plan_edit(path, subject, before, changes, match=params.match, in_turn=params.in_turn)
+        return plan_edit(path, self.subject, before, changes, match=params.match, in_turn=params.in_turn)
 
-    async def _planned(self, path: Path) -> FileChange:
-        """Plans the change. If the only old text is not found and ``correct_edits`` is set, a model corrects it, once."""
+    async def correct(self, failure: ToolFailure) -> CorrectedEdit:
+        """Has a model correct the only old text if it is not found and ``correct_edits`` is set, once."""
+        steps = self.params.steps()
+        correctable = failure.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND and self.corrected is None and len(steps) == 1
+        if not correctable or not self.workspace.settings.correct_edits:
+            raise failure
+        before = await asyncio.to_thread(self._content)
+        return await correct_edit(self.workspace, self.path, before, steps[0].replacement(), failure)
+
+    def _content(self) -> bytes:
         try:
-            return await super()._planned(path)
-        except ToolFailure as failure:
-            steps = self.params.steps()
-            correctable = failure.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND and self.corrected is None and len(steps) == 1
-            if not correctable or not self.workspace.settings.correct_edits:
-                raise
-            before = await asyncio.to_thread(self._content, path, printable_path(self.workspace.relative(path)))
-            self.corrected = await correct_edit(self.workspace, path, before, steps[0].replacement(), failure)
-        return await super()._planned(path)
-
-    def replan(self, seen: FileChange) -> FileChange:
-        """Plans the edit again on the current content: changes elsewhere in the file are kept."""
-        return replan_or_conflict(self, seen)
-
-    def _content(self, path: Path, subject: str) -> bytes:
-        try:
-            return read_bytes(path, subject, self.tool.whole, _ADVICE)
+            return read_bytes(self.path, self.subject, advice=_ADVICE)
         except ToolFailure as failure:
             if failure.code is ErrorCode.FILE_NOT_FOUND:
                 raise path_not_found(self.workspace, self.params.path) from None

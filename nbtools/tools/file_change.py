@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
@@ -17,17 +18,21 @@ from nbtools.core.result import DiffStat, FileDiff, FileDiffs, ToolResult
 from nbtools.core.tool import BaseToolInvocation, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable
 from nbtools.workspace.files.atomic_write import conflict_failure
+from nbtools.workspace.files.read import read_if_exists
 from nbtools.workspace.history.changes import make_change, make_changes
 from nbtools.workspace.paths import printable_path
-from nbtools.workspace.read_tracking import NotRead, ReadExtent
+from nbtools.workspace.read_tracking import NotRead
+from nbtools.workspace.text.correction import CorrectedEdit
 from nbtools.workspace.text.file_edit import FileChange, FileChanged, is_large
-from nbtools.workspace.text.replace import LooseMatch
+from nbtools.workspace.text.match import LooseMatch
+from nbtools.workspace.text.match_errors import describe_match
 from nbtools.workspace.workspace import Workspace
 
 P = TypeVar("P")
 
-_HOW = {"trailing blanks": "trailing blanks differed", "indentation": "indentation differed", "close match": "close match"}
 _OVERWRITES = "The file was changed since it was read; this overwrites those changes."
+_CORRECTION_LIMIT = 2_000
+"""Characters of a corrected text that the result repeats."""
 _MOST_DIFF = 8_000
 """Characters of diffs in a result for a model."""
 
@@ -35,10 +40,10 @@ _MOST_DIFF = 8_000
 class FileChangeInvocation(BaseToolInvocation[P]):
     """Base class of invocations that change one file.  The change that a person approved is applied, or none.
 
-    Subclasses compute the change in ``plan``.
+    Subclasses compute the change in ``plan``.  ``name`` is the file's path relative to the workspace, ``subject`` the same for messages.
     """
 
-    __slots__ = ("approved_change", "path", "path_argument", "proposal", "workspace")
+    __slots__ = ("approved_change", "corrected", "name", "path", "path_argument", "proposal", "subject", "targets", "workspace")
 
     verb = "change"
     past = "Changed"
@@ -49,17 +54,31 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         super().__init__(params)
         self.workspace = workspace
         self.path_argument = path_argument
-        self.path = workspace.resolve(path_argument)
+        self.path, names = workspace.locate(path_argument)
+        self.name, self.targets = names[0], PathTarget(names)
+        self.subject = printable_path(self.name)
         self.approved_change: FileChange | None = None
+        self.corrected: CorrectedEdit | None = None
         self.proposal: str | None = None
 
     @abstractmethod
-    def plan(self, path: Path) -> FileChange:
+    def plan(self) -> FileChange:
         """Computes the change on the file's current content.  Raises ``ToolFailure`` if it cannot be made."""
 
-    @abstractmethod
     def replan(self, seen: FileChange) -> FileChange:
-        """Returns the change to apply now, after a person approved ``seen``.  Raises ``ToolFailure``."""
+        """Returns the change to apply to a file that was changed after a person approved ``seen``: changes elsewhere in it are kept.
+
+        Raises ``ToolFailure`` (``conflict``) if it no longer fits.
+        """
+        try:
+            return self.plan()
+        except ToolFailure as failure:
+            why = f"{seen.subject} was changed after the diff was displayed, and the edit no longer fits: {failure.message}"
+            raise ToolFailure(ErrorCode.CONFLICT, why) from None
+
+    async def correct(self, failure: ToolFailure) -> CorrectedEdit:
+        """Returns a corrected request after ``plan`` has failed.  Raises ``failure`` where there is none."""
+        raise failure
 
     def with_proposal(self, proposal: str) -> Self:
         """Returns a copy of this invocation that records ``proposal`` as the model's own text."""
@@ -68,19 +87,21 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         return same
 
     def get_description(self) -> str:
-        return printable_path(self._relative())
+        return self.subject
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.path), self.approved_change.first_line() if self.approved_change else None),)
 
     def target(self) -> PathTarget:
-        return PathTarget(self.workspace.spellings(self.path_argument))
+        return self.targets
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
         """Returns the question. Raises ``ToolFailure`` if the change cannot be made, before anyone is asked."""
-        self.approved_change = change = await self._planned(self._resolved())
+        self._check_path()
+        self.approved_change = change = await self._planned(is_large(self.path))
         diff, _ = change.compared(self.proposal)
         verb = "create" if change.before is None else self.verb
+        notes = (self.corrected.note if self.corrected else "", _OVERWRITES if change.stale and self.whole else "")
         return ToolEditConfirmationDetails(
             title=f"{verb.capitalize()} {change.subject}?",
             file_name=diff.file_name,
@@ -90,72 +111,70 @@ class FileChangeInvocation(BaseToolInvocation[P]):
             new_content=diff.new_content,
             diff_stat=diff.diff_stat,
             is_modifying=self.proposal is not None,
-            note=" ".join([*([_OVERWRITES] if change.stale and self.whole else []), *map(_match_note, change.loose)]),
+            note=" ".join([*filter(None, notes), *map(_match_note, change.loose)]),
         )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        path = self._resolved()
+        self._check_path()
+        large = is_large(self.path)
         if self.approved_change is None:
-            change = await self._planned(path)
+            change = await self._planned(large)
             if change.stale and self.whole:
                 raise conflict_failure(change.subject, "has been read and was changed")
         else:
-            change = await self._compute(partial(self._renewed, self.approved_change), path)
-        folders = await self._apply(change)
+            change = await self._compute(self.approved_change, large)
+        folders = await self._apply(change, large)
         return self._result(change, tuple(map(self.workspace.relative, folders)))
 
-    async def _planned(self, path: Path) -> FileChange:
-        return await self._compute(self.plan, path)
-
-    def _renewed(self, seen: FileChange, _: Path) -> FileChange:
-        return self.replan(seen)
-
-    async def _compute(self, plan: Callable[[Path], FileChange], path: Path) -> FileChange:
-        """Computes a change, in a thread for a large file.  Nothing is written there, so a cancelled call may abandon the thread."""
-        return await asyncio.to_thread(self._with_staleness, plan, path) if is_large(path) else self._with_staleness(plan, path)
-
-    def _with_staleness(self, plan: Callable[[Path], FileChange], path: Path) -> FileChange:
-        change = plan(path)
-        return replace(change, stale=change.before is not None and self.workspace.read_tracker.has_changed(path, change.before))
-
-    async def _apply(self, change: FileChange) -> tuple[Path, ...]:
-        """Writes the change; returns the folders that were created."""
-        journal = self.workspace.journal
-        if not is_large(change.path):
-            folders = () if change.changes_nothing else make_change(journal, change.step())
-            self._note(change)
-            return folders
-        if not change.changes_nothing:
-            await make_changes(journal, (change.step(),))
-        await asyncio.to_thread(self._note, change)
-        return ()
-
-    def _note(self, change: FileChange) -> None:
-        """Records what the session knows of the file now: no more than before, except for the changed part."""
-        seen = self.workspace.read_tracker
-        if self.whole or change.before is None:
-            seen.record(change.path, change.after, ReadExtent.WHOLE)
-        else:
-            seen.record(change.path, change.after, ReadExtent.RANGE if change.stale or not seen.has_read(change.path) else None)
-
-    def _resolved(self) -> Path:
-        """Resolves the path again.  Raises ``ToolFailure`` (``conflict``) if a link has changed since the policy decided about the call."""
-        path = self.workspace.resolve(self.path_argument)
-        if path != self.path:
+    def _check_path(self) -> None:
+        """Raises ``ToolFailure`` (``conflict``) if a link has changed since the policy decided about the call."""
+        if self.workspace.resolve(self.path_argument) != self.path:
             raise ToolFailure(
                 ErrorCode.CONFLICT,
                 f"{printable_path(self.path_argument)} now resolves to a different path. Nothing was changed. Call again.",
             )
-        return path
+
+    async def _planned(self, large: bool) -> FileChange:
+        """Computes the change; if that fails, once more after a correction."""
+        try:
+            return await self._compute(None, large)
+        except ToolFailure as failure:
+            self.corrected = await self.correct(failure)
+        return await self._compute(None, large)
+
+    async def _compute(self, seen: FileChange | None, large: bool) -> FileChange:
+        """Computes a change, in a thread for a large file.  Nothing is written there, so a cancelled call may abandon the thread."""
+        return await asyncio.to_thread(self._current_change, seen) if large else self._current_change(seen)
+
+    def _current_change(self, seen: FileChange | None) -> FileChange:
+        """Returns the change on the current content; ``seen`` itself where the file has not changed since."""
+        change = self.plan() if seen is None else seen if _is_current(seen) else self.replan(seen)
+        stale = change.before is not None and self.workspace.read_tracker.has_changed(self.path, change.before)
+        return change if change.stale == stale else replace(change, stale=stale)
+
+    async def _apply(self, change: FileChange, large: bool) -> tuple[Path, ...]:
+        """Writes the change; returns the folders that were created."""
+        folders: tuple[Path, ...] = ()
+        if not change.changes_nothing:
+            step, journal = change.step(), self.workspace.journal
+            folders = await make_changes(journal, (step,)) if large else make_change(journal, step)
+        whole = self.whole or change.before is None
+        note = partial(self.workspace.read_tracker.record_write, change.path, change.after, whole=whole, stale=change.stale)
+        if large:
+            await asyncio.to_thread(note)
+        else:
+            note()
+        return folders
 
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
         diff, hunks = change.compared(self.proposal)
         created = change.before is None
-        data = FileChanged(self._relative(), created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale)
+        data = FileChanged(self.name, created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale)
         text = " ".join(self._sentences(change, folders))
         is_known = created and not self._was_changed(change)
         content = f"{text}\n{_cut(diff.file_diff)}" if diff.file_diff and not is_known else text
-        return ToolResult(content, diff, summary=_summary(diff.diff_stat, change), data=data)
+        result = ToolResult(content, diff, summary=_summary(diff.diff_stat, change), data=data)
+        return result if self.corrected is None else _with_correction(result, self.corrected)
 
     def _sentences(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
         if change.changes_nothing:
@@ -179,33 +198,29 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         """Whether the person changed the model's proposal."""
         return self.proposal is not None and self.proposal != displayable(change.proposed)
 
-    def _relative(self) -> str:
-        return self.workspace.relative(self.path)
 
-
-def replan_or_conflict(invocation: FileChangeInvocation[Any], seen: FileChange) -> FileChange:
-    """Computes the change again on the file's current content.  Raises ``ToolFailure`` (``conflict``) if it no longer fits."""
+def _is_current(seen: FileChange) -> bool:
+    """Whether the file still has the content on which ``seen`` was computed."""
     try:
-        return invocation.plan(seen.path)
-    except ToolFailure as failure:
-        why = f"{seen.subject} was changed after the diff was displayed, and the edit no longer fits: {failure.message}"
-        raise ToolFailure(ErrorCode.CONFLICT, why) from None
+        return read_if_exists(seen.path, seen.subject, sys.maxsize - 1) == seen.before
+    except ToolFailure:
+        return False
+
+
+def _with_correction(result: ToolResult, corrected: CorrectedEdit) -> ToolResult:
+    note = f"{corrected.note} The text that was replaced:\n{corrected.change.old[:_CORRECTION_LIMIT]}"
+    return replace(result, notes=(note,), summary=f"{result.summary} · corrected by {corrected.model}")
 
 
 def _match_note(match: LooseMatch) -> str:
-    how = {
-        "trailing blanks": "text that differs in trailing blanks was replaced",
-        "indentation": "text that differs in indentation was replaced; the new text has the indentation of the file",
-        "close match": f"the most similar text was replaced ({match.likeness:.0%} similar)",
-    }
-    return f"The old text is not in the file exactly as given: at line {match.line}, {how[match.how]}."
+    return f"The old text is not in the file exactly as given: {describe_match(match)}."
 
 
 def _summary(stat: DiffStat, change: FileChange) -> str:
     if change.changes_nothing:
         return "nothing changed"
     added, removed = stat.model_added_lines + stat.user_added_lines, stat.model_removed_lines + stat.user_removed_lines
-    inexact = ", ".join(dict.fromkeys(_HOW[match.how] for match in change.loose))
+    inexact = ", ".join(dict.fromkeys(match.how if match.how == "close match" else f"{match.how} differed" for match in change.loose))
     return f"+{added} −{removed}{f' · {inexact}' if inexact else ''}"
 
 

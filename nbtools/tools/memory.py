@@ -13,7 +13,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable
-from nbtools.tools.file_change import FileChangeInvocation, replan_or_conflict
+from nbtools.tools.file_change import FileChangeInvocation
 from nbtools.workspace.files.encoding import UTF8, decode, encode
 from nbtools.workspace.files.memory import (
     PROJECT_FILE,
@@ -153,20 +153,16 @@ class AddFactInvocation(FileChangeInvocation[MemoryParams]):
     def target(self) -> PathTarget:
         return PathTarget(self.place.spellings)
 
-    def plan(self, path: Path) -> FileChange:
-        before = read_if_exists(path, self.place.name, _MOST, "Shorten it with edit.")
+    def plan(self) -> FileChange:
+        before = read_if_exists(self.path, self.place.name, _MOST, "Shorten it with edit.")
         if before is None:
             content = with_fact("", self.fact)
-            return FileChange(path, self.place.name, None, encode(content, UTF8), None, content)
+            return FileChange(self.path, self.place.name, None, encode(content, UTF8), None, content)
         current = decode(before)
         if current is None:
             raise not_text_failure(self.place.name, before, len(before))
         proposed = with_fact(current.text, self.fact)
-        return FileChange(path, self.place.name, before, encode(proposed, current.encoding), current.text, proposed)
-
-    def replan(self, seen: FileChange) -> FileChange:
-        """Adds the line to the file's current content: another session may have added a fact meanwhile."""
-        return replan_or_conflict(self, seen)
+        return FileChange(self.path, self.place.name, before, encode(proposed, current.encoding), current.text, proposed)
 
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
         diff, _ = change.compared(self.proposal)

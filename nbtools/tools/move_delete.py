@@ -260,14 +260,14 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
 
     def _can_undo(self, found: ContentCounts) -> bool:
         """Whether the journal stores what is deleted, for undo."""
-        journal = self.tool.workspace.journal
-        return journal.enabled and found.bytes <= journal.limit
+        settings = self.tool.workspace.settings
+        return settings.journal and found.bytes <= settings.journal_bytes
 
     def _undo_note(self, found: ContentCounts) -> str:
         if self._can_undo(found):
             return "It can be undone."
-        journal = self.tool.workspace.journal
-        why = f"it exceeds the journal limit of {journal.limit:,} bytes" if journal.enabled else "there is no journal"
+        settings = self.tool.workspace.settings
+        why = f"it exceeds the journal limit of {settings.journal_bytes:,} bytes" if settings.journal else "there is no journal"
         return f"It cannot be undone: {why}."
 
     def _check(self) -> None:

@@ -17,7 +17,6 @@ from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation
 from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
 from nbtools.diff.patch_model import Patch, Update
 from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
-from nbtools.workspace.files.read import MAX_READ_BYTES
 from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.text.file_edit import FileChanged
@@ -64,9 +63,8 @@ class PatchTool(BaseDeclarativeTool[PatchParams]):
     kind = Kind.EDIT
     parameters = PatchParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.whole = whole
 
     def create_invocation(self, params: PatchParams) -> PatchInvocation:
         return PatchInvocation(self, params)
@@ -116,7 +114,7 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
                     ErrorCode.CONFLICT, f"{printable_path(name)} now resolves to a different path. Nothing was changed. Call again."
                 )
         try:
-            return await asyncio.to_thread(plan_patch, workspace, self.patch, self.params.match, self.tool.whole)
+            return await asyncio.to_thread(plan_patch, workspace, self.patch, self.params.match)
         except ToolFailure as failure:
             if self.approved_plan is None:
                 raise

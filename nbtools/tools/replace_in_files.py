@@ -19,8 +19,9 @@ from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.copy_move import with_folder_slash
+from nbtools.workspace.files.encoding import decode, encode
 from nbtools.workspace.files.path_suggestions import path_not_found
-from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_bytes
+from nbtools.workspace.files.read import not_text_failure, read_bytes
 from nbtools.workspace.files.read_filter import NOT_SEARCHED
 from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.history.operations import Write
@@ -28,7 +29,6 @@ from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.regex_replace import HitLine, Hits, apply_hits, count_hits, find_hits, find_ignored, group_reference_error
 from nbtools.workspace.search.text_search import Query
-from nbtools.workspace.text.file_body import decode_body
 from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
 
@@ -109,9 +109,8 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
     can_update_output = True
     parameters = ReplaceInFilesParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.whole = whole
 
     def validate_tool_param_values(self, params: ReplaceInFilesParams) -> str | None:
         if not params.pattern:
@@ -236,15 +235,15 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
     def _change(self, name: str, lines: Sequence[HitLine], *, with_diff: bool) -> _Change:
         workspace, subject = self.tool.workspace, printable_path(name)
         path = workspace.resolve(name)
-        before = read_bytes(path, subject, self.tool.whole, "Exclude it with path, glob or type, or change it with a shell command.")
-        body = decode_body(before)
-        if body is None:
+        before = read_bytes(path, subject, advice="Exclude it with path, glob or type, or change it with a shell command.")
+        text = decode(before)
+        if text is None:
             raise not_text_failure(subject, before, len(before))
         if self.params.apply:
             workspace.read_tracker.require_read(path, subject, before, whole=False)
-        after = apply_hits(body, lines, subject)
-        diff = file_diff_with_hunks(name, body.text(), after.text())[0] if with_diff else None
-        return _Change(Write(path, subject, before, after.content()), diff)
+        after = apply_hits(text, lines, subject)
+        diff = file_diff_with_hunks(name, text.text, after)[0] if with_diff else None
+        return _Change(Write(path, subject, before, encode(after, text.encoding)), diff)
 
     def _check_unchanged(self, changes: Sequence[_Change]) -> None:
         """Raises ``ToolFailure`` (``conflict``) if the new contents are not those that a person approved."""

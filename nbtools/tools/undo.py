@@ -103,7 +103,8 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
 
     def _note(self) -> None:
         journal = self.workspace.journal
-        journal.mark_undone(self.entries, CURRENT_CALL.get() or "undone")
+        call = CURRENT_CALL.get()
+        journal.mark_undone(self.entries, call.id if call else "undone")
         redone = self._last.undoes
         if redone:
             journal.mark_undone(journal.entries(call=redone), "")
@@ -135,7 +136,8 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         sentences = [f"Undid {self._call_description()}: {f'{names}{more}' if done else 'the files already had their previous content'}."]
         if merged:
             sentences.append(f"Later changes are kept in {', '.join(merged[:_MOST_NAMED])}.")
-        sentences.append(f"Undo {CURRENT_CALL.get()} to redo." if done and CURRENT_CALL.get() else "")
+        call = CURRENT_CALL.get()
+        sentences.append(f"Undo {call.id} to redo." if done and call else "")
         text = " ".join(filter(None, sentences))
         diffs = tuple(_diffs(planned, self.workspace))
         display = text if not diffs else diffs[0] if len(diffs) == 1 else FileDiffs(diffs)

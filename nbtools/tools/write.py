@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -16,7 +15,7 @@ from nbtools.diff.text_lines import is_exact, with_lf
 from nbtools.tools.file_change import FileChangeInvocation
 from nbtools.workspace.files.encoding import DecodedText, decode, encode
 from nbtools.workspace.files.line_endings import main_ending, with_original_endings
-from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_if_exists
+from nbtools.workspace.files.read import not_text_failure, read_if_exists
 from nbtools.workspace.history.changes import make_change
 from nbtools.workspace.history.operations import MakeFolder, already_exists
 from nbtools.workspace.paths import printable_path
@@ -55,9 +54,8 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
     kind = Kind.EDIT
     parameters = WriteParams
 
-    def __init__(self, workspace: Workspace, *, whole: int = MAX_READ_BYTES) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.whole = whole
 
     def validate_tool_param_values(self, params: WriteParams) -> str | None:
         if params.path.endswith("/") and params.content:
@@ -65,26 +63,25 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
         return None
 
     def create_invocation(self, params: WriteParams) -> WriteInvocation | NewFolderInvocation:
-        return NewFolderInvocation(self.workspace, params) if params.path.endswith("/") else WriteInvocation(self, params)
+        return NewFolderInvocation(self.workspace, params) if params.path.endswith("/") else WriteInvocation(self.workspace, params)
 
     def get_modify_context(self) -> ModifyContext[WriteParams]:
         return WriteModifyContext()
 
 
 class WriteInvocation(FileChangeInvocation[WriteParams]):
-    __slots__ = ("tool",)
+    __slots__ = ()
 
     verb = "overwrite"
     past = "Overwrote"
     whole = True
 
-    def __init__(self, tool: WriteTool, params: WriteParams) -> None:
-        super().__init__(tool.workspace, params, params.path)
-        self.tool = tool
+    def __init__(self, workspace: Workspace, params: WriteParams) -> None:
+        super().__init__(workspace, params, params.path)
 
-    def plan(self, path: Path) -> FileChange:
-        subject = printable_path(self.workspace.relative(path))
-        before = read_if_exists(path, subject, self.tool.whole, _ADVICE)
+    def plan(self) -> FileChange:
+        path, subject = self.path, self.subject
+        before = read_if_exists(path, subject, advice=_ADVICE)
         content = self.params.content
         if before is None:
             refuse_placeholder(content, "", subject)

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 
 _MAX_LINKS = 40
 """As in Linux: a path that follows more links than this is treated as a loop."""
@@ -65,6 +65,25 @@ def real_path(start: str, path: str) -> str:
     if len(os.fsencode(current)) > _MAX_PATH_BYTES:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
     return current
+
+
+def resolve_inside(root: Path, path: str) -> Path:
+    """Returns the real path to which ``path`` leads; see ``Workspace.resolve``."""
+    if not path or "\0" in path:
+        problem = "the path has a NUL character in it" if path else "the path is empty"
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}{': ' if path else ''}{problem}. Name a file or folder.")
+    try:
+        real = Path(real_path(str(root), expand_home(path)))
+    except OSError as error:
+        raise from_os_error(error, printable_path(path)) from None
+    except UnicodeEncodeError:
+        problem = "a file name cannot contain these characters. Name a file or folder."
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}: {problem}") from None
+    if not is_inside(root, real):
+        target = "" if str(real) == path else f" (it leads to {printable_path(str(real))})"
+        message = f"{printable_path(path)} is outside the workspace{target}. Name a path in {printable_path(str(root))}."
+        raise ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, message)
+    return real
 
 
 def expand_home(path: str) -> str:

@@ -58,6 +58,14 @@ class ReadTracker:
             return
         self._reads[path] = FileRead(digest, view)
 
+    def record_write(self, path: Path, data: bytes, *, whole: bool, stale: bool) -> None:
+        """Records that the session has written ``data``, replacing the ``whole`` file or a part of it.
+
+        After the change of a part no more is known than before; nothing of the rest is known if the file was ``stale`` or not read.
+        """
+        view = ReadExtent.WHOLE if whole else ReadExtent.RANGE if stale or path not in self._reads else None
+        self.record(path, data, view)
+
     def forget(self, path: Path) -> None:
         """Drops the file, or the folder with everything in it, after its deletion."""
         for tracked in self._below(path):

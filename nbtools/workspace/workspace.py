@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nbtools.core.errors import ErrorCode, SessionError, ToolFailure, from_os_error
-from nbtools.core.language_model import LanguageModel
-from nbtools.core.open_notebooks import OpenNotebooks
+from nbtools.core.errors import ErrorCode, SessionError, ToolFailure
 from nbtools.core.settings import Settings
 from nbtools.workspace.files.read_filter import ReadFilter
 from nbtools.workspace.history.journal import Journal
 from nbtools.workspace.history.snapshots import CommandSnapshots
-from nbtools.workspace.paths import expand_home, is_inside, printable_path, real_path
+from nbtools.workspace.paths import expand_home, is_inside, printable_path, resolve_inside
 from nbtools.workspace.processes.background import BackgroundCommands
 from nbtools.workspace.processes.output import is_full_output
 from nbtools.workspace.processes.sandbox import Sandbox, SandboxedCommand
 from nbtools.workspace.processes.terminal import Terminals
 from nbtools.workspace.read_tracking import ReadTracker
+
+if TYPE_CHECKING:
+    from nbtools.core.language_model import LanguageModel
+    from nbtools.workspace.notebooks.open_notebooks import OpenNotebooks
 
 
 class Workspace:
@@ -32,6 +35,7 @@ class Workspace:
     __slots__ = (
         "_endings",
         "_hiding",
+        "_settings",
         "command_snapshots",
         "jobs",
         "journal",
@@ -40,13 +44,12 @@ class Workspace:
         "read_tracker",
         "root",
         "sandbox",
-        "settings",
         "terminals",
     )
 
     def __init__(self, root: str | os.PathLike[str] = ".", settings: Settings | None = None) -> None:
         """Raises ``SessionError`` if the folder does not exist."""
-        self.settings = settings or Settings()
+        self._settings = settings or Settings()
         folder = expand_home(os.fspath(root))
         try:
             self.root = Path(os.path.realpath(folder, strict=True))
@@ -56,8 +59,8 @@ class Workspace:
             raise SessionError(f"The workspace {printable_path(folder)} is not a folder. Name a folder that exists.")
 
         self._hiding = ReadFilter(str(self.root), ())
-        self.journal = Journal(self.root, lambda: self.settings)
-        self.command_snapshots = CommandSnapshots(self.journal, self.root, lambda: self.settings)
+        self.journal = Journal(self.root, self._settings)
+        self.command_snapshots = CommandSnapshots(self.journal, self.root)
         self.read_tracker = ReadTracker()
         self.jobs = BackgroundCommands()
         self.terminals = Terminals()
@@ -87,27 +90,26 @@ class Workspace:
     def __repr__(self) -> str:
         return f"Workspace({str(self.root)!r})"
 
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._settings = self.journal.settings = settings
+
     def resolve(self, path: str) -> Path:
         """Returns the absolute path, without links and inside the workspace, to which ``path`` leads; it need not exist.
 
         Relative paths start at the root, ``~`` is the home folder.  Raises ``ToolFailure``: ``path_not_in_workspace`` for a path that leads
         outside (also through links), ``invalid_tool_params`` for one that no file system accepts.
         """
-        if not path or "\0" in path:
-            problem = "the path has a NUL character in it" if path else "the path is empty"
-            raise ToolFailure(
-                ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}{': ' if path else ''}{problem}. Name a file or folder."
-            )
-        try:
-            real = Path(real_path(str(self.root), expand_home(path)))
-        except OSError as error:
-            raise from_os_error(error, printable_path(path)) from None
-        except UnicodeEncodeError:
-            problem = "a file name cannot contain these characters. Name a file or folder."
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}: {problem}") from None
-        if not is_inside(self.root, real):
-            raise ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, self._outside(path, real))
-        return real
+        return resolve_inside(self.root, path)
+
+    def locate(self, path: str) -> tuple[Path, tuple[str, ...]]:
+        """Returns the path that ``resolve`` returns, and its ``spellings``."""
+        real = self.resolve(path)
+        return real, self._names(path, real)
 
     def recheck(self, path: str, judged: Path) -> Path:
         """Returns ``judged``, the path that the policy has decided on, if ``path`` still leads there.
@@ -162,12 +164,11 @@ class Workspace:
 
         Both are relative to the root; only a file of full output is absolute.  Raises ``ToolFailure`` as ``resolve`` does.
         """
-        real = self.relative(self.resolve_to_read(path))
+        return self._names(path, self.resolve_to_read(path))
+
+    def _names(self, path: str, resolved: Path) -> tuple[str, ...]:
+        real = self.relative(resolved)
         if os.path.isabs(real):
             return (real,)
         literal = os.path.relpath(os.path.join(self.root, expand_home(path)), self.root)
         return (real,) if literal == real or literal.partition("/")[0] == os.pardir else (real, literal)
-
-    def _outside(self, path: str, real: Path) -> str:
-        target = "" if str(real) == path else f" (it leads to {printable_path(str(real))})"
-        return f"{printable_path(path)} is outside the workspace{target}. Name a path in {printable_path(str(self.root))}."

@@ -12,7 +12,8 @@ import pytest
 from nbtools import Policy, Session, tool
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.dialects import NBTOOLS, Dialect, DialectParams, ToolMapping
+from nbtools.dialects import NBTOOLS, Dialect, ToolMapping
+from nbtools.dialects.params import DialectParams
 
 
 class Look(DialectParams):

@@ -1,5 +1,6 @@
 """Diffs can be applied: by us, by patch, by git."""
 
+import itertools
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.result import DiffStat
-from nbtools.diff.line_diff import changed_spans, diff_stat, file_diff, hunks, opcodes, unified
+from nbtools.diff.line_diff import LineDiff, changed_spans, diff_stat, file_diff, file_diff_with_hunks, hunks, opcodes, unified
 from nbtools.diff.text_lines import split_lines
 
 TEXT = st.lists(st.sampled_from(["a", "b", "", "  x", "c\r", "-", "+", "@@", "\\", "--- a"]), max_size=20).map("\n".join) | st.text(
@@ -120,3 +121,43 @@ def outside(line, ranges):
 def test_lines_with_little_in_common_have_no_spans():
     assert changed_spans("import os", "def main(): pass") == ((), ())
     assert changed_spans("same", "same") == ((), ())
+
+
+PIECES = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", "\u00e4"]), max_size=40)
+
+
+@given(PIECES, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.sampled_from(["", "x", "y\n", "\nz\n"])), max_size=5))
+def test_only_the_changed_parts_need_to_be_compared(pieces, edits):
+    """Hunks made from the changed parts turn one text into the other, as those of the whole texts do."""
+    old = "".join(pieces)
+    new, changes, position = "", [], 0
+    for start, length, text in sorted(edits):
+        end = start + length
+        if start >= position and end <= len(old) and (not changes or start > position):
+            new += old[position:start] + text
+            changes.append((start, end, len(text) - length))
+            position = end
+    new += old[position:]
+    for diff, parts in (file_diff_with_hunks("f", old, new, changes=changes), file_diff_with_hunks("f", old, new)):
+        assert patched(old, parts) == split_lines(new)
+        added, removed, *_ = LineDiff(old, new).counts()
+        assert diff.diff_stat.model_added_lines - diff.diff_stat.model_removed_lines == added - removed
+    assert parts == hunks(old, new)
+
+
+def patched(old, parts):
+    """The lines that the hunks make of the old text's."""
+    rows, made, at = split_lines(old), [], 0
+    for hunk in parts:
+        start = hunk.old_start - (hunk.old_lines > 0)
+        made += rows[at:start]
+        assert len(made) == hunk.new_start - (hunk.new_lines > 0)
+        for line, following in itertools.pairwise([*hunk.lines, ""]):
+            text = line[1:] + ("" if following.startswith("\\") else "\n")
+            if line[0] in " -":
+                assert rows[start] == text
+                start += 1
+            if line[0] in " +":
+                made.append(text)
+        at = start
+    return made + rows[at:]

@@ -13,9 +13,9 @@ import atheris
 
 with atheris.instrument_imports(include=["nbtools.workspace"]):
     from nbtools.core.errors import ToolFailure
+    from nbtools.diff.patch_model import Replacement
     from nbtools.workspace.text.file_edit import plan_edit
     from nbtools.workspace.text.patch_plan import read_patch
-    from nbtools.workspace.text.replace import Replacement
 
 _PIECES = [*"ab \t(){}#", "\n", "\n", "\r\n", "    ", "def f():\n", "return x\n", "é", "\u2028", "\x0c", "\ufeff", "...", "\xff"]
 _PATCH = """*** Begin Patch|*** End Patch|*** Update File: f|*** Add File: g|*** Delete File: d|*** Move to: m|@@|@@ def f():|-a|+b| a|-|+|

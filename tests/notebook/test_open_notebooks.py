@@ -11,9 +11,9 @@ import nbformat
 import pytest
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.open_notebooks import DeleteCell, InsertCell, MoveCell, ReplaceCell
 from nbtools.notebook.open_notebooks import FrontendNotebooks
 from nbtools.tools.cells import CellsTool
+from nbtools.workspace.notebooks.open_notebooks import DeleteCell, InsertCell, MoveCell, ReplaceCell
 from nbtools.workspace.workspace import Workspace
 
 

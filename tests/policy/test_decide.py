@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nbtools.core.errors import PolicyError
 from nbtools.core.tool import Kind
 from nbtools.policy.decide import Policy, PolicyEngine
-from nbtools.policy.grants import offered_rules
+from nbtools.policy.grants import offered_grants
 from nbtools.policy.modes import Mode
 from tests.policy.some_tools import EDIT, GREP, SHELL, Aimed, AnyTool
 
@@ -95,13 +95,13 @@ def test_where_nobody_is_to_be_asked_asking_is_denied() -> None:
 
 
 def test_no_always_is_offered_for_what_always_asks() -> None:
-    assert offered_rules(ASK, ASK.build({})) == ()
+    assert offered_grants(ASK, ASK.build({})).rules == ()
 
 
 def test_fetching_is_offered_host_by_host() -> None:
     fetch = AnyTool("fetch", Kind.FETCH, asks=True)
-    assert offered_rules(fetch, fetch.build({"paths": ["a.example", "b.example"]})) == ("fetch(a.example)", "fetch(b.example)")
-    assert offered_rules(fetch, fetch.build({})) == ("fetch",)
+    assert offered_grants(fetch, fetch.build({"paths": ["a.example", "b.example"]})).rules == ("fetch(a.example)", "fetch(b.example)")
+    assert offered_grants(fetch, fetch.build({})).rules == ("fetch",)
     assert PolicyEngine(Policy()).decide(fetch, fetch.build({})).reason == "mode `default` asks before fetching"
 
 
@@ -144,8 +144,8 @@ def test_a_wrong_mode_or_rule_is_refused_at_once() -> None:
     ],
 )
 def test_always_offers_the_parts_not_the_letter(command: str, offered: tuple[str, ...]) -> None:
-    assert offered_rules(SHELL, SHELL.build({"command": command})) == offered
-    assert offered_rules(EDIT, EDIT.build({"paths": ["a"]})) == ("edit",)
+    assert offered_grants(SHELL, SHELL.build({"command": command})).rules == offered
+    assert offered_grants(EDIT, EDIT.build({"paths": ["a"]})).rules == ("edit",)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_always_offers_the_parts_not_the_letter(command: str, offered: tuple[str
 )
 def test_what_is_offered_then_runs_unasked(command: str) -> None:
     invocation = SHELL.build({"command": command})
-    assert PolicyEngine(Policy(), offered_rules(SHELL, invocation)).decide(SHELL, invocation).action == "allow"
+    assert PolicyEngine(Policy(), offered_grants(SHELL, invocation).rules).decide(SHELL, invocation).action == "allow"
 
 
 RULES = st.lists(st.sampled_from(["*", "shell", "edit", "grep", "shell(ls:*)", "edit(src/**)", "shell(git:*)"]), max_size=3).map(tuple)
@@ -199,5 +199,5 @@ def test_who_allowed_a_tool_has_not_allowed_what_goes_further() -> None:
     assert action(Policy(allow=("cells", "*")), cells, run=True) == "ask"
     assert action(Policy(deny=("cells",)), cells, run=True) == "deny"
     assert action(Policy(mode="yolo"), cells, run=True) == "allow"
-    assert offered_rules(cells, cells.build({})) == ("cells",)
-    assert offered_rules(cells, cells.build({"run": True})) == ()
+    assert offered_grants(cells, cells.build({})).rules == ("cells",)
+    assert offered_grants(cells, cells.build({"run": True})).rules == ()

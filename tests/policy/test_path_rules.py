@@ -7,7 +7,7 @@ import pytest
 from nbtools import Session
 from nbtools.core.tool import Kind
 from nbtools.policy.decide import Policy, PolicyEngine
-from nbtools.policy.grants import folder_rules
+from nbtools.policy.grants import offered_grants
 from nbtools.policy.path_rules import PathContext
 from tests.policy.some_tools import EDIT, GREP, SHELL, AnyTool
 
@@ -184,7 +184,7 @@ def test_what_may_not_be_read_is_hidden() -> None:
 )
 def test_an_always_may_be_for_the_folder(paths: list[str], offered: tuple[str, ...]) -> None:
     invocation = EDIT.build({"paths": paths})
-    assert folder_rules(EDIT, invocation) == offered
+    assert offered_grants(EDIT, invocation).folders == offered
     if offered:
         assert PolicyEngine(Policy(), offered).decide(EDIT, invocation).action == "allow"
-    assert folder_rules(DELETE, DELETE.build({"paths": paths})) == ()
+    assert offered_grants(DELETE, DELETE.build({"paths": paths})).folders == ()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtools.core.shell_syntax import SimpleCommand, parse_shell
+from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.shell.reader import parse_strictly
 from tests.fuzz.run_allowed import HARMLESS, MARK, lines
 

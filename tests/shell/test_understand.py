@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbtools.core.shell_syntax import parse_shell
 from nbtools.shell import AnalysedCommand, analyse
+from nbtools.shell.grammar import parse_shell
 from nbtools.shell.reader import parse_strictly
 
 

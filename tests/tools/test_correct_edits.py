@@ -9,9 +9,9 @@ import pytest
 
 from nbtools import Policy, Session, Settings
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.diff.patch_model import Replacement
 from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer
-from nbtools.workspace.text.correction import MAX_FILE_BYTES, correct_edit
-from nbtools.workspace.text.replace import Replacement
+from nbtools.workspace.text.correction import MAX_FILE_LENGTH, correct_edit
 from nbtools.workspace.workspace import Workspace
 from tests.tools.test_revise import Scripted
 
@@ -128,7 +128,7 @@ async def test_of_a_long_file_the_model_reads_the_part_that_is_near(file):
     )
     assert result.ok
     task = model.wanted[0].turns[0].content
-    assert len(task) < MAX_FILE_BYTES + 2_000
+    assert len(task) < MAX_FILE_LENGTH + 2_000
     assert FILE in task
 
 

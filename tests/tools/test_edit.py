@@ -12,7 +12,7 @@ from nbtools.core.tool import ModifiableTool, PathTarget
 from nbtools.diff.line_diff import PatchHunk
 from nbtools.tools.edit import EditTool
 from nbtools.workspace.read_tracking import ReadExtent
-from nbtools.workspace.text.replace import LooseMatch
+from nbtools.workspace.text.match import LooseMatch
 from nbtools.workspace.workspace import Workspace
 
 
@@ -46,7 +46,7 @@ async def test_an_edit(tool, tmp_path):
 def test_every_other_byte_stays(before, after, codec, end, tmp_path_factory):
     folder = tmp_path_factory.mktemp("edit")
     (folder / "f").write_bytes(f"{before}Q{end}Q{after}".encode(codec))
-    change = EditTool(Workspace(folder)).build({"path": "f", "old": "Q\nQ", "new": "P\nR\nS"}).plan(folder.resolve() / "f")
+    change = EditTool(Workspace(folder)).build({"path": "f", "old": "Q\nQ", "new": "P\nR\nS"}).plan()
     assert change.after == f"{before}P{end}R{end}S{after}".encode(codec)
 
 

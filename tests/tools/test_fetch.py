@@ -10,7 +10,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Media
 from nbtools.core.tool import PathTarget
 from nbtools.policy.decide import Policy, PolicyEngine
-from nbtools.policy.grants import offered_rules
+from nbtools.policy.grants import offered_grants
 from nbtools.tools.fetch import FetchTool
 from nbtools.workspace.workspace import Workspace
 from tests.workspace.web_server import reply, web_server
@@ -219,4 +219,4 @@ def test_it_asks_and_rules_speak_of_hosts(tool):
     assert action(("https://evil.example/docs.python.org",), allow=("fetch(docs.python.org)",)) == "ask"
     assert action(("https://docs.python.org.evil.example/",), allow=("fetch(docs.python.org)",)) == "ask"
     assert action(mode="yolo", deny=("fetch(pypi.org)",)) == "deny"
-    assert offered_rules(tool, call) == ("fetch(docs.python.org)", "fetch(pypi.org)")
+    assert offered_grants(tool, call).rules == ("fetch(docs.python.org)", "fetch(pypi.org)")

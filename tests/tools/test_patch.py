@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileDiff, FileDiffs
 from nbtools.core.tool import PathTarget
+from nbtools.tools.edit import EditTool
 from nbtools.tools.patch import PatchTool
 from nbtools.workspace.workspace import Workspace
 
@@ -252,8 +253,8 @@ async def test_stacked_headers_narrow(tool, tmp_path):
 @pytest.mark.parametrize(
     ("there", "given", "match", "says"),
     [
-        ("a\n  b  \nc\n", "-  b\n", "blanks", "trailing whitespace"),
-        ("a\n    b\nc\n", "-  b\n", "blanks", "indentation"),
+        ("a\n  b  \nc\n", "-  b\n", "blanks", "differs in whitespace"),
+        ("a\n    b\nc\n", "-  b\n", "blanks", "differs in indentation"),
         ("a\n  b \u2013 \u201cx\u201d\nc\n", '-  b - "x"\n', "close", "dashes"),
     ],
 )
@@ -264,8 +265,54 @@ async def test_loose_steps_are_reported_and_may_be_forbidden(tool, tmp_path, the
     assert (await patch(tool, text, match=stricter)).error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
     result = await patch(tool, text, match=match)
     assert says in result.llm_content
-    indent = "    " if says == "indentation" else "  "
+    indent = "    " if says == "differs in indentation" else "  "
     assert (tmp_path / "f").read_text() == f"a\n{indent}new\nc\n"
+
+
+RUNGS = {
+    "whitespace": ("    value = call(first,  second)", "    value = call(first, second)", "differs in whitespace"),
+    "indentation": ("    value = call(first, second)", "  value = call(first, second)", "differs in indentation"),
+    "look-alikes": ("    value = call(\u201cfirst\u201d, second)", '    value = call("first", second)', "look alike"),
+    "close": ("    value = call(first, secund)", "    value = call(first, second)", "the most similar text was replaced (96% similar)"),
+}
+
+
+@pytest.mark.parametrize("what", RUNGS)
+async def test_every_kind_of_change_climbs_the_same_ladder_and_reports_it_alike(tool, tmp_path, what):
+    there, given, says = RUNGS[what]
+    unit = given[: len(given) - len(given.lstrip())]
+    new = f"{unit}if new:\n{unit * 2}pass\n"
+    edit = EditTool(tool.workspace)
+    calls = {
+        "edit": lambda: edit.validate_build_and_execute({"path": "f", "old": f"{given}\n", "new": new}),
+        "block": lambda: patch(tool, block(f"{given}\n", new), path="f"),
+        "hunk": lambda: patch(tool, f"@@ ... @@\n-{given}\n" + "".join(f"+{line}\n" for line in new.splitlines()), path="f"),
+        "hunk with a header": lambda: patch(
+            tool, envelope(f"*** Update File: f\n@@ def f():\n-{given}\n" + "".join(f"+{line}\n" for line in new.splitlines()))
+        ),
+    }
+    for name, call in calls.items():
+        (tmp_path / "f").write_text(f"def f():\n{there}\n    return value\n")
+        result = await call()
+        assert result.ok, (name, result.error)
+        assert "exactly as given: at line 2, " in result.llm_content
+        assert says in result.llm_content
+        after = "    if new:\n      pass\n" if len(unit) == 2 else "    if new:\n        pass\n"
+        assert (tmp_path / "f").read_text() == f"def f():\n{after}    return value\n", name
+
+
+async def test_a_hunk_that_is_applied_already_is_not_applied_to_similar_lines(tool, tmp_path):
+    (tmp_path / "f").write_text("value = call(first, third)\n")
+    result = await patch(tool, "@@ ... @@\n-value = call(first, thirt)\n+value = call(first, third)\n", path="f")
+    assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+    assert "already there, at line 1" in result.error.message
+
+
+async def test_a_header_is_not_found_by_similarity(tool, tmp_path):
+    (tmp_path / "f").write_text("def load_the_settings(path):\n    x = 1\n")
+    result = await patch(tool, envelope("*** Update File: f\n@@ def load_the_setting(path):\n-    x = 1\n+    x = 2\n"))
+    assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+    assert "most similar text differs: line 1" in result.error.message
 
 
 async def test_drift_is_reported(tool, tmp_path):

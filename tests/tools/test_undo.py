@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nbtools import ErrorCode, FileDiff, Policy, Session
-from nbtools.core.open_notebooks import CellChange, NoOpenNotebooks, OpenCell, OpenNotebook, ReplaceCell
 from nbtools.core.settings import Settings
 from nbtools.testing import temporary_workspace
 from nbtools.tools.undo import UndoData
+from nbtools.workspace.notebooks.open_notebooks import CellChange, NoOpenNotebooks, OpenCell, OpenNotebook, ReplaceCell
 
 FILES = {
     "a.py": "one\ntwo\nthree\nfour\nfive\nsix\n",

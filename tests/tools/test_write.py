@@ -70,7 +70,7 @@ def test_lines_that_stay_the_same_stay_byte_for_byte(lines, place, tmp_path_fact
     text = decode(old)
     shown = [line.decode("utf-8", "replace") + "\n" for line, _ in lines]
     shown.insert(place, "new\n")
-    change = WriteTool(Workspace(folder)).build({"path": "f", "content": "".join(shown)}).plan(folder.resolve() / "f")
+    change = WriteTool(Workspace(folder)).build({"path": "f", "content": "".join(shown)}).plan()
     new = change.after.splitlines(keepends=True)
     place = min(place, len(lines))
     assert text is not None

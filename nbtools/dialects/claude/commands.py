@@ -11,7 +11,6 @@ from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.shell_syntax import parse_shell
 from nbtools.dialects.claude.replies import ClaudeParams, failure, reply
 from nbtools.dialects.claude.tool_use_result import (
     BashOutputResult,
@@ -23,8 +22,9 @@ from nbtools.dialects.claude.tool_use_result import (
     TaskStopResult,
 )
 from nbtools.dialects.dialect import with_defaults
-from nbtools.tools.shell import ShellBackgroundData, ShellData
-from nbtools.tools.shell_background import ShellOutput
+from nbtools.shell.grammar import parse_shell
+from nbtools.tools.commands.background import ShellOutput
+from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
 
 _CANONICAL = {"command": None, "path": ".", "timeout": None, "silence": None, "background": False, "keep": False}
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 120_000, 600_000

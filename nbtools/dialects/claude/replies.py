@@ -11,7 +11,7 @@ from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult
 from nbtools.dialects.claude.unsupported import UNSUPPORTED
-from nbtools.dialects.dialect import DialectParams
+from nbtools.dialects.params import DialectParams
 from nbtools.tools.file_change import NotRead
 
 _REJECTED = (

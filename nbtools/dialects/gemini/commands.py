@@ -14,8 +14,8 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, reply
-from nbtools.tools.shell import ShellBackgroundData, ShellData
-from nbtools.tools.shell_background import ShellOutput
+from nbtools.tools.commands.background import ShellOutput
+from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
 
 _MAX_SILENCE = 300
 _MAX_SECONDS = 600

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult
-from nbtools.dialects.dialect import DialectParams
 from nbtools.dialects.gemini.unsupported import UNSUPPORTED
+from nbtools.dialects.params import DialectParams
 
 DENIED = "User denied execution."
 CANCELLED = "[Operation Cancelled] Reason: User cancelled the operation."

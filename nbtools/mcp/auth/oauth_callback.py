@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.html_templates import HtmlTemplates
 
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 _REQUEST_SECONDS = 5.0
 """Seconds for a browser to send its request."""
 _MOST_HEADER_BYTES = 16_384
+_render = HtmlTemplates(Path(__file__).parent / "templates").render
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +125,9 @@ async def _answer(callback: OAuthCallback, reader: asyncio.StreamReader, writer:
 
 
 def _response(status: str, text: str) -> bytes:
-    body = _PAGE.replace("{text}", html.escape(text)).encode()
+    body = _render("login_result", text=text).encode()
     head = (
         f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
         "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + body
-
-
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>nbtools</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;color-scheme:light dark;display:grid;place-items:center;min-height:90vh}</style>
-<p>{text}</p><script>setTimeout(() => window.close(), 2000)</script></html>
-"""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 from nbtools.core.confirmation import Choice, Question
 from nbtools.notebook.approval.labels import ANSWER_MISSING, ANSWERS_SENT
-from nbtools.notebook.cards.markup import with_links
+from nbtools.notebook.cards.markup import render
 from nbtools.notebook.hidden_characters import one_line, seen
 
 Make = Callable[..., Any]
@@ -60,9 +59,8 @@ def _field(question: Question, make: Make, *, headed: bool) -> Field:
 
 
 def _heading(question: Question, make: Make, *, headed: bool) -> Any:
-    header = f"<b>{escape(seen(question.header))}</b> · " if question.header and headed else ""
-    text = with_links(seen(question.text, keep="\t\n"))
-    return make("HTML", "ask-question", value=f'<span class="nbt-asked">{header}{text}</span>')
+    html = render("approval/question", header=question.header if headed else "", text=question.text)
+    return make("HTML", "ask-question", value=html)
 
 
 def _text_field(question: Question, make: Make, *, headed: bool) -> Field:

@@ -1,12 +1,10 @@
-"""Texts of an approval request: buttons, placeholders, tooltips and the reason; shared by the widget and the prompt."""
+"""Texts of an approval request: buttons, placeholders and tooltips; shared by the widget and the prompt."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
 
-from nbtools.core.decision import Decision
 from nbtools.notebook.hidden_characters import one_line
 
 APPROVE_ONCE = "Approve once"
@@ -48,11 +46,3 @@ def _scope(rule: str) -> str:
         return rule
     folder = spec[1].removesuffix("/**")
     return f"in {folder}/" if folder != spec[1] else spec[1].removesuffix(":*")
-
-
-def why_html(decision: Decision) -> str:
-    """Returns why approval is required, the rule in bold: ``Approval required: <b>edits ask</b> (mode default)``."""
-    reason, rule = escape(one_line(decision.reason)), escape(one_line(decision.rule))
-    if rule and rule in reason:
-        return f"Approval required: {reason.replace(rule, f'<b>{rule}</b>', 1)}"
-    return f"Approval required: <b>{reason}</b>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 from nbtools.core.call import AwaitingApprovalCall
@@ -27,13 +26,13 @@ from nbtools.notebook.approval.labels import (
     UPDATE_PROPOSAL,
     always_for,
     always_tip,
-    why_html,
 )
 from nbtools.notebook.approval.proposal import proposal_of
-from nbtools.notebook.cards.diff_html import one_sided
+from nbtools.notebook.cards.diff_rows import one_sided
 from nbtools.notebook.cards.html import body_html, head_html
+from nbtools.notebook.cards.markup import render
 from nbtools.notebook.cards.model import Card, DiffBlock
-from nbtools.notebook.hidden_characters import one_line, seen
+from nbtools.notebook.hidden_characters import one_line
 
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 _VIEWS = ("Side by side", "Unified")
@@ -112,9 +111,14 @@ class QuestionWidget:
         modify = self._button(MODIFY, "modify", self._modify)
         deny = self._button(DENY, "cancel", lambda: self._answer(Answer(outcome.CANCEL, reason=self._reason.value.strip())))
         row = self._make("HBox", "buttons", children=[approve, *always, modify, deny], layout=_ROW_LAYOUT)
-        why = self._make("HTML", "note", value=why_html(self._call.confirmation.decision))
+        why = self._make("HTML", "note", value=self._why())
         aside = [*([self._remember_checkbox()] if always else []), self._reason_field(deny), why]
         return [row, self._make("HBox", "aside", children=aside, layout=_ROW_LAYOUT)]
+
+    def _why(self) -> str:
+        """Returns why approval is required, with the rule in bold."""
+        decision = self._call.confirmation.decision
+        return render("approval/reason", reason=one_line(decision.reason), rule=one_line(decision.rule))
 
     def _always_buttons(self) -> list[Any]:
         """Returns the "always allow" buttons, each with the rules that it adds."""
@@ -164,7 +168,7 @@ class QuestionWidget:
             try:
                 self._answer(proposal.answer(editor.value))
             except ToolFailure as failure:
-                problem.value = f'<span role="alert">{escape(seen(failure.message))}</span>'
+                problem.value = render("approval/problem", message=failure.message)
 
         def back() -> None:
             self._root.children = self._content_before

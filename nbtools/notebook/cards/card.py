@@ -51,8 +51,8 @@ from nbtools.notebook.cards.text import card_text
 from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.tools.shell import ShellBackgroundData, ShellData
-from nbtools.tools.terminal import TerminalRunData, TerminalState
+from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
+from nbtools.tools.commands.terminal import TerminalRunData, TerminalState
 
 _ABOUT_FOLDERS = frozenset({Kind.EXECUTE, Kind.SEARCH})
 """Kinds whose locations are working folders, which a click cannot open."""

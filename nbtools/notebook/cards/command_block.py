@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nbtools.core.shell_syntax import ShellCommand, SimpleCommand, parse_shell
 from nbtools.notebook.cards.highlighting import text_of
 from nbtools.notebook.cards.model import CommandBlock, CommandPart, Span
 from nbtools.notebook.hidden_characters import reveal, seen
 from nbtools.shell import AnalysedCommand, analyse
+from nbtools.shell.grammar import ShellCommand, SimpleCommand, parse_shell
 
 STARTED = "↳"
 """The operator of a part that is started by the part above it."""

@@ -1,13 +1,13 @@
-"""Builds the rows of a side-by-side diff: paired lines with the differences inside them, and folded unchanged lines."""
+"""Builds the rows of a diff: paired lines with the differences inside them, folded unchanged lines, and the same as unified lines."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import zip_longest
-from typing import TypeAlias
+from itertools import groupby, zip_longest
+from typing import NamedTuple, TypeAlias
 
 from nbtools.diff.line_diff import Op, changed_spans, opcodes
 from nbtools.notebook.cards.highlighting import Range, coloured, line_spans
@@ -191,3 +191,42 @@ def _best_path(similarity: list[list[float]]) -> list[tuple[int, int]]:
         else:
             j += 1
     return pairs
+
+
+def one_sided(block: DiffBlock) -> bool:
+    """Whether one side of the diff is empty."""
+    rows = [row for hunk in block.hunks for row in hunk.rows]
+    return block.created or all(row.old is None for row in rows) or all(row.new is None for row in rows)
+
+
+def number_width(block: DiffBlock) -> int:
+    """Returns the width of the longest line number, in characters."""
+    numbers = [line.number for hunk in block.hunks for row in hunk.rows for line in (row.old, row.new) if line is not None]
+    return len(str(max(numbers, default=0)))
+
+
+class UnifiedLine(NamedTuple):
+    """One line of a unified diff: its numbers on both sides, its side (empty for context) and its text."""
+
+    numbers: str
+    side: str
+    spans: Sequence[Span]
+
+
+def unified_lines(rows: Iterable[Row], width: int) -> Iterator[UnifiedLine]:
+    """Yields rows as unified lines: of adjacent changed rows first all removed lines, then all added ones.
+
+    Each number has ``width`` characters.
+    """
+    blank = " " * width
+    for changed, run in groupby(rows, key=lambda row: row.changed):
+        adjacent = list(run)
+        if not changed:
+            yield from (
+                UnifiedLine(f"{row.old.number:>{width}} {row.new.number:>{width}}", "", row.new.spans)
+                for row in adjacent
+                if row.old and row.new
+            )
+            continue
+        yield from (UnifiedLine(f"{row.old.number:>{width}} {blank}", "removed", row.old.spans) for row in adjacent if row.old)
+        yield from (UnifiedLine(f"{blank} {row.new.number:>{width}}", "added", row.new.spans) for row in adjacent if row.new)

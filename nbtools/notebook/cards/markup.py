@@ -1,4 +1,4 @@
-"""Builds HTML: escaped elements with class and inline style, links, and sanitized Markdown."""
+"""Renders the notebook's templates, and supplies their filters: inline styles, highlighted lines, links, Markdown."""
 
 from __future__ import annotations
 
@@ -6,85 +6,73 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from html import escape
+from pathlib import Path
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from nbtools.notebook.cards.model import Card, CardPlace, Span
-from nbtools.notebook.cards.style import MARKS, STYLES, span_style
+from markupsafe import Markup
+
+from nbtools.core.html_templates import HtmlTemplates
+from nbtools.notebook.cards.diff_rows import number_width, one_sided, unified_lines
+from nbtools.notebook.cards.model import Card, Span
+from nbtools.notebook.cards.phrases import TODO_MARKS, counted, size
+from nbtools.notebook.cards.style import MARKS, STYLES, span_style, tint
+from nbtools.notebook.hidden_characters import one_line, seen
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-NO_MATH = "mathjax_ignore tex2jax_ignore"
-"""Classes that stop Jupyter and exported pages from rendering dollar signs as formulas."""
+
+@lru_cache(maxsize=4096)
+def styled(part: str, *extra: str) -> Markup:
+    """Returns the attributes ``class`` and ``style`` of a part of a card; ``extra`` are names of further styles, or CSS."""
+    style = ";".join([STYLES[part], *(STYLES.get(name, name) for name in extra if name)])
+    return Markup('class="nbt-{}" style="{}"').format(part, style)
 
 
-def element(name: str, style: str, inner: str, attributes: str = "") -> str:
-    """Returns an element ``<name>`` around the markup ``inner``, with the class and style ``style``; ``attributes`` are markup too."""
-    return f'<{name} class="nbt-{style}" style="{STYLES[style]}"{attributes}>{inner}</{name}>'
-
-
-def styled_element(name: str, style: str, extra: str, inner: str, attributes: str = "") -> str:
-    """Returns an element like ``element``, with the additional CSS ``extra``."""
-    return f'<{name} class="nbt-{style}" style="{STYLES[style]};{extra}"{attributes}>{inner}</{name}>'
-
-
-def spans_html(spans: Iterable[Span], side: str = "") -> str:
+def spans_html(spans: Iterable[Span], side: str = "") -> Markup:
     """Returns a line as HTML.  ``side`` (``added`` or ``removed``) colours its marks, which stay recognisable without styles."""
-    return "".join(_span(text, words, side) if words else escape(text) for text, words in spans)
-
-
-def _span(text: str, words: str, side: str) -> str:
-    name, style = _element_of(words, side)
-    return f'<{name} style="{style}">{escape(text)}</{name}>' if style else escape(text)
+    # Not a template: a large diff has thousands of lines, and a template would take three times as long.
+    pieces: list[str] = []
+    for text, words in spans:
+        if words:
+            start, end = _tags(words, side)
+            pieces.append(f"{start}{escape(text)}{end}")
+        else:
+            pieces.append(escape(text))
+    return Markup("".join(pieces))  # noqa: S704 - the texts are escaped
 
 
 @lru_cache(maxsize=4096)
-def _element_of(words: str, side: str) -> tuple[str, str]:
+def _tags(words: str, side: str) -> tuple[str, str]:
+    """Returns the start and the end tag of a span with these style words; empty without a style."""
     listed = words.split()
-    style = span_style(words)
+    style, name = span_style(words), "span"
     if "mark" in listed:
-        return "u", f"{style};{MARKS.get(side, '')}"
-    return ("b" if "hit" in listed or "bold" in listed else "span"), escape(style)
+        style, name = f"{style};{MARKS.get(side, '')}", "u"
+    elif "hit" in listed or "bold" in listed:
+        name = "b"
+    return (f'<{name} style="{escape(style)}">', f"</{name}>") if style else ("", "")
 
 
-def lines_html(lines: Iterable[Sequence[Span]]) -> str:
-    return "\n".join(map(spans_html, lines))
+def lines_html(lines: Iterable[Sequence[Span]]) -> Markup:
+    return Markup("\n").join(map(spans_html, lines))
 
 
-def numbered(lines: Iterable[tuple[int, Sequence[Span]]], width: int) -> str:
-    """Returns lines with their numbers before them, right-aligned in ``width`` columns."""
-    return "\n".join(numbered_line(number, spans_html(spans), width) for number, spans in lines)
+def column(value: object, width: int) -> str:
+    """Right-aligns a value in ``width`` characters."""
+    return f"{value!s:>{width}}"
 
 
-def numbered_line(number: int, inner: str, width: int) -> str:
-    return f"{element('span', 'number', f'{number:>{width}}')}  {inner}"
+_ADDRESS = re.compile(r"(https?://[^\s<>\"'‹›]+[^\s<>\"'‹›.,;:!?)\]}])")
 
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'‹›]+[^\s<>\"'‹›.,;:!?)\]}]")
-
-
-def with_links(text: str) -> str:
-    """Returns escaped text with its web addresses as links."""
-    pieces: list[str] = []
-    end = 0
-    for found in _ADDRESS.finditer(text):
-        pieces += [escape(text[end : found.start()]), link(found[0], escape(found[0]))]
-        end = found.end()
-    return "".join([*pieces, escape(text[end:])])
-
-
-def link(target: str, inner: str, style: str = "link") -> str:
-    return element("a", style, inner, f' href="{escape(target)}"')
-
-
-def place_link(card: Card, place: CardPlace, inner: str, style: str = "link") -> str:
-    """Returns ``inner`` as a link to a workspace file, or unchanged where the file is outside and no relative link can reach it."""
-    if card.root.startswith("/") or place.path.startswith(("/", "~")) or "‹" in place.path or not place.path:
-        return inner
-    line = f"#line={place.line - 1}" if place.line else ""
-    return link(quote(normpath(join(card.root, place.path))) + line, inner, style)
+def file_link(path: str, card: Card, line: int | None = None) -> str:
+    """Returns a relative link to a file of the workspace, at a line; empty where it is outside and no relative link can reach it."""
+    if card.root.startswith("/") or path.startswith(("/", "~")) or "‹" in path or not path:
+        return ""
+    return quote(normpath(join(card.root, path))) + (f"#line={line - 1}" if line else "")
 
 
 _TAGS = {f"h{level}" for level in range(1, 7)} | {
@@ -93,17 +81,19 @@ _TAGS = {f"h{level}" for level in range(1, 7)} | {
 }
 
 
-def markdown_html(text: str) -> str:
+def markdown_html(text: str) -> Markup:
     """Renders Markdown as HTML without images and scripts; markup inside it is shown as text."""
     import nh3  # noqa: PLC0415 - few cards have Markdown
 
     rendered: str = _parser().render(text)
-    return nh3.clean(
-        rendered,
-        tags=_TAGS,
-        attributes={"a": {"href", "title"}, "ol": {"start"}},
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer",
+    return Markup(  # noqa: S704 - nh3 keeps only the given elements and attributes
+        nh3.clean(
+            rendered,
+            tags=_TAGS,
+            attributes={"a": {"href", "title"}, "ol": {"start"}},
+            url_schemes={"http", "https", "mailto"},
+            link_rel="noopener noreferrer",
+        )
     )
 
 
@@ -112,3 +102,27 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
     return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")
+
+
+render = HtmlTemplates(
+    Path(__file__).parents[1] / "templates",
+    column=column,
+    counted=counted,
+    css=STYLES.__getitem__,
+    file_link=file_link,
+    lines=lines_html,
+    markdown=markdown_html,
+    number_width=number_width,
+    one_sided=one_sided,
+    one_line=one_line,
+    seen=seen,
+    size=size,
+    spans=spans_html,
+    split_addresses=_ADDRESS.split,
+    styled=styled,
+    thousands="{:,}".format,
+    tint=tint,
+    todo_mark=TODO_MARKS.__getitem__,
+    unified_lines=unified_lines,
+).render
+"""Renders a template of the notebook: ``render("card", card=…)``."""

@@ -29,9 +29,13 @@ def tint(colour: str, share: int = 72) -> str:
 
 _SMALL = "font-size:12px"
 _CELL = "padding:0 6px;vertical-align:top;line-height:1.5"
+_FRAME = (
+    f"border:1px solid {RULE};border-radius:4px;overflow:hidden;margin:2px 0;font-size:13px;line-height:1.45;text-align:left;"
+    f"font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})"
+)
 STYLES = {
-    "card": f"border:1px solid {RULE};border-left:3px solid {GREY};border-radius:4px;overflow:hidden;margin:2px 0;font-size:13px;"
-    f"line-height:1.45;text-align:left;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})",
+    "frame": _FRAME,
+    "card": f"{_FRAME};border-left:3px solid {GREY}",
     "head": "display:flex;align-items:center;gap:8px;padding:7px 10px;min-height:20px;white-space:nowrap",
     "tool": f"font-weight:600;font-size:12.5px;{MONO}",
     "subject": "overflow:hidden;text-overflow:ellipsis;min-width:3em;opacity:.72",
@@ -74,8 +78,17 @@ STYLES = {
     "removed": "background-color:rgba(248,81,73,.15)",
     "absent": f"background-color:{GROUND}",
     "middle": f"border-left:1px solid {RULE}",
+    "words": "white-space:pre-wrap;overflow-wrap:anywhere",
+    "sheet-cell": "text-align:left;vertical-align:top;padding:3px 14px 3px 0",
+    "comparison-cell": f"text-align:left;vertical-align:top;padding:3px 10px;border-top:1px solid {RULE};overflow:hidden",
+    "trace-line": "display:flex;align-items:baseline;gap:8px;padding:3px 10px;white-space:nowrap",
+    "trace-number": "min-width:2.6em;text-align:right;opacity:.6;font-size:12px",
+    "trace-icon": "min-width:1.1em;text-align:center",
+    "trace-code": f"{MONO};font-size:12px",
+    "trace-strip": "display:flex;align-items:flex-end;height:36px;padding:8px 10px;"
+    f"border-top:1px solid {RULE};border-bottom:1px solid {RULE}",
 }
-"""Part of a card → its style.  Elements carry the name as a class too, with ``nbt-`` before it."""
+"""Part of a card or of the explorer → its style.  Elements carry the name as a class too, with ``nbt-`` before it."""
 
 SPANS = {
     "k": f"{tint('#1f8a56', 80)};font-weight:600",

@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 
-from nbtools.notebook.cards.markup import NO_MATH
+from nbtools.notebook.cards.markup import render
 from nbtools.notebook.hidden_characters import seen
 
-_BORDER = "1px solid rgba(128,128,128,.25)"
-_CELL = "text-align:left;vertical-align:top;padding:3px 14px 3px 0"
-_WORDS = "white-space:pre-wrap;overflow-wrap:anywhere"
-_SHORT = 28
-"""Longest cell that is never wrapped, in characters."""
 _seen = partial(seen, keep="\t\n")
-
-
-def _cell_html(text: str) -> str:
-    return escape(_seen(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +31,8 @@ class Sheet:
         return "\n".join(_seen(part) for at, part in enumerate(parts) if part or at)
 
     def html(self) -> str:
-        lines = "".join(f'<div style="margin-top:6px;{_WORDS};opacity:.8">{_cell_html(line)}</div>' for line in self.lines)
-        style = "font-size:13px;line-height:1.45;overflow-x:auto"
-        return f'<div class="nbtools-sheet {NO_MATH}" style="{style}">{self._title()}{self._table()}{lines}</div>'
-
-    def _title(self) -> str:
-        """Returns the title; its first line is bold."""
-        first, _, rest = self.title.partition("\n")
-        more = f'<div style="margin-bottom:4px;{_WORDS}">{_cell_html(rest)}</div>' if rest else ""
-        return f'<div style="font-weight:600;margin-bottom:4px;{_WORDS}">{_cell_html(first)}</div>{more}' if first else ""
-
-    def _table(self) -> str:
-        if not self.rows:
-            return ""
-        head = "".join(f'<th style="{_CELL};opacity:.65;font-weight:normal">{_cell_html(cell)}</th>' for cell in self.head)
-        rows = "".join(f"<tr>{''.join(self._cell(at, cell) for at, cell in enumerate(row))}</tr>" for row in self.rows)
-        return f'<table style="border-collapse:collapse;margin:0">{f"<tr>{head}</tr>" if head else ""}{rows}</table>'
-
-    def _cell(self, at: int, cell: str) -> str:
-        content = f"<code>{_cell_html(cell)}</code>" if at in self.code and cell else _cell_html(cell)
-        wrap = "white-space:nowrap" if len(cell) <= _SHORT else _WORDS
-        return f'<td style="{_CELL};{wrap};border-top:{_BORDER}">{content}</td>'
+        rows = [[(cell, at in self.code and cell) for at, cell in enumerate(row)] for row in self.rows]
+        return render("cards/sheet", sheet=self, rows=rows)
 
 
 @dataclass(frozen=True, slots=True)

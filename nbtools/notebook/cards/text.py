@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nbtools.notebook.cards.diff_html import UnifiedLine, number_width, unified_lines
+from nbtools.notebook.cards.diff_rows import UnifiedLine, number_width, unified_lines
 from nbtools.notebook.cards.highlighting import cut, text_of
 from nbtools.notebook.cards.model import (
     AudioBlock,
@@ -166,14 +166,13 @@ class CardTextRenderer:
             if hunk.folded:
                 yield from self.gap(len(hunk.rows) + hunk.hidden, "unchanged line")
             else:
-                yield from (self.line(line, wide) for line in unified_lines(hunk.rows))
+                yield from (self.line(line, wide) for line in unified_lines(hunk.rows, wide))
                 yield from self.gap(hunk.hidden, "more line")
 
     def line(self, line: UnifiedLine, wide: int) -> str:
         sign = {"removed": "-", "added": "+"}.get(line.side, " ")
-        numbers = self.ink(f"  {line.old or '':>{wide}} {line.new or '':>{wide}}", "2")
-        code = self.fitted(line.line.spans, 2 * wide + 6)
-        return f"{numbers} {self.ink(sign, {'-': '31', '+': '32'}.get(sign, ''))} {code}".rstrip()
+        code = self.fitted(line.spans, 2 * wide + 6)
+        return f"{self.ink(f'  {line.numbers}', '2')} {self.ink(sign, {'-': '31', '+': '32'}.get(sign, ''))} {code}".rstrip()
 
     def part(self, part: CommandPart) -> str:
         operator = f"{part.operator} " if part.operator else ""

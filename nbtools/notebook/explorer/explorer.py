@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.call_cells import CellSources
 from nbtools.notebook.explorer.comm import register_in_kernel
+from nbtools.notebook.explorer.export.static_html import trace_html, trace_text
 from nbtools.notebook.explorer.facets import Facets
 from nbtools.notebook.explorer.model import TRACE_MIME, TraceBar, TraceFact, TraceFilter, TraceView
 from nbtools.notebook.explorer.nesting import LineRow
 from nbtools.notebook.explorer.page_requests import PageResponder, Reply, Task
 from nbtools.notebook.explorer.registry import EXPLORERS
-from nbtools.notebook.explorer.static_html import trace_html, trace_text
+from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.summary import Summary, summary_of
 from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
 from nbtools.traces.model import Call

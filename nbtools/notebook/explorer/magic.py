@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nbtools.notebook.displayhook import DeduplicatingDisplayHook
     from nbtools.notebook.explorer.explorer import Explorer
-    from nbtools.notebook.explorer.stepping import SteppedReplay
+    from nbtools.notebook.explorer.replay.stepping import SteppedReplay
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.replay.replay import Replayed
     from nbtools.traces.query.compare import Comparison
@@ -90,7 +90,7 @@ class TraceMagics(Magics):
 
     def _replay(self, command: ReplayLog) -> Replayed | SteppedReplay | None:
         from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - as above
-        from nbtools.notebook.explorer.replay_magic import ReplayMagic, ReplayOptions  # noqa: PLC0415 - as above
+        from nbtools.notebook.explorer.replay.replay_magic import ReplayMagic, ReplayOptions  # noqa: PLC0415 - as above
 
         explorer = _load_or_show(command.log, lambda: open_trace(command.log))
         if explorer is None:

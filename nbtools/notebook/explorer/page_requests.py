@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.call_cells import CellSources
 from nbtools.notebook.explorer.facets import Facets
 from nbtools.notebook.explorer.listing import LineFilter, Snippets, wire_line
 from nbtools.notebook.explorer.model import (
@@ -26,6 +25,7 @@ from nbtools.notebook.explorer.model import (
     TracePosition,
     TraceRaw,
 )
+from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.search import Search
 from nbtools.notebook.explorer.step_detail import StepRecords
 from nbtools.notebook.explorer.timeline import Timeline

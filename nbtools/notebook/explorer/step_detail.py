@@ -14,12 +14,12 @@ from nbtools.core.errors import TraceError
 from nbtools.notebook.cards.blocks import text_block
 from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.phrases import size
-from nbtools.notebook.explorer.call_cells import CellSources, cell_source
 from nbtools.notebook.explorer.facets import Facets
 from nbtools.notebook.explorer.model import TraceOpened, TraceRaw
 from nbtools.notebook.explorer.nesting import LineRow
 from nbtools.notebook.explorer.recorded_card import recorded_card
 from nbtools.notebook.explorer.redaction import redacted, redacted_display
+from nbtools.notebook.explorer.replay.call_cells import CellSources, cell_source
 from nbtools.notebook.explorer.step_context import StepContext
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.hidden_characters import one_line, seen

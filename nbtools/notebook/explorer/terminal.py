@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.explorer import open_trace
-from nbtools.notebook.explorer.static_html import text_lines
+from nbtools.notebook.explorer.export.static_html import text_lines
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.traces import load
 

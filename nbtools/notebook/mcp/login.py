@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import webbrowser
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import ToolFailure
+from nbtools.notebook.cards.markup import render
 from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.frontend import Terminal
 from nbtools.notebook.live_display import LiveDisplay
@@ -30,8 +30,7 @@ class LoginPage(Sheet):
         return f"Log in to {self.server}: {self.page}"
 
     def html(self) -> str:
-        link = f'<a href="{escape(self.page)}" target="_blank" rel="noopener noreferrer">{escape(self.page)}</a>'
-        return f'<div class="nbtools-sheet" style="overflow-wrap:anywhere">Log in to {escape(self.server)}: {link}</div>'
+        return render("mcp/login", server=self.server, page=self.page)
 
 
 def log_in(runtime: NotebookRuntime, name: str) -> None:

@@ -17,13 +17,13 @@ from typing import Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus import search_index
-from nbtools.traces.corpus.html import corpus_html, ingested_html
 from nbtools.traces.corpus.manifest import Manifest, Part
 from nbtools.traces.corpus.parallel import TaskFailure, connect, map_files
 from nbtools.traces.corpus.parts import LARGEST_PART, DiskFull, MergeParts, PartWritten, WritePart, delete_unused_parts, plan_merges
 from nbtools.traces.corpus.plan import Log, Plan, plan_ingest
 from nbtools.traces.corpus.progress import Progress, ProgressCallback, progress_display
 from nbtools.traces.corpus.search_index import Found, delete_documents
+from nbtools.traces.html import render
 from nbtools.traces.model import NOWHERE, Problem
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database, QueryResult
@@ -82,7 +82,8 @@ class Ingested:
         return f"<Ingested: {self}>"
 
     def _repr_html_(self) -> str:
-        return ingested_html(str(self), self.problems, self.gone)
+        problems = [f"{path}: {problem.why}" for path, problem in self.problems.items()]
+        return render("ingested", summary=str(self), problems=problems, gone=self.gone)
 
 
 class Corpus:
@@ -189,10 +190,10 @@ class Corpus:
         """Omits what needs a query where DuckDB is not installed."""
         logs, size = self._manifest.counts()
         facts = {"logs": f"{logs:,}, {size / 1e6:,.1f} MB"}
-        unread = [(log.path, log.why) for log in self._manifest.logs().values() if log.why]
+        unread = [f"{log.path}: {log.why}" for log in self._manifest.logs().values() if log.why]
         with suppress(TraceError):
             facts |= self._counts()
-        return corpus_html(self.folder, facts, unread)
+        return render("corpus", folder=self.folder, facts=facts, unread=unread)
 
     def _counts(self) -> dict[str, str]:
         ((sessions, first, last),) = self.sql("select count(*), min(started), max(coalesce(ended, started)) from sessions").fetchall()

@@ -6,7 +6,6 @@ the index.
 
 from __future__ import annotations
 
-import html
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from typing import Any, TypeAlias
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.manifest import Manifest
+from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query import text_index
@@ -142,8 +142,7 @@ class Found:
         return f"<Found {self.kind} {self.session}:{self.seq} {self.snippet!r}>"
 
     def _repr_html_(self) -> str:
-        position = f"{self.session}:{self.seq}"
-        return f"<p><b>{html.escape(position)}</b> {html.escape(self.snippet)}<br><small>{html.escape(self.source)}</small></p>"
+        return render("search_hit", name=f"{self.session}:{self.seq}", snippet=self.snippet, source=self.source)
 
 
 def index_part(manifest: Manifest, folder: Path, key: str) -> None:

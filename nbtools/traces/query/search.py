@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import sqlite3
@@ -14,6 +13,7 @@ from threading import Lock
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
 from nbtools.traces.query import text_index
 from nbtools.traces.reader import LogFile
@@ -42,7 +42,7 @@ class Hit:
 
     def _repr_html_(self) -> str:
         name = self.row.name if isinstance(self.row, Call) else self.row.kind
-        return f"<p><b>{html.escape(name)}</b> {html.escape(self.snippet)}</p>"
+        return render("search_hit", name=name, snippet=self.snippet, source="")
 
 
 class Searcher:

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.optional_libraries import import_library
-from nbtools.traces.query.answer_html import MAX_ROWS, query_result_html
+from nbtools.traces.query.result_table import MAX_ROWS, query_result_html
 from nbtools.traces.query.tables import TABLES, TEXTS, arrow_without_texts, texts_of
 from nbtools.traces.rows import Rows
 

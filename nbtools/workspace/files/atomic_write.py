@@ -61,14 +61,9 @@ def make_folders(path: Path, subject: str) -> tuple[Path, ...]:
 
     Raises ``ToolFailure`` after removing those that it created.
     """
-    missing = []
-    for parent in path.parents:
-        if os.path.lexists(parent):
-            break
-        missing.append(parent)
     created: list[Path] = []
     try:
-        for new in reversed(missing):
+        for new in missing_folders(path):
             with open_folder(new.parent) as there:
                 created += [new] if _made(new.name, there) else []
     except OSError as error:
@@ -78,6 +73,16 @@ def make_folders(path: Path, subject: str) -> tuple[Path, ...]:
         remove_folders(created)
         raise
     return tuple(created)
+
+
+def missing_folders(path: Path) -> tuple[Path, ...]:
+    """Returns the folders above ``path`` that do not exist, outermost first."""
+    missing = []
+    for parent in path.parents:
+        if os.path.lexists(parent):
+            break
+        missing.append(parent)
+    return tuple(reversed(missing))
 
 
 def _made(name: str, there: int) -> bool:

@@ -13,22 +13,12 @@ def main_ending(text: str) -> str:
     return "\r\n" if crlf > text.count("\n") - crlf else "\n"
 
 
-class LineEndingFinder:
-    """Finds the ending of the line at a position of UTF-8 data; positions must rise, so that each byte is read once."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._before = self._next = -1
-        self._searched = False
-
-    def at(self, position: int) -> str:
-        """Returns the ending of the line at ``position``, or of the line before it if the data ends first."""
-        if not self._searched or 0 <= self._next < position:
-            found = self._data.find(b"\n", position)
-            self._before = self._data.rfind(b"\n", 0, position) if found < 0 else self._before
-            self._next, self._searched = found, True
-        end = self._next if self._next >= 0 else self._before
-        return "\r\n" if end > 0 and self._data[end - 1] == 13 else "\n"
+def ending_at(text: str, position: int) -> str:
+    """Returns the ending of the line at ``position``, or of the line before it if the text ends first."""
+    newline = text.find("\n", position)
+    if newline < 0:
+        newline = text.rfind("\n", 0, position)
+    return "\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n"
 
 
 def with_original_endings(original: str, proposed: str, ending: str) -> str:

@@ -9,15 +9,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import stat
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.workspace.files.atomic_write import missing_folders
+from nbtools.workspace.files.no_follow import status_or_none
+from nbtools.workspace.history.content import Blob, delta, encode_link, fingerprint, stamp_tree
 from nbtools.workspace.history.journal import Journal, RecordDraft
-from nbtools.workspace.history.operations import AppliedStep, Move, Remove, RemoveTree, Step, Write
-from nbtools.workspace.history.recording import draft_records
+from nbtools.workspace.history.operations import (
+    AppliedStep,
+    Link,
+    MakeFolder,
+    Move,
+    Remove,
+    RemoveFolder,
+    RemoveTree,
+    Restore,
+    SetMode,
+    Step,
+    Write,
+)
+from nbtools.workspace.history.store import Record, cannot_store
 from nbtools.workspace.history.undo import change_state
 
 __all__ = ["Move", "Remove", "Step", "Write", "apply_all"]
@@ -145,7 +161,7 @@ def _named(stuck: list[str]) -> str:
 
 def make_change(journal: Journal, step: Step) -> tuple[Path, ...]:
     """Makes one change and returns the folders created for it.  Raises ``ToolFailure``; all is then as it was."""
-    if not journal.enabled:
+    if not journal.settings.journal:
         return _make_alone(step)
     step = _with_backup_path(journal, step)
     entry = journal.record_intent(draft_records(journal, [step]))
@@ -162,7 +178,7 @@ async def make_changes(
     journal: Journal, steps: Sequence[Step], progress: Callable[[int], None] | None = None, *, undoes: str = ""
 ) -> tuple[Path, ...]:
     """Makes all changes in order, or none, as ``apply_all`` does, and records them.  ``undoes``: the call that they undo."""
-    if not journal.enabled:
+    if not journal.settings.journal:
         return await apply_all(steps, progress)
     entry = 0
     steps = [_with_backup_path(journal, step) for step in steps]
@@ -221,3 +237,68 @@ def _is_unchanged(journal: Journal, entry: int) -> bool:
         return change_state(journal, journal.entry(entry)) == "not made"
     except (OSError, ToolFailure):  # the caller must see the first failure
         return False
+
+
+def draft_records(journal: Journal, steps: Sequence[Step]) -> list[RecordDraft]:
+    """Returns what to record of ``steps``, none of which is made yet.  Raises ``ToolFailure`` if the contents cannot be stored."""
+    try:
+        return [draft for step in steps for draft in _drafts(journal, step)]
+    except OSError as error:
+        raise cannot_store(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
+
+
+def _drafts(journal: Journal, step: Step) -> Iterator[RecordDraft]:  # noqa: C901 - a line or two for each kind of step
+    match step:
+        case Write():
+            yield _write(journal, step)
+        case Remove():
+            blob = journal.blobs.prepare(step.before)
+            mode = _mode(step.path)
+            yield RecordDraft(Record("write", step.path, before=blob.key, mode=mode, bytes=blob.stored), blob)
+        case Move():
+            if step.keep is not None and status_or_none(step.to) is not None:
+                tree = stamp_tree(step.to)
+                yield RecordDraft(Record("trash", step.to, step.keep, before=tree.stamp, bytes=tree.bytes))
+            yield RecordDraft(Record("move", step.path, step.to, folders=missing_folders(step.to)))
+        case RemoveTree():
+            tree = stamp_tree(step.path)
+            if step.keep is None:
+                yield RecordDraft(Record("lost", step.path, before=tree.stamp))
+            else:
+                yield RecordDraft(Record("trash", step.path, step.keep, before=tree.stamp, bytes=tree.bytes))
+        case Restore():
+            yield RecordDraft(
+                Record("restore", step.path, step.keep, after=stamp_tree(step.keep).stamp, folders=missing_folders(step.path))
+            )
+        case MakeFolder():
+            yield RecordDraft(Record("folder", step.path, folders=missing_folders(step.path / "-")))
+        case RemoveFolder():
+            yield RecordDraft(Record("unfolder", step.path))
+        case SetMode():
+            yield RecordDraft(Record("mode", step.path, after=f"{step.after:o}", mode=step.before))
+        case Link():
+            yield RecordDraft(
+                Record(
+                    "link", step.path, before=encode_link(step.before), after=encode_link(step.after), folders=missing_folders(step.path)
+                )
+            )
+
+
+def _write(journal: Journal, step: Write) -> RecordDraft:
+    if step.before is None:
+        return RecordDraft(Record("write", step.path, after=fingerprint(step.after), folders=missing_folders(step.path)))
+    change = delta(step.before, step.after)
+    if step.keep is None:
+        blob = journal.blobs.prepare(step.before)
+    else:
+        blob = Blob(step.keep.name, packed=False, stored=len(step.before), data=None)
+    after = fingerprint(step.after) if change is None else "delta"
+    return RecordDraft(Record("write", step.path, before=blob.key, after=after, delta=change, bytes=blob.stored), blob)
+
+
+def _mode(path: Path) -> int:
+    try:
+        info = status_or_none(path)
+    except ToolFailure:
+        return 0
+    return stat.S_IMODE(info.st_mode) if info else 0

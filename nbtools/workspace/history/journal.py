@@ -14,15 +14,16 @@ from typing import Any
 from nbtools.core.call import CURRENT_CALL
 from nbtools.core.errors import ToolFailure
 from nbtools.core.settings import Settings
-from nbtools.workspace.history.blobs import Blob, BlobStore
+from nbtools.workspace.history.content import Blob, BlobStore
 from nbtools.workspace.history.pruning import dropped_notice, prune
 from nbtools.workspace.history.recovery import recover
-from nbtools.workspace.history.store import DATABASE_NAME, Entry, JournalStore, Record, Status, translate_errors
+from nbtools.workspace.history.store import DATABASE_NAME, Entry, JournalEntry, JournalStore, Record, Status, translate_errors
 from nbtools.workspace.state_folder import state_path, workspace_key
 
 _ENTRIES = "SELECT id, call, session, tool, at, status, undoes, undone_by FROM entries"
 _STEPS = "SELECT entry, kind, path, place, before, after, delta, mode, bytes, folders FROM steps"
 _INSERT = "INSERT INTO steps (entry, kind, path, place, before, after, delta, mode, bytes, folders) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_MAX_LISTED = 1_000
 _CHECKED_EVERY = 256
 """The size is checked whenever this fraction of the limit has been added."""
 
@@ -38,27 +39,17 @@ class RecordDraft:
 class Journal:
     """The journal of the workspace at ``root``; created on the disk with the first change.  Several sessions may use it at once.
 
-    ``session`` is the id of the session that works here, ``tool_of`` returns the name of the tool of a call.
+    ``session`` is the id of the session that works here.
     """
 
-    def __init__(self, root: Path, settings: Callable[[], Settings]) -> None:
+    def __init__(self, root: Path, settings: Settings) -> None:
         self.session = f"alone-{secrets.token_hex(3)}"
-        self.tool_of: Callable[[str], str] = lambda _: ""
+        self.settings = settings
         self._root = root
-        self._settings = settings
         self._storage: tuple[JournalStore, BlobStore] | None = None
         self._pending: dict[int, Status | None] = {}
         self._added: int | None = None
         self._leftovers: tuple[Path, ...] = ()
-
-    @property
-    def enabled(self) -> bool:
-        return self._settings().journal
-
-    @property
-    def limit(self) -> int:
-        """The maximum size in bytes."""
-        return self._settings().journal_bytes
 
     @property
     def folder(self) -> Path:
@@ -100,8 +91,9 @@ class Journal:
 
     def insert_entry(self, connection: Any, drafts: Iterable[RecordDraft], *, undoes: str = "", status: Status = "intended") -> int:
         """Does the same within a transaction."""
-        call = CURRENT_CALL.get() or f"{self.session}-{secrets.token_hex(3)}"
-        values = (call, self.session, self.tool_of(call), time.time(), status, undoes)
+        request = CURRENT_CALL.get()
+        call, tool = (request.id, request.name) if request else (f"{self.session}-{secrets.token_hex(3)}", "")
+        values = (call, self.session, tool, time.time(), status, undoes)
         cursor = connection.execute("INSERT INTO entries (call, session, tool, at, status, undoes) VALUES (?, ?, ?, ?, ?, ?)", values)
         entry = cursor.lastrowid or 0
         self.insert_records(connection, entry, drafts)
@@ -110,7 +102,7 @@ class Journal:
     @contextlib.contextmanager
     def record_notebook_change(self, notebook: Path) -> Iterator[None]:
         """Records that a call changes a notebook in the person's editor, which has its own undo."""
-        entry = self.record_intent([RecordDraft(Record("cells", notebook))]) if self.enabled else 0
+        entry = self.record_intent([RecordDraft(Record("cells", notebook))]) if self.settings.journal else 0
         try:
             yield
         except BaseException:
@@ -161,8 +153,9 @@ class Journal:
 
     def prune_if_grown(self, count: int) -> None:
         """Drops the oldest entries if so much has been added that the journal may be too large."""
-        if self._added is None or self._added + count > self.limit // _CHECKED_EVERY:
-            prune(self.store, self.blobs, self.limit)
+        limit = self.settings.journal_bytes
+        if self._added is None or self._added + count > limit // _CHECKED_EVERY:
+            prune(self.store, self.blobs, limit)
             self._added = 0
         else:
             self._added += count
@@ -209,6 +202,13 @@ class Journal:
         )
         return rows[0][0] if rows else ""
 
+    def changes(self, name: Callable[[Path], str]) -> tuple[JournalEntry, ...]:
+        """Returns all calls that have changed something, oldest first; of very many, the last ones.  ``name`` names a path in them."""
+        calls: dict[tuple[str, str], list[Entry]] = {}
+        for entry in self.entries(last=_MAX_LISTED):
+            calls.setdefault((entry.session, entry.call), []).append(entry)
+        return tuple(_listed(entries, self, name) for entries in calls.values())
+
     def running_commands(self) -> tuple[tuple[int, str], ...]:
         """Returns the number and session of each entry of a command that may still change something and is not undone."""
         return tuple(self.store.read("SELECT id, session FROM entries WHERE status = 'running' AND undone_by = '' ORDER BY id"))
@@ -244,6 +244,21 @@ class Journal:
             if (folder / DATABASE_NAME).exists():
                 self._leftovers = recover(*self._storage)
         return self._storage
+
+
+def _listed(entries: list[Entry], journal: Journal, name: Callable[[Path], str]) -> JournalEntry:
+    records = [record for entry in entries for record in entry.records]
+    return JournalEntry(
+        id=entries[0].call,
+        tool=entries[0].tool,
+        at=entries[0].at,
+        files=tuple(dict.fromkeys(name(record.path) for record in records if record.kind not in ("folder", "unfolder"))),
+        bytes=sum(record.bytes for record in records),
+        undone_by=entries[-1].undone_by,
+        undoes=entries[-1].undoes,
+        of_this_session=entries[0].session == journal.session,
+        partly=any(entry.status == "partly" for entry in entries),
+    )
 
 
 def _leftover_notice(path: Path) -> str:

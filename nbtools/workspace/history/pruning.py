@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from nbtools.workspace.history.blobs import BlobStore
+from nbtools.workspace.history.content import BlobStore
 from nbtools.workspace.history.store import JournalStore
 
 _TARGET = 0.99

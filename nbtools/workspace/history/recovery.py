@@ -12,8 +12,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.workspace.files.folder_lock import folder_lock
 from nbtools.workspace.files.no_follow import status, unlink
 from nbtools.workspace.files.temp_files import sweep
-from nbtools.workspace.history.blobs import BlobStore
-from nbtools.workspace.history.content import MAX_HASHED_BYTES, digest
+from nbtools.workspace.history.content import MAX_HASHED_BYTES, BlobStore, digest
 from nbtools.workspace.history.store import JournalStore
 
 _LAST = 200

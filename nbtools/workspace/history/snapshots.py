@@ -19,12 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from nbtools import shell
 from nbtools.core.errors import ToolFailure
-from nbtools.core.settings import Settings
-from nbtools.shell import analyse
 from nbtools.workspace.files.read import open_file
-from nbtools.workspace.history.blobs import Blob
-from nbtools.workspace.history.content import delta, fingerprint
+from nbtools.workspace.history.content import Blob, delta, fingerprint
 from nbtools.workspace.history.file_scanner import (
     TIMESTAMP_TICK,
     FileScan,
@@ -304,7 +302,6 @@ class CommandSnapshots:
 
     journal: Journal
     root: Path
-    settings: Callable[[], Settings]
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _running: set[int] = field(default_factory=set)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -319,7 +316,7 @@ class CommandSnapshots:
 
         ``moved``: the command does not run in the workspace's own folder.
         """
-        if not self.journal.enabled or _changes_nothing(command, moved=moved):
+        if not self.journal.settings.journal or _changes_nothing(command, moved=moved):
             return CommandSnapshot()
         progress = _progress_reporter(tell)
         try:
@@ -332,7 +329,7 @@ class CommandSnapshots:
     def warning(self, command: str, *, moved: bool = False) -> str:
         """Returns a warning, from the last scan, that a command's changes cannot be undone; empty if they can."""
         cached = self._too_much
-        if cached is None or cached[1] != self._limits() or not self.journal.enabled or _changes_nothing(command, moved=moved):
+        if cached is None or cached[1] != self._limits() or not self.journal.settings.journal or _changes_nothing(command, moved=moved):
             return ""
         return _cannot_undo(cached[0].why)
 
@@ -382,7 +379,7 @@ class CommandSnapshots:
         return FileScan({}, time.time_ns()) if isinstance(now, LimitExceeded) else now
 
     def _limits(self) -> tuple[int, int]:
-        settings = self.settings()
+        settings = self.journal.settings
         return settings.snapshot_files, settings.snapshot_bytes
 
     def _look(self) -> FileScan | LimitExceeded:
@@ -421,5 +418,5 @@ async def _run_to_end(work: Callable[[], T]) -> T:
 
 
 def _changes_nothing(command: str, *, moved: bool) -> bool:
-    acts = analyse(command)
+    acts = shell.analyse(command)
     return acts.harmless and not any(act.folder_risk and (moved or act.folders != ("",)) for act in acts.commands)

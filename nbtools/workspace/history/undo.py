@@ -1,4 +1,4 @@
-"""Plans the undo of a call's file changes, detects conflicts, and lists the changes in the journal."""
+"""Plans the undo of a call's file changes and detects conflicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbtools.diff.merge import merge
 from nbtools.workspace.files.encoding import decode, encode
 from nbtools.workspace.files.no_follow import status_or_none
 from nbtools.workspace.files.read import read_if_exists
-from nbtools.workspace.history.content import apply_delta, fingerprint, is_key_of, is_loose, stamp_tree
+from nbtools.workspace.history.content import apply_delta, decode_link, fingerprint, is_key_of, is_loose, stamp_tree
 from nbtools.workspace.history.journal import Journal
 from nbtools.workspace.history.operations import (
     Link,
@@ -32,8 +32,7 @@ from nbtools.workspace.history.operations import (
     link_target,
 )
 from nbtools.workspace.history.pruning import dropped_notice
-from nbtools.workspace.history.recording import decode_link
-from nbtools.workspace.history.store import Entry, JournalEntry, Record
+from nbtools.workspace.history.store import Entry, Record
 
 Outcome: TypeAlias = Literal["restored", "as before", "merged", "mergeable", "conflict"]
 """``as before``: nothing to do.  ``mergeable``: changed since, and both changes can be combined.  ``conflict``: they cannot."""
@@ -313,9 +312,6 @@ def _content_of(path: Path) -> bytes | None:
         return b""
 
 
-_MAX_LISTED = 1_000
-
-
 def entries_to_undo(journal: Journal, call: str) -> tuple[Entry, ...]:
     """Returns the entries of a call in order; without a call, the last change of this session that is not undone.
 
@@ -344,7 +340,7 @@ def _last(journal: Journal) -> str:
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{reason} Name a call of an earlier session, or an undo to restore what it undid.")
     last = journal.last_call()
     if not last:
-        reason = "no call has changed anything here" if journal.enabled else "the journal is off (%tools set journal on)"
+        reason = "no call has changed anything here" if journal.settings.journal else "the journal is off (%tools set journal on)"
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: {reason}.")
     return last
 
@@ -353,26 +349,3 @@ def _unknown(journal: Journal, call: str) -> ToolFailure:
     pruned = dropped_notice(journal.store) if journal.exists else ""
     reason = f"The journal has no change by the call {call!r}: it changed nothing or does not exist."
     return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{reason} {pruned or '%tools journal (session.changes) lists what can be undone.'}")
-
-
-def list_changes(journal: Journal, name: Callable[[Path], str]) -> tuple[JournalEntry, ...]:
-    """Returns all calls that have changed something, oldest first; of very many, the last ones."""
-    calls: dict[tuple[str, str], list[Entry]] = {}
-    for entry in journal.entries(last=_MAX_LISTED):
-        calls.setdefault((entry.session, entry.call), []).append(entry)
-    return tuple(_listed(entries, journal, name) for entries in calls.values())
-
-
-def _listed(entries: list[Entry], journal: Journal, name: Callable[[Path], str]) -> JournalEntry:
-    records = [record for entry in entries for record in entry.records]
-    return JournalEntry(
-        id=entries[0].call,
-        tool=entries[0].tool,
-        at=entries[0].at,
-        files=tuple(dict.fromkeys(name(record.path) for record in records if record.kind not in ("folder", "unfolder"))),
-        bytes=sum(record.bytes for record in records),
-        undone_by=entries[-1].undone_by,
-        undoes=entries[-1].undoes,
-        of_this_session=entries[0].session == journal.session,
-        partly=any(entry.status == "partly" for entry in entries),
-    )

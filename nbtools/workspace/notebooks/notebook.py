@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.open_notebooks import CellChange, DeleteCell, InsertCell, OpenCell, OpenNotebooks, MoveCell, OpenNotebook, ReplaceCell
+from nbtools.workspace.notebooks.open_notebooks import CellChange, DeleteCell, InsertCell, OpenCell, OpenNotebooks, MoveCell, OpenNotebook, ReplaceCell
 from nbtools.workspace.files.read import MAX_READ_BYTES, read_bytes
 from nbtools.workspace.history.changes import make_change
 from nbtools.workspace.history.journal import Journal

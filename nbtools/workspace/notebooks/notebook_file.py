@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.open_notebooks import CellType
+from nbtools.workspace.notebooks.open_notebooks import CellType
 from nbtools.diff.text_lines import displayable, split_lines
 from nbtools.workspace.files.encoding import Encoding, decode, encode
 from nbtools.workspace.notebooks.cell_outputs import Output, join_lines, outputs_text

@@ -9,8 +9,6 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import islice
 
-from wcwidth import wcwidth
-
 from nbtools.workspace.processes.screen_cells import Row, background_of
 
 _HISTORY = 10_000
@@ -78,6 +76,8 @@ class Screen:
 
     def write_any(self, text: str) -> None:
         """Writes characters of any width."""
+        from wcwidth import wcwidth  # noqa: PLC0415 - 15 ms: needed for terminals that show more than ASCII
+
         for character in text:
             width = wcwidth(character)
             if width == 1:

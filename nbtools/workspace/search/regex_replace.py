@@ -1,6 +1,6 @@
 """Finds pattern matches in many files and their replacements, with ripgrep.
 
-ripgrep reports each match with its position and replacement, in the file's text as UTF-8 without byte order mark, as ``Body`` has it.
+ripgrep reports each match with its position and replacement, in the file's text as UTF-8 without byte order mark.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.workspace.files.encoding import DecodedText
 from nbtools.workspace.files.no_follow import status
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
 from nbtools.workspace.search.ripgrep import workspace_files
 from nbtools.workspace.search.text_search import Query, glob_filter, search, visible_filter
-from nbtools.workspace.text.file_body import TextBody
 
 _REFERENCE = re.compile(r"\$(?:\$|\{([^}]*)\}|(\w+))", re.ASCII)
 _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?P?<(?![=!])(\w+)>)?(?!\?)", re.DOTALL)
@@ -108,9 +108,10 @@ async def find_ignored(root: Path, start: str, query: Query, *, multiline: bool 
     return {path for raw in bytes(output).split(b"\0") if raw and fit(path := os.fsdecode(raw.removeprefix(b"./")))}
 
 
-def apply_hits(body: TextBody, lines: Sequence[HitLine], subject: str) -> TextBody:
-    """Returns the body with the replacements.  Raises ``ToolFailure`` (``conflict``) if the file has changed since the search."""
-    return body.with_parts(_parts(body.data, lines, subject))
+def apply_hits(file: DecodedText, lines: Sequence[HitLine], subject: str) -> str:
+    """Returns the text with the replacements.  Raises ``ToolFailure`` (``conflict``) if the file has changed since the search."""
+    errors = file.encoding.errors
+    return b"".join(_parts(file.text.encode("utf-8", errors), lines, subject)).decode("utf-8", errors)
 
 
 def group_reference_error(pattern: str, replacement: str) -> str | None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import HOW_TO_SET, GeneratedText, TextRequest, Turn
 from nbtools.core.redaction import Redactor
+from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import displayable, with_lf
+from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.processes.environment import secret_variables
-from nbtools.workspace.text.file_body import TextBody, decode_body
-from nbtools.workspace.text.match import find_exact, find_nearest
-from nbtools.workspace.text.replace import Replacement
+from nbtools.workspace.text.match import TextIndex
 from nbtools.workspace.workspace import Workspace
 
 
@@ -56,8 +56,8 @@ def _redacted_turn(turn: Turn, redactor: Redactor) -> Turn:
 
 
 TIMEOUT_SECONDS = 40.0
-MAX_FILE_BYTES = 60_000
-"""The most bytes of a file that the model gets; of a longer file, the part around the most similar place."""
+MAX_FILE_LENGTH = 60_000
+"""The most characters of a file that the model gets; of a longer file, the part around the most similar place."""
 _MAX_OLD_CHARACTERS = 20_000
 _MAX_TOKENS = 16_000
 """A model that reasons first needs more tokens than the text has."""
@@ -96,46 +96,50 @@ async def correct_edit(
     ``failure`` says why the original edit failed.  Raises ``ToolFailure``: ``failure`` itself with a sentence on the correction, or
     ``edit_no_change_llm_judgement``.
     """
-    body = decode_body(before)
-    if body is None or path.suffix in _SKIPPED_SUFFIXES or len(change.old) > _MAX_OLD_CHARACTERS:
+    file = decode(before)
+    if file is None or path.suffix in _SKIPPED_SUFFIXES or len(change.old) > _MAX_OLD_CHARACTERS:
         raise failure
+    index = TextIndex(file.text)
     if workspace.model is None:
         raise _not_corrected(failure, f"The setting correct_edits is on, but no model is set. {HOW_TO_SET}")
     try:
         check_readable(workspace, path)
-        request = TextRequest((Turn("user", await asyncio.to_thread(_task, body, change, failure)),), _INSTRUCTIONS, max_tokens=_MAX_TOKENS)
+        task = await asyncio.to_thread(_task, index, change, failure)
+        request = TextRequest((Turn("user", task),), _INSTRUCTIONS, max_tokens=_MAX_TOKENS)
         answer = await generate_text(workspace, request, "correct_edits", seconds)
     except ToolFailure as reason:
         raise _not_corrected(failure, f"It was not corrected: {reason.message}") from None
     if answer.text.strip().startswith("DONE"):
         raise _done(failure, answer.model, answer.text)
     old = _old(answer.text, change.old)
-    if not old or not _fits(body, old, change.count):
+    if not old or not _fits(index, old, change.count):
         raise _not_corrected(failure, f"The model {answer.model} was asked for the intended text and did not find it.")
     return CorrectedEdit(Replacement(old, change.new, change.count), answer.model)
 
 
-def _task(body: TextBody, change: Replacement, failure: ToolFailure) -> str:
-    part = _relevant(body, change.old)
+def _task(index: TextIndex, change: Replacement, failure: ToolFailure) -> str:
+    part = _relevant(index, change.old)
     if part is None:
         raise ToolFailure(failure.code, "the file is long, and nothing in it is similar to the text.")
     times = "as often as it is there" if change.count is None else f"{change.count} time{'' if change.count == 1 else 's'}"
     return (
         f"What went wrong: {failure.message}\n\nThe text to replace, {times}:\n\n{change.old}\n\n"
-        f"The text to put in its place:\n\n{change.new}\n\nThe file{'' if len(body.data) <= MAX_FILE_BYTES else ', in part'}:\n\n{part}"
+        f"The text to put in its place:\n\n{change.new}\n\nThe file{'' if len(index.text) <= MAX_FILE_LENGTH else ', in part'}:\n\n{part}"
     )
 
 
-def _relevant(body: TextBody, old: str) -> str | None:
+def _relevant(index: TextIndex, old: str) -> str | None:
     """Returns all of a short file; else whole lines around the most similar place, None if there is none."""
-    if len(body.data) <= MAX_FILE_BYTES:
-        return with_lf(displayable(body.text()))
-    near, _ = find_nearest(body, with_lf(displayable(old)))
+    text = index.text
+    if len(text) <= MAX_FILE_LENGTH:
+        return with_lf(displayable(text))
+    near, _ = index.nearest(old)
     if near is None:
         return None
-    start = body.data.rfind(b"\n", 0, max(near.start - MAX_FILE_BYTES // 2, 0)) + 1
-    end = body.data.find(b"\n", min(near.end + MAX_FILE_BYTES // 2, len(body.data)))
-    return with_lf(displayable(body.text(start, len(body.data) if end < 0 else end)))
+    start, end = index.span_of(near, with_end=False)
+    first = text.rfind("\n", 0, max(start - MAX_FILE_LENGTH // 2, 0)) + 1
+    last = text.find("\n", min(end + MAX_FILE_LENGTH // 2, len(text)))
+    return with_lf(displayable(text[first : last if last >= 0 else None]))
 
 
 def _old(answer: str, old: str) -> str:
@@ -144,8 +148,8 @@ def _old(answer: str, old: str) -> str:
     return "" if found is None or not found[1].strip() else found[1] + "\n" * old.endswith("\n")
 
 
-def _fits(body: TextBody, old: str, count: int | None) -> bool:
-    places = len(find_exact(body, old, overlapping=count == 1).spans)
+def _fits(index: TextIndex, old: str, count: int | None) -> bool:
+    places = len(index.find(old, "exact", one=count == 1).spans)
     return places > 0 if count is None else places == count
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import DiffStat, FileDiff
-from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
-from nbtools.diff.text_lines import displayable
+from nbtools.diff.line_diff import PatchHunk, diff_stat, file_diff_with_hunks, format_unified
+from nbtools.diff.patch_model import Replacement
+from nbtools.workspace.files.encoding import UTF8, decode, encode
 from nbtools.workspace.files.read import not_text_failure
 from nbtools.workspace.history.operations import Write
-from nbtools.workspace.text.file_body import TextBody, decode_body
-from nbtools.workspace.text.match import MatchMode
-from nbtools.workspace.text.regions import EXCERPT_LIMITS, NO_LIMITS, DiffExcerpt, diff_excerpt
-from nbtools.workspace.text.replace import LooseMatch, Replacement, apply_replacements
+from nbtools.workspace.text.match import LooseMatch, MatchMode
+from nbtools.workspace.text.replace import apply_replacements
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class FileChanged:
 class FileChange:
     """A file's content before (None: it does not exist) and after, as bytes and as text.
 
-    ``places`` counts the replaced texts; ``loose`` are those that did not match exactly.  ``excerpt`` is what a person sees, if computed
-    already; for a very large file ``original`` and ``proposed`` then hold only the parts that change.  ``stale``: another program has
-    changed the file since it was last read.
+    ``places`` counts the replaced texts; ``loose`` are those that did not match exactly.  ``computed``: the diff, if computed already; for
+    a very large file ``original`` and ``proposed`` then hold only the parts that change.  ``stale``: another program has changed the file
+    since it was last read.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class FileChange:
     proposed: str
     places: int = 1
     loose: tuple[LooseMatch, ...] = ()
-    excerpt: DiffExcerpt | None = None
+    computed: tuple[FileDiff, tuple[PatchHunk, ...]] | None = None
     stale: bool = False
 
     @property
@@ -63,14 +63,18 @@ class FileChange:
 
         ``proposal``: what the model had proposed before a person edited it.
         """
-        if self.excerpt is not None:
-            return self.excerpt.compared(proposal)
-        return file_diff_with_hunks(self.subject, self.original, self.proposed, proposal)
+        if self.computed is None:
+            return file_diff_with_hunks(self.subject, self.original, self.proposed, proposal)
+        diff, hunks = self.computed
+        if proposal is not None:
+            diff = replace(diff, diff_stat=diff_stat(diff.original_content or "", diff.new_content, proposal))
+        return diff, hunks
 
     def first_line(self) -> int:
         """Returns the number, from 1, of the first line that changes."""
-        if self.excerpt is not None:
-            return self.excerpt.first_line
+        if self.computed is not None:
+            hunk = self.computed[1][0]
+            return hunk.old_start + next(k for k, line in enumerate(hunk.lines) if not line.startswith(" "))
         pairs = zip_longest((self.original or "").split("\n"), self.proposed.split("\n"))
         return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), 1)
 
@@ -81,40 +85,70 @@ class FileChange:
 
 MAX_WHOLE_DIFF_BYTES = 5_000_000
 """The largest file, in bytes, whose change keeps the whole text before and after; for a larger one it keeps the changed parts."""
+_MAX_EXCERPT = 1_000_000
+"""Characters of the hunks from which on a change to a larger file omits the remaining ones."""
 _LARGE_BYTES = 1_000_000
+_GAP = re.compile(r"^⋯ lines [\d,]+ to [\d,]+ are not shown ⋯\n", re.MULTILINE)
 
 
 def plan_edit(
-    path: Path,
-    subject: str,
-    before: bytes,
-    changes: Sequence[Replacement],
-    *,
-    match: MatchMode = "exact",
-    in_turn: bool = False,
+    path: Path, subject: str, before: bytes, changes: Sequence[Replacement], *, match: MatchMode = "exact", in_turn: bool = False
 ) -> FileChange:
     """Returns the change that makes all of ``changes`` in the file at ``path``, which holds ``before``; see ``apply_replacements``.
 
-    Copies nothing large but the new content.  Raises ``ToolFailure``: ``read_content_failure`` if the file is not text.
+    Raises ``ToolFailure``: ``read_content_failure`` if the file is not text.
     """
-    body = decode_body(before)
-    if body is None:
+    file = decode(before)
+    if file is None:
         raise not_text_failure(subject, before, len(before))
-    result = apply_replacements(body, changes, subject, match=match, in_turn=in_turn)
-    after = result.body.content()
-    large = max(len(before), len(after)) > MAX_WHOLE_DIFF_BYTES
-    display = diff_excerpt(body.data, result.body.data, result.regions, subject, EXCERPT_LIMITS if large else NO_LIMITS)
-    if large:
-        texts = display.diff.original_content, display.diff.new_content
-        return FileChange(path, subject, before, after, *texts, result.places, result.loose, display)
-    old, new = body.text(), result.body.text()
-    display = DiffExcerpt(replace(display.diff, original_content=displayable(old), new_content=displayable(new)), display.hunks)
-    return FileChange(path, subject, before, after, old, new, result.places, result.loose, display)
+    result = apply_replacements(file.text, changes, subject, match=match, in_turn=in_turn)
+    after = encode(result.text, file.encoding)
+    diff, hunks = file_diff_with_hunks(subject, file.text, result.text, changes=result.changes)
+    original, proposed = file.text, result.text
+    if max(len(before), len(after)) > MAX_WHOLE_DIFF_BYTES:
+        hunks = tuple(_first_hunks(hunks))
+        count = file.text.count("\n") + (not file.text.endswith("\n"))
+        original, proposed = (_excerpt(hunks, count, sign) for sign in "-+")
+        diff = replace(diff, file_diff=format_unified(subject, hunks), original_content=original, new_content=proposed)
+    return FileChange(path, subject, before, after, original, proposed, result.places, result.loose, (diff, hunks))
+
+
+def _first_hunks(hunks: Sequence[PatchHunk]) -> Iterator[PatchHunk]:
+    size = 0
+    for hunk in hunks:
+        size += sum(map(len, hunk.lines))
+        if size > _MAX_EXCERPT and hunk is not hunks[0]:
+            return
+        yield hunk
+
+
+def _excerpt(hunks: Sequence[PatchHunk], count: int, sign: str) -> str:
+    """Returns the old (``-``) or new (``+``) lines of the hunks, with a line for each gap; the old file has ``count`` lines."""
+    parts, line = list[str](), 1
+    for hunk in hunks:
+        parts += [_gap(line, hunk.old_start - 1), *_side(hunk, sign)]
+        line = hunk.old_start + hunk.old_lines
+    return "".join([*parts, _gap(line, count)])
+
+
+def _gap(first: int, last: int) -> str:
+    return f"⋯ lines {first:,} to {last:,} are not shown ⋯\n" if first <= last else ""
+
+
+def _side(hunk: PatchHunk, sign: str) -> Iterator[str]:
+    for line, following in zip_longest(hunk.lines, hunk.lines[1:], fillvalue=""):
+        if line[0] in {" ", sign}:
+            yield line[1:] if following.startswith("\\") else f"{line[1:]}\n"
+
+
+def excerpt_parts(excerpts: str) -> list[str]:
+    """Returns the parts between the gaps of an excerpt; the whole text if it has no gaps."""
+    return _GAP.split(excerpts)
 
 
 def plan_creation(path: Path, subject: str, text: str) -> FileChange:
     """Returns the creation of a file with ``text``."""
-    return FileChange(path, subject, None, TextBody(b"").encode_part(text), None, text)
+    return FileChange(path, subject, None, encode(text, UTF8), None, text)
 
 
 def plan_fill(path: Path, subject: str, before: bytes, text: str) -> FileChange:
@@ -122,15 +156,15 @@ def plan_fill(path: Path, subject: str, before: bytes, text: str) -> FileChange:
 
     Raises ``ToolFailure`` (``attempt_to_create_existing_file``) if the file is not empty.
     """
-    body = decode_body(before)
-    if body is None or body.data:
+    file = decode(before)
+    if file is None or file.text:
         raise ToolFailure(
             ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
             f"{subject} exists and is not empty. Nothing was changed. Give the text to replace (old), or use write to replace the file.",
         )
     if not text:
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{subject} is already empty. Nothing was changed. Give the text to put into it.")
-    return FileChange(path, subject, before, body.with_parts([body.encode_part(text)]).content(), "", text)
+    return FileChange(path, subject, before, encode(text, file.encoding), "", text)
 
 
 def is_large(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Replaces lines that were matched inexactly: shared lines keep their bytes, new lines are re-indented."""
+"""Re-indents new lines for a place that is indented differently from the text given for it; nesting never changes."""
 
 from __future__ import annotations
 
@@ -8,171 +8,136 @@ from math import gcd
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.diff.line_diff import opcodes
-from nbtools.diff.text_lines import is_exact
 
-_TAB = 4
-"""Columns of a tab in a text with both tabs and spaces."""
 _TAB_WIDTHS = (2, 3, 4, 8)
+_DEFAULT_UNIT = 4
 
 
-def apply_reindented(place: str, old: str, new: str, ending: str, unit: str, where: str) -> str:
-    """Applies the change from ``old`` to ``new`` (both with LF) to ``place``, a text with as many lines as ``old`` and similar to it.
+def merge_lines(old: Sequence[str], found: Sequence[str], new: Sequence[str], unit: str | None, where: str) -> list[str]:
+    """Returns ``new`` as it replaces the lines ``found``, which were matched with ``old``, line by line.
 
-    Lines that ``old`` and ``new`` share keep their bytes in ``place``.  The others get the line endings of the lines that they replace, and
-    are indented by ``Indentation``; ``unit`` is one level of indentation around the place.  Raises ``ToolFailure``
-    (``edit_preparation_failure``) if a line would turn undecodable bytes into U+FFFD, and where ``Indentation`` does.
+    Lines that ``old`` and ``new`` share stay as they are in ``found``.  With ``unit``, the others are re-indented, see ``Reindenter``.
     """
-    place_lines, old_lines, new_lines = place.split("\n"), old.split("\n"), new.split("\n")
-    ends = ["\r\n" if line.endswith("\r") else "\n" for line in place_lines[:-1]]
-    lines = [line.removesuffix("\r") for line in place_lines[:-1]] + place_lines[-1:]
-    indentation = Indentation(old_lines, lines, new_lines, unit, where)
-    result: list[tuple[str, str]] = []
-    for op in opcodes(old_lines, new_lines):
-        default_ending = (ends[op.i1 : op.i2] or ends[max(op.i1 - 1, 0) :][:1] or [ending])[-1]
-        if op.tag == "equal":
-            result += [(lines[i], ends[i] if i < len(ends) else default_ending) for i in range(op.i1, op.i2)]
-            continue
-        _check_decodable("".join(lines[op.i1 : op.i2]), new_lines[op.j1 : op.j2])
-        old_ends = ends[op.i1 : op.i2]
-        for k, line in enumerate(new_lines[op.j1 : op.j2]):
-            result.append((indentation.reindent(line), old_ends[k] if k < len(old_ends) else default_ending))
-    return "".join(f"{line}{end}" for line, end in result[:-1]) + result[-1][0]
+    reindent = Reindenter(old, found, new, unit, where).reindent if unit else str
+    lines: list[str] = []
+    for op in opcodes(old, new):
+        lines += found[op.i1 : op.i2] if op.tag == "equal" else map(reindent, new[op.j1 : op.j2])
+    return lines
 
 
-def _check_decodable(before: str, lines: Sequence[str]) -> None:
-    if not is_exact(before) and any("\ufffd" in line for line in lines):
-        raise ToolFailure(
-            ErrorCode.EDIT_PREPARATION_FAILURE,
-            "The text to replace contains bytes that are not valid UTF-8 (shown as U+FFFD); the new text would replace them by U+FFFD. "
-            "Nothing was changed. Edit the parts before and after these bytes separately.",
-        )
+class Reindenter:
+    """Moves new lines from the indentation of the ``old`` lines to that of the lines ``found`` in the file.
 
+    It tries, in this order: the same characters added to every line, or removed; the units of the file instead of those of the edit (tabs
+    for spaces, or other widths), if every line is a whole number of units; and lines deeper than all of ``old`` moved as a block with the
+    deepest of these.  ``unit`` is one level of indentation around the place.
 
-class Indentation:
-    """Shifts new lines from the indentation of the ``old`` lines to that of the lines ``found`` in the file.
-
-    The shift is the same for every line: characters added or removed before the indentation, or levels where one side uses tabs and the
-    other spaces.  Relative indentation is therefore preserved.  If the lines do not agree on one shift, ``of`` raises ``ToolFailure``
-    (``edit_preparation_failure``); ``where`` names the place in its message, ``unit`` is one level of indentation there.
+    The nesting never changes: of two lines of ``old`` and ``new``, the more deeply indented one is so in the file, too.  Where that is
+    impossible, ``reindent`` raises ``ToolFailure`` (``edit_preparation_failure``); ``where`` names the place in its message.
     """
 
     def __init__(self, old: Sequence[str], found: Sequence[str], new: Sequence[str], unit: str, where: str) -> None:
         pairs = [(_indent(one), _indent(other)) for one, other in zip(old, found, strict=True) if one.strip() and other.strip()]
-        self._pairs = dict.fromkeys(pairs)
-        self._new_indents = {_indent(line) for line in new if line.strip()}
+        self._pairs = dict(pairs)
+        self._is_consistent = all(self._pairs[one] == other for one, other in pairs)
+        self._is_same = all(one == other for one, other in pairs)
+        self._new = {_indent(line) for line in new if line.strip()}
+        self._given = "".join({*"".join([*self._pairs, *self._new])})
+        self._there = "".join({*"".join(self._pairs.values())}) or unit[0]
         self._unit, self._where = unit, where
         self._mapping: Mapping[str, str] | None = None
 
     def reindent(self, line: str) -> str:
         """Returns ``line`` indented for the file; a blank line becomes empty unless the indentation is unchanged."""
-        if all(one == other for one, other in self._pairs):
+        if self._is_same:
             return line
         if not line.strip():
             return ""
-        if self._mapping is None:
-            self._mapping = self._by_prefix() or self._by_levels()
-        if self._mapping is None:
-            raise self._ambiguous()
+        self._mapping = self._mapping or self._find_mapping()
         return self._mapping[_indent(line)] + line.lstrip()
 
+    def _find_mapping(self) -> Mapping[str, str]:
+        tried = [self._by_prefix(), self._by_units(), self._by_deepest()] if self._is_consistent else []
+        if self._given != self._there:
+            tried[:2] = reversed(tried[:2])
+        mapping = next((one for one in tried if one is not None), None)
+        if mapping is None or not set("".join([*self._pairs, *mapping, *mapping.values()])) <= {" ", "\t"}:
+            raise ToolFailure(
+                ErrorCode.EDIT_PREPARATION_FAILURE,
+                f"{self._where}: the old text was found with another indentation, and no indentation of the new lines keeps their nesting. "
+                "Nothing was changed. Read the file and give both texts with its indentation.",
+            )
+        return mapping
+
     def _by_prefix(self) -> Mapping[str, str] | None:
-        """Adds the same characters to every line, or removes them, unless that mixes tabs and spaces."""
-        one, other = next(iter(self._pairs))
-        if other.endswith(one) and all(found_indent == other.removesuffix(one) + old_indent for old_indent, found_indent in self._pairs):
-            prefix = other.removesuffix(one)
-            mapping = {indent: prefix + indent for indent in self._new_indents}
-            seen = {old_indent for old_indent, _ in self._pairs}
-            return mapping if all(indent in seen or not _mixed(mapping[indent]) for indent in mapping) else None
-        prefix = one.removesuffix(other)
-        if one.endswith(other) and all(old_indent == prefix + found_indent for old_indent, found_indent in self._pairs):
-            return {indent: indent.removeprefix(prefix) for indent in self._new_indents} if self._all_have(prefix) else None
-        return None
+        """Adds the same characters to every line, or removes them."""
+        one, other = next(iter(self._pairs.items()))
+        added, removed = other.removesuffix(one), one.removesuffix(other)
+        if other.endswith(one):
+            agree = all(found == added + old for old, found in self._pairs.items())
+            return {indent: added + indent for indent in self._new} if agree else None
+        agree = one.endswith(other) and all(old == removed + found for old, found in self._pairs.items())
+        possible = agree and all(indent.startswith(removed) for indent in self._new)
+        return {indent: indent.removeprefix(removed) for indent in self._new} if possible else None
 
-    def _all_have(self, prefix: str) -> bool:
-        return all(indent.startswith(prefix) for indent in self._new_indents)
-
-    def _by_levels(self) -> Mapping[str, str] | None:
-        """Converts spaces to tabs or tabs to spaces, if one number of columns per tab fits every line."""
-        old_indents, found_indents = {one for one, _ in self._pairs} | self._new_indents, {other for _, other in self._pairs}
-        if _only(" ", old_indents) and _only("\t", found_indents):
-            return self._tabs_for_spaces()
-        return self._spaces_for_tabs() if _only("\t", old_indents) and _only(" ", found_indents) else None
-
-    def _tabs_for_spaces(self) -> Mapping[str, str] | None:
-        pairs = sorted({(len(one), len(other)) for one, other in self._pairs})
-        least = pairs[0][0]
-        widths = {*(width for width, _ in pairs), *map(len, self._new_indents)}
-        columns = _columns([(tabs, width) for width, tabs in pairs], gcd(*(width - least for width in widths)))
-        if columns is None:
+    def _by_units(self) -> Mapping[str, str] | None:
+        """Converts units, if their widths in the edit and in the file are certain, and every line has a whole number of them."""
+        if len(self._given) != 1 or len(self._there) != 1:
             return None
-        moved = {width: divmod(width - least, columns) for width in map(len, self._new_indents)}
-        if any(rest or pairs[0][1] + tabs < 0 for tabs, rest in moved.values()):
+        pairs = sorted((len(old), len(found)) for old, found in self._pairs.items())
+        (old, found), (deepest, widest) = pairs[0], pairs[-1]
+        if len(pairs) > 1:
+            known = gcd(*(width - old for width, _ in pairs))
+            step = gcd(known, *(len(indent) - old for indent in self._new))
+            columns = (widest - found) * step // (deepest - old)
+            is_unit = step == known or step in _TAB_WIDTHS or self._given == "\t"
+            if not is_unit or any((other - found) * step != (width - old) * columns for width, other in pairs):
+                return None
+        else:
+            step, columns = self._guessed_units(old, found)
+        levels = {indent: divmod(len(indent) - old, step or 1) for indent in self._new}
+        if columns <= 0 or any(rest or found + level * columns < 0 for level, rest in levels.values()):
             return None
-        return {indent: "\t" * (pairs[0][1] + moved[len(indent)][0]) for indent in self._new_indents}
+        return {indent: self._there * (found + level * columns) for indent, (level, _) in levels.items()}
 
-    def _spaces_for_tabs(self) -> Mapping[str, str] | None:
-        pairs = sorted({(len(one), len(other)) for one, other in self._pairs})
-        least, width = pairs[0]
-        deeper = any(len(indent) != least for indent in self._new_indents)
-        columns = _columns(pairs, len(self._unit) if deeper and _only(" ", {self._unit}) else 0)
-        if columns is None or any(width + (len(indent) - least) * columns < 0 for indent in self._new_indents):
-            return None
-        return {indent: " " * (width + (len(indent) - least) * columns) for indent in self._new_indents}
+    def _guessed_units(self, old: int, found: int) -> tuple[int, int]:
+        """Returns the units of the edit and the file where all old lines have one indentation: a tab against a usual number of spaces."""
+        step = gcd(*(len(indent) - old for indent in self._new))
+        if self._given == self._there or not step:
+            return step, 0
+        from_tabs = self._given == "\t"
+        width = len(self._unit) if from_tabs else step
+        tabs, spaces = (old, found) if from_tabs else (found, old)
+        implied = spaces // tabs if tabs and spaces % tabs == 0 else width
+        is_certain = width in _TAB_WIDTHS and (implied == width or implied not in _TAB_WIDTHS or width % implied != 0)
+        return ((1, width) if from_tabs else (width, 1)) if is_certain else (step, 0)
 
-    def _ambiguous(self) -> ToolFailure:
-        return ToolFailure(
-            ErrorCode.EDIT_PREPARATION_FAILURE,
-            f"{self._where}: the old text was found with another indentation, which differs by another amount from line to line, so the "
-            "indentation of the new lines is uncertain. Nothing was changed. Read the file and give both texts with its indentation.",
-        )
-
-
-def _columns(pairs: Sequence[tuple[int, int]], step: int) -> int | None:
-    """Returns how many columns a tab stands for; ``pairs`` are (tabs, columns) of the same lines, in order.
-
-    If all lines have the same indentation, ``step`` decides: the columns by which new lines differ (0: they do not).  It must agree with
-    the indentation of the pair, if that has any.  None: uncertain.
-    """
-    (tabs, columns), (most, widest) = pairs[0], pairs[-1]
-    if len(pairs) == 1:
-        if step == 0:
-            return _TAB
-        one = columns // tabs if tabs and columns % tabs == 0 else step
-        agree = one == step or one not in _TAB_WIDTHS or step % one != 0
-        return step if step in _TAB_WIDTHS and agree else None
-    if most == tabs or (widest - columns) % (most - tabs):
-        return None
-    each = (widest - columns) // (most - tabs)
-    return each if each > 0 and all(width == columns + (level - tabs) * each for level, width in pairs) else None
+    def _by_deepest(self) -> Mapping[str, str] | None:
+        """Moves lines that are deeper than all of ``old`` as the deepest of these moves; the others must be as deep as one of them."""
+        deepest = max(self._pairs, key=len)
+        deeper = self._new - self._pairs.keys()
+        if not all(indent.startswith(deepest) for indent in deeper):
+            return None  # they may belong to a block that begins above the place, where the file's indentation is unknown
+        mapping = self._pairs | {indent: self._pairs[deepest] + indent.removeprefix(deepest) for indent in deeper}
+        return mapping if _keeps_nesting(mapping) else None
 
 
-def _only(blank: str, indents: Iterable[str]) -> bool:
-    return all(set(indent) <= {blank} for indent in indents)
+def _keeps_nesting(mapping: Mapping[str, str]) -> bool:
+    """Returns whether both the indentations and what they become are each the beginning of the next deeper one."""
+    before = sorted(mapping, key=len)
+    after = [mapping[indent] for indent in before]
+    return all(len(one) < len(other) and other.startswith(one) for indents in (before, after) for one, other in pairwise(indents))
 
 
-def _mixed(indent: str) -> bool:
-    return len(set(indent)) > 1
-
-
-def indentation_unit(lines: Sequence[str]) -> str:
+def indentation_unit(lines: Iterable[str]) -> str:
     """Returns one level of indentation in ``lines``: a tab or some spaces; four spaces if no line is indented."""
     indents = [_indent(line) for line in lines if line.strip()]
     tabs = sum(indent.startswith("\t") for indent in indents)
     if tabs > sum(indent.startswith(" ") for indent in indents):
         return "\t"
-    return " " * _step([line for line in lines if not line.startswith("\t")])
-
-
-def _step(lines: Sequence[str]) -> int:
-    """Returns the smallest increase of indentation of at least 2 columns; 4 if there is none."""
-    widths = sorted({0, *(_width(_indent(line)) for line in lines if line.strip())})
-    steps = [more - less for less, more in pairwise(widths) if more - less > 1]
-    return min(steps, default=_TAB)
+    widths = sorted({0, *(len(indent.expandtabs(_DEFAULT_UNIT)) for indent in indents if not indent.startswith("\t"))})
+    return " " * min((more - less for less, more in pairwise(widths) if more - less > 1), default=_DEFAULT_UNIT)
 
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
-
-
-def _width(indent: str) -> int:
-    return len(indent.expandtabs(_TAB))

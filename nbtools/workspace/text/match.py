@@ -1,397 +1,273 @@
 """Finds a text in a file: exactly, else with increasing tolerance.
 
-exact → line endings (LF for CRLF) → trailing whitespace → indentation → close match.  The first step with a result counts; the steps
-after line endings are loose: they match whole lines only, and only one place.  Also finds and describes the most similar text, for
-messages.
+The ladder: exact → line endings → whitespace between tokens → indentation → look-alike characters → fuzzy.  Each rung also allows the
+differences of those before, and the first that finds the text counts.  Edits, hunks, search/replace blocks and suggestions use it.
 """
 
 from __future__ import annotations
 
-import difflib
-import heapq
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import cached_property
 from typing import Literal, TypeAlias
 
-from nbtools.diff.text_lines import displayable, with_lf
-from nbtools.workspace.text.file_body import TextBody
-
-_LONG_WORD = re.compile(r"\w{2,}")
-_MAX_LINES = 100_000
-_MAX_COMPARED_PLACES = 5
-_MIN_RATIO = 0.5
-_MAX_QUOTED = 120
-_LOOK_ALIKE = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad", "-"),
-        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f\u3000", " "),
-        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", None),
-        "\u2026": "...",
-    }
-)
-
-
-def plain_characters(text: str) -> str:
-    """Replaces typographic quotes, dashes and spaces by plain ones; removes invisible characters."""
-    return text.translate(_LOOK_ALIKE)
-
-
-_VIEWS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("trailing whitespace", str.rstrip),
-    ("indentation", str.strip),
-    ("whitespace", lambda line: " ".join(line.split())),
-    ("quotes, dashes or invisible characters", lambda line: " ".join(plain_characters(line).split())),
-    ("upper and lower case", lambda line: line.strip().casefold()),
-)
-"""What may differ, from the least to the most, and a function that removes that difference from a line."""
-
-
-def describe_nearest(text: str, wanted: str, first: int = 1) -> str:
-    """Describes, as half a sentence, where ``wanted`` nearly occurs in ``text`` (both with LF), and the difference.
-
-    ``first`` is the number of the text's first line.
-    """
-    lines, block = text.split("\n")[:_MAX_LINES], wanted.replace("\r\n", "\n").strip("\n").split("\n")
-    if not text:
-        return "the file is empty"
-    for difference, view in _VIEWS:
-        k = _find([view(line) for line in lines], [view(line) for line in block])
-        if k >= 0:
-            return f"it differs only in {difference}: {_first_difference(lines, block, k, first)}"
-    k = _most_alike(lines, block)
-    return "it contains no similar text" if k < 0 else f"the most similar text differs: {_first_difference(lines, block, k, first)}"
-
-
-def _find(lines: Sequence[str], block: Sequence[str]) -> int:
-    """Returns the index of the line where ``block`` begins, also within a line; -1 if nowhere, and for a blank block."""
-    text, wanted = "\n".join(lines), "\n".join(block)
-    position = text.find(wanted) if wanted.strip() else -1
-    return position if position < 0 else text.count("\n", 0, position)
-
-
-def _first_difference(lines: Sequence[str], block: Sequence[str], place: int, first: int) -> str:
-    for k, wanted in enumerate(block):
-        found = lines[place + k] if place + k < len(lines) else ""
-        if wanted != found:
-            return f"line {first + place + k} is {_quoted(found)}, but {_quoted(wanted)} was given"
-    return f"line {first + place} is {_quoted(lines[place])}"
-
-
-def _most_alike(lines: Sequence[str], block: Sequence[str]) -> int:
-    """Returns the line with the most rare words of ``block`` after it, if the lines there are similar; else -1."""
-    votes = _votes(lines, block)
-    best, likeness = -1, _MIN_RATIO
-    for place in heapq.nlargest(_MAX_COMPARED_PLACES, votes, key=votes.__getitem__):
-        ratio = difflib.SequenceMatcher(None, _sample(block, 0, len(block)), _sample(lines, place, len(block)), autojunk=False).ratio()
-        if ratio > likeness:
-            best, likeness = place, ratio
-    return best
-
-
-def _votes(lines: Sequence[str], block: Sequence[str]) -> dict[int, float]:
-    """Counts votes of words for the line where the block would begin; a word in n lines has one n-th of a vote."""
-    words = [(offset, word) for offset, line in enumerate(block) for word in set(_LONG_WORD.findall(line.casefold()))]
-    wanted = {word for _, word in words}
-    places: dict[str, list[int]] = {}
-    for number, line in enumerate(lines):
-        for word in wanted.intersection(_LONG_WORD.findall(line.casefold())):
-            places.setdefault(word, []).append(number)
-    votes: dict[int, float] = {}
-    for offset, word in words:
-        found = places.get(word, ())
-        for number in found[:1000]:
-            start = max(number - offset, 0)
-            votes[start] = votes.get(start, 0) + 1 / len(found)
-    return votes
-
-
-def _sample(lines: Sequence[str], place: int, count: int) -> str:
-    return "\n".join(line.strip() for line in lines[place : place + min(count, 40)])[:2000]
-
-
-def _quoted(line: str) -> str:
-    """Returns a line in quotes, with tabs and invisible characters escaped."""
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-    return f'"{text}"' if len(text) <= _MAX_QUOTED else f'"{text[:_MAX_QUOTED]}…"'
-
-
-MIN_SIMILARITY = 0.9
-"""The similarity from which a place counts as the text: at most one character in ten differs."""
-_SHORTEST = 10
-"""Shorter texts, in characters, are similar to too much."""
-_LINE_MAY_DIFFER = 0.3
-"""The share of one line that may differ."""
-_ANCHOR_MAY_DIFFER = 0.4
-_MARGIN = 0.04
-"""How much less similar the next place must be, on top of twice the distance."""
-_MOST_CANDIDATES = 2_000
-_FEW_CANDIDATES = 20
-_CHUNK = 1 << 20
-_ENDS_AGREE = 3
-_NUMBER = re.compile(rb"\d+")
-_WORD = re.compile(r"\w")
-_LOGIC = "not|no|never|without|unless|and|or|xor|true|false|none|null|yes"
-_OPPOSITES = "min|max|get|set|on|off|in|out|up|down|start|stop|enable|disable|enabled|disabled|first|last|left|right|before|after"
-_SIGN = re.compile(rf"\d+|[-+*/%=<>!&|^~]+|(?<![^\W_])(?:{_LOGIC}|{_OPPOSITES})(?![^\W_])")
-"""Differences that change a line's meaning, however small: numbers, operators, words of logic and opposites, also in names."""
-
-
-@dataclass(frozen=True, slots=True)
-class CloseMatch:
-    """A similar place: whole lines from ``start`` to ``end`` in ``TextBody.data``, without the last line's ending.
-
-    ``fits``: they may be taken for the text.
-    """
-
-    start: int
-    end: int
-    likeness: float
-    fits: bool
-
-
-def is_unambiguous(best: CloseMatch | None, other: CloseMatch | None) -> bool:
-    """Returns whether ``best`` may be taken for the text, and ``other`` is clearly less similar.
-
-    Whitespace and similar-looking characters do not count as differences.  Nine tenths of the rest and seven tenths of each line must be
-    equal; numbers, operators, words of logic, opposites and the text's first and last characters always.
-    """
-    if best is None or not best.fits or best.likeness < MIN_SIMILARITY:
-        return False
-    return other is None or 1 - other.likeness >= 2 * (1 - best.likeness) + _MARGIN
-
-
-def find_nearest(body: TextBody, old: str) -> tuple[CloseMatch | None, CloseMatch | None]:
-    """Returns the place most similar to ``old`` and the next one that does not overlap it; fitting places come first.
-
-    Reads the file in one pass, whatever its size.
-    """
-    lines = old.split("\n")
-    folded = [_folded(line) for line in (lines[:-1] if len(lines) > 1 and not lines[-1] else lines)]
-    if sum(map(len, folded)) < _SHORTEST or not _WORD.search(old):
-        return None, None
-    anchor = max(range(len(folded)), key=lambda k: len(_WORD.findall(folded[k])))
-    places = _places_like(body.data, folded[anchor].encode())
-    compared = (_compared(body, place, folded, anchor, with_end=len(lines) > len(folded)) for place in places)
-    candidates = sorted((near for near in compared if near is not None), key=lambda near: (not near.fits, -near.likeness))
-    best = candidates[0] if candidates else None
-    rivals = (near for near in candidates if best and near.fits == best.fits and (near.end <= best.start or near.start >= best.end))
-    return best, next(rivals, None)
-
-
-def _places_like(data: bytes, anchor: bytes) -> list[int]:
-    """Returns where lines similar to ``anchor`` begin: those with its numbers, else the most similar; none if too many."""
-    numbers = _NUMBER.findall(anchor)
-    same: list[int] = []
-    others: list[tuple[float, int]] = []
-    for distance, place, line in _lines_like(data, anchor):
-        if all(number in line for number in numbers) and _NUMBER.findall(line) == numbers:
-            same.append(place)
-        else:
-            others.append((distance, place))
-            if len(others) > _MOST_CANDIDATES:
-                others = heapq.nsmallest(_FEW_CANDIDATES, others)
-    if same:
-        return same if len(same) <= _MOST_CANDIDATES else []
-    return [place for _, place in heapq.nsmallest(_FEW_CANDIDATES, others)]
-
-
-def _lines_like(data: bytes, anchor: bytes) -> Iterator[tuple[float, int, bytes]]:
-    """Yields lines similar to ``anchor``: their distance, position and content."""
-    # Not imported at the top: it takes 40 ms, and most edits are exact.
-    from rapidfuzz import process  # noqa: PLC0415
-    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415
-
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start + _CHUNK) + 1 or len(data)
-        lines = data[start:end].split(b"\n")
-        stripped = [line.strip() for line in lines]
-        # Not extract_iter: in rapidfuzz 3.14 it never frees the tuples it yields.
-        hits = process.extract(anchor, stripped, scorer=Levenshtein.normalized_distance, score_cutoff=_ANCHOR_MAY_DIFFER, limit=None)
-        if hits:
-            starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
-            yield from ((distance, starts[number], line) for line, distance, number in hits)
-        start = end
-
-
-def _compared(body: TextBody, place: int, wanted: Sequence[str], anchor: int, *, with_end: bool) -> CloseMatch | None:
-    """Compares the lines around the one at ``place`` with all wanted lines; None if the file has too few lines there."""
-    data, start = body.data, place
-    for _ in range(anchor):
-        if start == 0:
-            return None
-        start = data.rfind(b"\n", 0, start - 1) + 1
-    end = start
-    for k in range(len(wanted)):
-        stop = data.find(b"\n", end + (k > 0))
-        if stop < 0 and (k < len(wanted) - 1 or with_end):
-            return None
-        end = len(data) if stop < 0 else stop
-    found = [_folded(line) for line in displayable(body.text(start, end)).split("\n")]
-    end -= data[end - 1 : end] == b"\r" and end > start
-    distances = [_distance(one, other) for one, other in zip(wanted, found, strict=True)]
-    likeness = max(1 - sum(distances) / sum(map(len, wanted)), 0.0)
-    fits = _may_stand_for(wanted, found, distances)
-    return CloseMatch(start, end + (2 if data[end : end + 1] == b"\r" else 1) if with_end else end, likeness, fits)
-
-
-def _may_stand_for(wanted: Sequence[str], found: Sequence[str], distances: Sequence[int]) -> bool:
-    """Returns False if the difference changes the meaning.
-
-    That is: a line that differs too much, another number or condition, or more text before or after.
-    """
-    if any(distance > _LINE_MAY_DIFFER * max(len(one), len(other)) for one, other, distance in zip(wanted, found, distances, strict=True)):
-        return False
-    if any(_signs(one) != _signs(other) for one, other in zip(wanted, found, strict=True)):
-        return False
-    first, last = wanted[0][:_ENDS_AGREE], wanted[-1][-_ENDS_AGREE:]
-    return found[0].startswith(first) and found[-1].endswith(last)
-
-
-def _signs(line: str) -> list[str]:
-    return _SIGN.findall(line.casefold())
-
-
-def _distance(one: str, other: str) -> int:
-    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415 - as above
-
-    return 0 if one == other else Levenshtein.distance(one, other)
-
-
-def _folded(line: str) -> str:
-    return " ".join(plain_characters(line).split())
-
+from nbtools.diff.text_lines import displayable, plain_characters, with_lf
+from nbtools.workspace.text.fuzzy_match import NearMatch, find_nearest, is_unambiguous
 
 MatchMode: TypeAlias = Literal["exact", "blanks", "close"]
-"""exact: only LF may stand for CRLF.  blanks: also trailing whitespace, then indentation, may differ.  close: similar text."""
-MatchMethod: TypeAlias = Literal["exact", "line ends", "trailing blanks", "indentation", "close match"]
+"""exact: only line endings may differ.  blanks: also whitespace between tokens and indentation.  close: every rung."""
+MatchMethod: TypeAlias = Literal["exact", "line endings", "whitespace", "indentation", "look-alike characters", "close match"]
+"""A rung of the ladder."""
 Span: TypeAlias = tuple[int, int]
 
-_END = rb"\r?\n"
-_END_OR_LAST = rb"(?:\r?\n|\Z)"
-_BLANKS = rb"[ \t]*"
-_ALL_BLANKS = rb"(?<![ \t])"
-"""Before whitespace at the beginning of a text: otherwise each position in a long run of blanks would be tried."""
-_UNKNOWN = rb"(?:\xef\xbf\xbd|[\x80-\xff])"
-"""What U+FFFD may stand for: itself, or an undecodable byte."""
+_RUNGS: dict[MatchMode, tuple[MatchMethod, ...]] = {
+    "exact": ("line endings",),
+    "blanks": ("line endings", "whitespace", "indentation"),
+    "close": ("line endings", "whitespace", "indentation", "look-alike characters"),
+}
+_PARTIAL = frozenset({"line endings", "whitespace"})
+"""Rungs on which the first and the last line may be parts of lines."""
+_WORD = re.compile(r"\w+")
+_FEW = 100
+
+
+def _collapsed(line: str) -> str:
+    words = " ".join(line.split())
+    return line[: len(line) - len(line.lstrip())] + words if words else ""
+
+
+def _unindented(line: str) -> str:
+    return " ".join(line.split())
+
+
+_FOLDS: dict[str, Callable[[str], str]] = {
+    "line endings": str,
+    "whitespace": _collapsed,
+    "indentation": _unindented,
+    "look-alike characters": lambda line: _unindented(plain_characters(line)),
+    "upper and lower case": lambda line: _unindented(plain_characters(line)).casefold(),
+}
+"""Functions that remove from a line what may differ.  The last one is only for suggestions."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """The places where a text was found, as positions in ``TextBody.data`` in order, and the step that found them.
+    """The places where a text was found, in order, and the rung that found them; ``nearest``: the most similar places, if searched for."""
 
-    ``nearest``: the most similar places, if they were searched for.
-    """
-
-    spans: tuple[Span, ...]
+    spans: tuple[Span, ...] = ()
     how: MatchMethod = "exact"
     likeness: float = 1.0
-    nearest: tuple[CloseMatch | None, CloseMatch | None] | None = None
+    nearest: tuple[NearMatch | None, NearMatch | None] | None = None
 
     @property
     def is_inexact(self) -> bool:
-        return self.how not in {"exact", "line ends"}
+        return self.how not in {"exact", "line endings"}
+
+    @property
+    def may_differ_in_indentation(self) -> bool:
+        return self.is_inexact and self.how != "whitespace"
 
 
-def find_text(body: TextBody, old: str, match: MatchMode = "exact", *, open_end: bool = False, one: bool = False) -> TextMatch:
-    """Returns all places of the first step that finds any; if none does, the step is ``exact``.
+@dataclass(frozen=True, slots=True)
+class LooseMatch:
+    """A text that was found, but not exactly: its line (from 1), the rung of the ladder that found it, and its similarity (0 to 1)."""
 
-    ``one``: exactly one place is expected, so that overlapping ones (``aba`` in ``ababa``) count as several; a loose step always counts so.
-    ``open_end``: at the end of a file without a final newline, a loose step ignores the one at the end of ``old``.
-    """
-    found = find_exact(body, old, overlapping=one)
-    if found.spans or match == "exact" or not old.strip():
-        return found
-    for how, step in _LOOSE:
-        spans = tuple(step(body, with_lf(displayable(old)), _END_OR_LAST if open_end else _END))
-        if spans:
-            return TextMatch(spans, how)
-    return found if match == "blanks" else _closest(body, old)
+    line: int
+    how: MatchMethod
+    likeness: float
 
 
-def find_exact(body: TextBody, old: str, *, overlapping: bool = False) -> TextMatch:
-    """Finds occurrences character by character; only if there are none, those with CRLF for LF (or the reverse)."""
-    if not old:
-        return TextMatch(())
-    spans = tuple(_literal(body, old, overlapping=overlapping))
-    if spans or not ("\n" in old or "\ufffd" in displayable(old)):
-        return TextMatch(spans)
-    plain = with_lf(displayable(old))
-    wanted = re.compile(_END.join(map(_pattern, plain.split("\n"))))
-    found = _found(body, wanted, lambda start, end: _is_whole(body, start, end, plain), overlapping=overlapping)
-    return TextMatch(tuple(found), "line ends")
+class TextIndex:
+    """A text prepared for searches.  Positions are those in ``text``, whose undecodable bytes are lone surrogates."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._folded: dict[str, list[str]] = {}
+        self._with_word: dict[str, Sequence[int]] = {}
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends, with U+FFFD for undecodable bytes, and an empty one after the last."""
+        lines = displayable(with_lf(self.text)).split("\n")
+        return [*lines, ""] if lines[-1] else lines
+
+    @cached_property
+    def has_crlf(self) -> bool:
+        return "\r" in self.text and "\r\n" in self.text
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The positions where the lines begin, and the end of the text."""
+        return [0, *(newline.end() for newline in re.finditer("\n", self.text)), len(self.text)]
+
+    def line_at(self, position: int) -> int:
+        """Returns the index of the line at ``position``."""
+        return self.text.count("\n", 0, position)
+
+    def find(self, old: str, match: MatchMode, *, one: bool = False, open_end: bool = False) -> TextMatch:
+        """Returns what the first successful rung finds; see ``matches``."""
+        return next(self.matches(old, match, one=one, open_end=open_end), TextMatch())
+
+    def matches(
+        self, old: str, match: MatchMode, *, one: bool = False, open_end: bool = False, whole_lines: bool = False, first: int = 0
+    ) -> Iterator[TextMatch]:
+        """Yields what each rung finds, if it finds anything; the last one in ``close`` mode always has ``nearest``.
+
+        ``one``: a single place is expected, so that overlapping ones (``aba`` in ``ababa``) count as several; on the rungs after line
+        endings they always do.  ``open_end``: on these, a newline at the end of ``old`` also matches the end of the file.
+        ``whole_lines``: only lines from the index ``first`` on, and on all rungs but ``exact`` as with ``open_end``.
+        """
+        if not old:
+            return
+        if spans := tuple(self._literal(old, overlapping=one, whole_lines=whole_lines, first=first)):
+            yield TextMatch(spans)
+        for how in _RUNGS[match]:
+            strict = how == "line endings"
+            if strict and not (whole_lines or "\n" in old or "\ufffd" in displayable(old)):
+                continue
+            pattern = _LinePattern(
+                old, how, open_end=whole_lines or (open_end and not strict), whole_lines=whole_lines or how not in _PARTIAL
+            )
+            found = self._spans(pattern, first)
+            if spans := tuple(found if one or not strict else _without_overlaps(found)):
+                yield TextMatch(spans, how)
+        if match == "close":
+            yield self._closest(old, open_end=whole_lines, first=first)
+
+    def loose_matches(self, found: TextMatch) -> list[LooseMatch]:
+        """Returns what to report of a match: nothing if it is exact or differs only in line endings."""
+        return [LooseMatch(self.line_at(start) + 1, found.how, found.likeness) for start, _ in found.spans if found.is_inexact]
+
+    def find_lines(self, block: Sequence[str], how: str) -> int | None:
+        """Returns the index of the line where ``block`` begins, also within a line; None if it is nowhere."""
+        return next(self._lines_with(_LinePattern("\n".join(block), how)), None)
+
+    def span_of(self, near: NearMatch, *, with_end: bool) -> Span:
+        """Returns the positions of a similar place, ``with_end`` including the last line's end."""
+        last = near.end - 1
+        return self.starts[near.start], self.starts[near.end] if with_end else self.starts[last] + len(self.lines[last])
+
+    def _literal(self, old: str, *, overlapping: bool, whole_lines: bool, first: int) -> Iterator[Span]:
+        text = self.text
+        place = text.find(old, self.starts[first] if first else 0)
+        while place >= 0:
+            end = place + len(old)
+            cuts_crlf = text[place] == "\n" and text[place - 1 : place] == "\r" and place > 0
+            begins_and_ends = not whole_lines or (text[place - 1 : place] in {"", "\n"} and (old.endswith("\n") or end == len(text)))
+            if begins_and_ends and not cuts_crlf:
+                yield place, end
+            place = text.find(old, place + 1 if overlapping or whole_lines else end)
+
+    def _spans(self, pattern: _LinePattern, first: int) -> Iterator[Span]:
+        is_unterminated = not self.text.endswith("\n")
+        for start in self._lines_with(pattern, first):
+            end = start + len(pattern.wanted)
+            if not (pattern.is_terminated and is_unterminated and end == len(self.lines) and not pattern.open_end):
+                yield from pattern.spans(self, start)
+
+    def _lines_with(self, pattern: _LinePattern, first: int = 0) -> Iterator[int]:
+        if pattern.how != "line endings" and not any(pattern.wanted):
+            return
+        if pattern.how == "look-alike characters" and pattern.is_ascii and self.text.isascii():
+            return
+        offset, word = pattern.longest_word()
+        numbers = self._lines_containing(word) if pattern.how in _RUNGS["blanks"] else range(len(self.lines))
+        fold, count = _FOLDS[pattern.how], len(pattern.wanted)
+        keys = self._keys(pattern.how) if len(numbers) > _FEW else None
+        for number in numbers:
+            start = number - offset
+            if start < first:
+                continue
+            found = [fold(line) for line in self.lines[start : start + count]] if keys is None else keys[start : start + count]
+            if len(found) == count and pattern.agrees(found):
+                yield start
+
+    def _lines_containing(self, word: str) -> Sequence[int]:
+        if word not in self._with_word:
+            self._with_word[word] = [number for number, line in enumerate(self.lines) if word in line] if word in self.text else []
+        return self._with_word[word]
+
+    def _keys(self, how: str) -> list[str]:
+        if how not in self._folded:
+            self._folded[how] = list(map(_FOLDS[how], self.lines))
+        return self._folded[how]
+
+    def _closest(self, old: str, *, open_end: bool, first: int) -> TextMatch:
+        best, other = nearest = self.nearest(old, open_end=open_end, first=first)
+        if best is not None and is_unambiguous(best, other):
+            return TextMatch((self.span_of(best, with_end=old.endswith("\n")),), "close match", best.likeness, nearest)
+        return TextMatch(nearest=nearest)
+
+    def nearest(self, old: str, *, open_end: bool = False, first: int = 0) -> tuple[NearMatch | None, NearMatch | None]:
+        """Returns the two places most similar to ``old``, see ``find_nearest``; ``open_end`` and ``first``: see ``matches``."""
+        lines = self.lines if open_end or self.text.endswith("\n") else self.lines[:-1]
+        return find_nearest(lines, displayable(with_lf(old)), first)
 
 
-def _literal(body: TextBody, old: str, *, overlapping: bool) -> Iterator[Span]:
-    data, wanted = body.data, displayable(old).encode()
-    place = data.find(wanted)
-    while place >= 0:
-        if not (data[place] == 10 and place and data[place - 1] == 13):  # would cut a CRLF in two
-            yield place, place + len(wanted)
-        place = data.find(wanted, place + (1 if overlapping else len(wanted)))
+class _LinePattern:
+    """The lines of a text to find on one rung, and how they agree with lines of the file."""
+
+    def __init__(self, old: str, how: str, *, open_end: bool = False, whole_lines: bool = False) -> None:
+        self.how, self.open_end, self.whole_lines = how, open_end, whole_lines
+        self.is_ascii = old.isascii()
+        lines = displayable(with_lf(old)).split("\n")
+        if whole_lines and open_end and lines[-1]:
+            lines.append("")
+        self.is_terminated = len(lines) > 1 and not lines[-1]
+        self.ends_line = how == "whitespace" and lines[-1].endswith((" ", "\t"))
+        self.wanted = list(map(_FOLDS[how], lines))
+
+    def longest_word(self) -> tuple[int, str]:
+        words = ((offset, word) for offset, line in enumerate(self.wanted) for word in _WORD.findall(line))
+        return max(words, key=lambda pair: len(pair[1]), default=(0, ""))
+
+    def agrees(self, found: Sequence[str]) -> bool:
+        wanted = self.wanted
+        if self.whole_lines:
+            return found[:-1] == wanted[:-1] and (self.is_terminated or found[-1] == wanted[-1])
+        if len(wanted) == 1:
+            return found[0].endswith(wanted[0]) if self.ends_line else wanted[0] in found[0]
+        last = found[-1] == wanted[-1] if self.ends_line else found[-1].startswith(wanted[-1])
+        return last and found[0].endswith(wanted[0]) and found[1:-1] == wanted[1:-1]
+
+    def spans(self, index: TextIndex, start: int) -> Iterator[Span]:
+        """Yields the positions at the lines from ``start`` on, which agree with the pattern; several only within a line."""
+        last = start + len(self.wanted) - 1
+        base, last_base, last_line = index.starts[start], index.starts[last], index.lines[last]
+        if self.whole_lines:
+            yield base, last_base if self.is_terminated else last_base + len(last_line)
+            return
+        first_line = index.lines[start]
+        folded, wanted = _FOLDS[self.how](first_line), self.wanted
+        if len(wanted) == 1 and not self.ends_line:
+            column = folded.find(wanted[0])
+            while column >= 0:
+                yield base + self._begin(first_line, column), base + self._end(first_line, column + len(wanted[0]))
+                column = folded.find(wanted[0], column + 1)
+        else:
+            end = len(last_line) if self.ends_line else self._end(last_line, len(wanted[-1]))
+            yield base + self._begin(first_line, len(folded) - len(wanted[0])), last_base + end
+
+    def _begin(self, line: str, column: int) -> int:
+        """Returns the column in ``line`` for one in its folded form: the last that fits."""
+        return column if self.how == "line endings" else bisect_right(range(len(line) + 1), column, key=lambda k: _length(line[:k])) - 1
+
+    def _end(self, line: str, column: int) -> int:
+        """Returns the first column that fits."""
+        return column if self.how == "line endings" else bisect_left(range(len(line) + 1), column, key=lambda k: _length(line[:k]))
 
 
-def _trailing(body: TextBody, old: str, last: bytes) -> Iterator[Span]:
-    """Finds places where trailing whitespace may differ; the first and the last line may be parts of lines."""
-    lines = old.removesuffix("\n").split("\n")
-    end = _BLANKS + last if old.endswith("\n") else _BLANKS + rb"(?=\r?\n|\Z)" if old.endswith((" ", "\t")) else b""
-    first = b"" if lines[0].rstrip(" \t") else _ALL_BLANKS
-    wanted = re.compile(first + (_BLANKS + _END).join(_pattern(line.rstrip(" \t")) for line in lines) + end)
-    return _found(body, wanted, lambda start, stop: _is_whole(body, start, stop, old))
+def _length(beginning: str) -> int:
+    """Returns how long the beginning of a line is in the form that ``_collapsed`` gives to the line."""
+    words = " ".join(beginning.split())
+    return len(beginning) - len(beginning.lstrip()) + len(words) + (bool(words) and beginning[-1].isspace()) if words else len(beginning)
 
 
-def _indented(body: TextBody, old: str, last: bytes) -> Iterator[Span]:
-    """Finds whole lines that may differ in whitespace at both ends; each span starts at the beginning of its first line."""
-    lines = [line.strip(" \t") for line in old.removesuffix("\n").split("\n")]
-    first, *rest = map(_pattern, lines)
-    parts = [first or _ALL_BLANKS, *(_BLANKS + _END + (_BLANKS + line if line else b"") for line in rest)]
-    wanted = re.compile(b"".join(parts) + _BLANKS + (last if old.endswith("\n") else rb"(?=\r?\n|\Z)"))
-    for start, end in _found(body, wanted, lambda start, stop: _begins_line(body.data, start) and _is_whole(body, start, stop, old)):
-        yield body.data.rfind(b"\n", 0, start) + 1, end
-
-
-_LOOSE: tuple[tuple[MatchMethod, Callable[[TextBody, str, bytes], Iterator[Span]]], ...] = (
-    ("trailing blanks", _trailing),
-    ("indentation", _indented),
-)
-
-
-def _closest(body: TextBody, old: str) -> TextMatch:
-    best, other = find_nearest(body, with_lf(displayable(old)))
-    if best is not None and is_unambiguous(best, other):
-        return TextMatch(((best.start, best.end),), "close match", best.likeness, (best, other))
-    return TextMatch((), nearest=(best, other))
-
-
-def _pattern(text: str) -> bytes:
-    return _UNKNOWN.join(re.escape(part.encode()) for part in text.split("\ufffd"))
-
-
-def _found(body: TextBody, wanted: re.Pattern[bytes], fits: Callable[[int, int], bool], *, overlapping: bool = True) -> Iterator[Span]:
-    """Yields matches with increasing ends; those that differ only in the blanks before them are one."""
-    place, done = 0, -1
-    while hit := wanted.search(body.data, place):
-        start, end = hit.span()
-        place = start + 1
-        if end > done and fits(start, end):
+def _without_overlaps(spans: Iterator[Span]) -> Iterator[Span]:
+    position = 0
+    for start, end in spans:
+        if start >= position:
             yield start, end
-            place, done = (start + 1 if overlapping else max(end, start + 1)), end
-
-
-def _begins_line(data: bytes, place: int) -> bool:
-    return not data[data.rfind(b"\n", 0, place) + 1 : place].strip(b" \t")
-
-
-def _is_whole(body: TextBody, start: int, end: int, wanted: str) -> bool:
-    """Returns whether U+FFFD in ``wanted`` stands for undecodable bytes, not for parts of characters."""
-    if "\ufffd" not in wanted:
-        return True
-    first, last = body.data.rfind(b"\n", 0, start) + 1, body.data.find(b"\n", end)
-    last = len(body.data) if last < 0 else last
-    span = body.text(start, end)
-    whole = body.text(first, start) + span + body.text(end, last)
-    return whole == body.text(first, last) and displayable(span).count("\ufffd") == wanted.count("\ufffd")
+            position = end

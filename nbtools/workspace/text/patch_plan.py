@@ -16,12 +16,13 @@ from nbtools.diff.unified_diff import begins_diff, read_unified
 from nbtools.workspace.files.copy_move import entry_path
 from nbtools.workspace.files.encoding import UTF8, decode, encode
 from nbtools.workspace.files.path_suggestions import path_not_found
-from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_if_exists
+from nbtools.workspace.files.read import not_text_failure, read_if_exists
 from nbtools.workspace.history.operations import Move, Remove, Step, Write
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.text.match import MatchMode
-from nbtools.workspace.text.patch_edits import apply_edits, block_edits, hunk_edits
+from nbtools.workspace.text.patch_edits import block_edits, hunk_edits
 from nbtools.workspace.text.placeholders import refuse_placeholder
+from nbtools.workspace.text.replace import apply_edits
 from nbtools.workspace.workspace import Workspace
 
 _ADVICE = "Change it with a program, such as patch in a shell."
@@ -56,9 +57,9 @@ class PatchPlan:
     notes: tuple[str, ...]
 
 
-def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode, whole: int = MAX_READ_BYTES) -> PatchPlan:
+def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPlan:
     """Plans the application of ``patch``.  Raises ``ToolFailure`` for the first part that cannot be applied."""
-    planner = _Planner(workspace, match, whole)
+    planner = _Planner(workspace, match)
     planner.notes += patch.notes
     for file in patch.files:
         planner.add(file)
@@ -75,7 +76,6 @@ class _Planner:
 
     workspace: Workspace
     match: MatchMode
-    whole: int
     steps: list[Step] = field(default_factory=list)
     touched: list[PatchedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -148,7 +148,7 @@ class _Planner:
         subject = printable_path(target.name)
         for part in file.parts:
             refuse_placeholder(part.added(), text.text, f"{subject}, {part.name}")
-        found = block_edits(text, blocks, self.match, subject) if blocks else hunk_edits(text.text, hunks, self.match, subject)
+        found = block_edits(text.text, blocks, self.match, subject) if blocks else hunk_edits(text.text, hunks, self.match, subject)
         self.notes += found.notes
         target.places += len(file.parts)
         return encode(apply_edits(text.text, found.edits, subject), text.encoding)
@@ -190,7 +190,7 @@ class _Planner:
         known = next((file for file in reversed(self.touched) if file.path == real), None)
         if known is None:
             name = self.workspace.relative(real)
-            data = None if self._was_moved_away(name) else read_if_exists(real, printable_path(name), self.whole, _ADVICE)
+            data = None if self._was_moved_away(name) else read_if_exists(real, printable_path(name), advice=_ADVICE)
             if data is not None:
                 self.workspace.read_tracker.require_read(real, printable_path(name), data, whole=False)
             known = PatchedFile(real, data, data, name, name)

@@ -1,4 +1,4 @@
-"""Replaces texts in a file; everything around them keeps its bytes."""
+"""Replaces texts in a file's text; everything around them stays as it is."""
 
 from __future__ import annotations
 
@@ -7,172 +7,155 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.diff.text_lines import split_lines, with_lf
-from nbtools.workspace.files.line_endings import LineEndingFinder, with_original_endings
-from nbtools.workspace.text.file_body import TextBody
-from nbtools.workspace.text.indentation import apply_reindented, indentation_unit
-from nbtools.workspace.text.match import MatchMethod, MatchMode, Span, TextMatch, find_exact, find_text
+from nbtools.diff.line_diff import Change
+from nbtools.diff.patch_model import Replacement
+from nbtools.diff.text_lines import displayable, split_lines, with_lf
+from nbtools.workspace.files.line_endings import ending_at, with_original_endings
+from nbtools.workspace.text.indentation import indentation_unit, merge_lines
+from nbtools.workspace.text.match import LooseMatch, MatchMode, Span, TextIndex, TextMatch
 from nbtools.workspace.text.match_errors import count_mismatch, overlap_failure, text_not_found
-from nbtools.workspace.text.regions import Region, compose_regions
 
-_AROUND = 1 << 14
-"""Bytes before and after a place from which the file's indentation is derived."""
+_AROUND = 200
+"""Lines before and after a place from which the file's indentation is derived."""
 _MIN_DISTINCTIVE_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
-    """``new`` for ``old``, which must occur ``count`` times; None: at least once, and all occurrences are replaced."""
+class Edit:
+    """``new`` for the characters from ``start`` to ``end``; ``name`` is the edit, hunk or block that it belongs to."""
 
-    old: str
+    start: int
+    end: int
     new: str
-    count: int | None = 1
-
-
-@dataclass(frozen=True, slots=True)
-class LooseMatch:
-    """A text that was found, but not exactly: its line (from 1), how it was matched, and its similarity (0 to 1)."""
-
-    line: int
-    how: MatchMethod
-    likeness: float
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacementResult:
-    """The file after the replacements.
+    """The text after the replacements, and how many places they changed; ``changes``: which, unless they were made in turn."""
 
-    ``regions`` are the replaced texts, by positions in the data before and after, in order.
-    """
-
-    body: TextBody
-    regions: tuple[Region, ...]
+    text: str
     places: int
     loose: tuple[LooseMatch, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    span: Span
-    new: bytes
+    changes: tuple[Change, ...] = ()
 
 
 def apply_replacements(
-    body: TextBody, changes: Sequence[Replacement], subject: str, *, match: MatchMode = "exact", in_turn: bool = False
+    text: str, changes: Sequence[Replacement], subject: str, *, match: MatchMode = "exact", in_turn: bool = False
 ) -> ReplacementResult:
-    """Makes all replacements, or none; each is searched for in the original ``body``, with ``in_turn`` in the result of those before.
+    """Makes all replacements, or none; each is searched for in the original ``text``, with ``in_turn`` in the result of those before.
 
     Raises ``ToolFailure``: ``edit_no_change``, ``edit_no_occurrence_found`` with the most similar text,
     ``edit_expected_occurrence_mismatch`` with the lines of all occurrences, ``edit_preparation_failure`` if two replacements overlap.
     """
-    for number, change in enumerate(changes, 1):
+    names = [subject if len(changes) == 1 else f"{subject}, edit {number} of {len(changes)}" for number in range(1, len(changes) + 1)]
+    for change, name in zip(changes, names, strict=True):
         if change.old == change.new:
             reason = "old and new are the same. Nothing was changed. Give the changed text as new."
-            raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{_named(subject, number, changes)}: {reason}")
-    result = _in_turn(body, changes, subject, match) if in_turn else _at_once(body, changes, subject, match)
-    if result.body.data == body.data:
+            raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{name}: {reason}")
+    after, places, loose, made = text, 0, list[LooseMatch](), list[Edit]()
+    index, edits = TextIndex(text), list[Edit]()
+    for number, (change, name) in enumerate(zip(changes, names, strict=True), 1):
+        found = find_replacement(index, change, name, match)
+        edits += replacement_edits(index, found, change, name, f"edit {number}")
+        loose += index.loose_matches(found)
+        if in_turn or number == len(changes):
+            after, places = apply_edits(index.text, edits, subject), places + len(edits)
+            index, edits, made = TextIndex(after), [], edits
+    if after == text:
         reason = "old and new differ only in line endings, which always follow the file's"
-        if result.loose:
+        if loose:
             reason = "the text that is similar to old already equals new"
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{subject}: {reason}. Nothing was changed. Give the changed text as new.")
-    return result
+    changed = sorted((edit.start, edit.end, len(edit.new) - (edit.end - edit.start)) for edit in made)
+    return ReplacementResult(after, places, tuple(loose), () if in_turn else tuple(changed))
 
 
-def _at_once(body: TextBody, changes: Sequence[Replacement], subject: str, match: MatchMode) -> ReplacementResult:
-    pieces: list[tuple[_Piece, int]] = []
-    loose: list[LooseMatch] = []
-    for number, change in enumerate(changes, 1):
-        found = _find(body, change, _named(subject, number, changes), match)
-        pieces += [(piece, number) for piece in _pieces(body, found, change, _named(subject, number, changes))]
-        loose += [LooseMatch(body.line_number(found.spans[0][0]), found.how, found.likeness)] if found.is_inexact else []
-    if len(changes) > 1:
-        pieces.sort(key=lambda pair: (pair[0].span, pair[1]))
-        _refuse_overlaps(body, pieces, subject)
-    edits = [piece for piece, _ in pieces]
-    return ReplacementResult(body.with_parts(_splice(body, edits)), tuple(_regions(edits)), len(edits), tuple(loose))
+def find_replacement(index: TextIndex, change: Replacement, subject: str, match: MatchMode, *, whole_lines: bool = False) -> TextMatch:
+    """Returns the places of ``change.old``, as many as expected.  Raises ``ToolFailure`` if there are none, or more or fewer.
 
-
-def _in_turn(body: TextBody, changes: Sequence[Replacement], subject: str, match: MatchMode) -> ReplacementResult:
-    regions: tuple[Region, ...] = ()
-    loose: tuple[LooseMatch, ...] = ()
-    places = 0
-    for number, change in enumerate(changes, 1):
-        step = _at_once(body, (change,), _named(subject, number, changes), match)
-        regions, places, loose = compose_regions(regions, step.regions), places + step.places, loose + step.loose
-        body = step.body
-    return ReplacementResult(body, regions, places, loose)
-
-
-def _find(body: TextBody, change: Replacement, subject: str, match: MatchMode) -> TextMatch:
+    ``whole_lines``: the texts are meant as whole lines.
+    """
     open_end = change.old.endswith("\n") and change.new.endswith("\n")
-    found = find_text(body, change.old, "exact" if change.count != 1 else match, open_end=open_end, one=change.count == 1)
-    if found.how == "close match" and _is_already_made(body, change):
-        found = TextMatch((), nearest=found.nearest)
+    rungs = index.matches(change.old, "exact" if change.count != 1 else match, one=change.count == 1, open_end=open_end)
+    found = next(rungs, TextMatch())
+    if "\n" not in change.old.rstrip("\n") and "\n" in change.new.rstrip("\n") and _cuts_indentation(index, found, whole_lines=whole_lines):
+        # Only the first line of the new text would get the rest of the indentation.
+        found = next((one for one in rungs if one.how == "indentation"), found)
+    if found.how == "close match" and is_already_made(index, change.new):
+        found = TextMatch(nearest=found.nearest)
     if not found.spans:
-        raise text_not_found(body, found, change.old, change.new, subject)
+        raise text_not_found(index, found, change.old, change.new, subject)
     if change.count is not None and len(found.spans) != change.count:
-        raise count_mismatch(body, found, change.count, subject)
+        raise count_mismatch(index, found, change.count, subject)
     return found
 
 
-def _is_already_made(body: TextBody, change: Replacement) -> bool:
-    """Returns whether the change seems to be made already: the text similar to ``old`` is then ``new``."""
-    return len(change.new.strip()) > _MIN_DISTINCTIVE_LENGTH and bool(find_exact(body, change.new).spans)
+def _cuts_indentation(index: TextIndex, found: TextMatch, *, whole_lines: bool) -> bool:
+    """Returns whether the only place begins within the indentation of its line; for ``whole_lines`` also, whether it begins after it."""
+    if len(found.spans) != 1 or found.may_differ_in_indentation:
+        return False
+    start, text = found.spans[0][0], index.text
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return bool(before) and not before.strip(" \t") and (whole_lines or text[start] in " \t")
 
 
-def _pieces(body: TextBody, found: TextMatch, change: Replacement, subject: str) -> Iterator[_Piece]:
-    endings = LineEndingFinder(body.data)
-    encoded: dict[tuple[bytes, str], bytes] = {}
-    new, lf = body.encode_part(change.new), with_lf(change.new)
+def is_already_made(index: TextIndex, new: str) -> bool:
+    """Returns whether a change seems to be made already: the text similar to its old text is then ``new``."""
+    return len(new.strip()) > _MIN_DISTINCTIVE_LENGTH and bool(index.find(new, "exact").spans)
+
+
+def replacement_edits(index: TextIndex, found: TextMatch, change: Replacement, subject: str, name: str) -> Iterator[Edit]:
+    """Yields the edits at the places of a replacement: new lines get the place's line endings, after a loose match its indentation."""
+    text, lf = index.text, with_lf(change.new)
+    is_literal = found.how == "exact" and "\r" in change.new
+    has_endings = "\n" in lf and index.has_crlf
+    news: dict[tuple[str, str], str] = {}
     for start, end in found.spans:
-        original = body.data[start:end]
-        if found.is_inexact:
-            yield _Piece((start, end), body.encode_part(_adapted(body, (start, end), change, endings.at(start), subject)))
-        elif found.how == "exact" and b"\r" in original + new:
-            yield _Piece((start, end), new)
-        else:
-            ending = endings.at(start) if "\n" in lf else "\n"
-            if (original, ending) not in encoded:
-                encoded[original, ending] = body.encode_part(with_original_endings(body.text(start, end), lf, ending))
-            yield _Piece((start, end), encoded[original, ending])
+        original, ending = text[start:end], ending_at(text, start) if has_endings else "\n"
+        if (original, ending) not in news:
+            if found.is_inexact:
+                lf = _merged(index, found, (start, end), change, subject)
+            literal = is_literal or (found.how == "exact" and "\r" in original)
+            news[original, ending] = change.new if literal else with_original_endings(original, lf, ending)
+        yield Edit(start, end, news[original, ending], name)
 
 
-def _adapted(body: TextBody, span: Span, change: Replacement, ending: str, subject: str) -> str:
+def _merged(index: TextIndex, found: TextMatch, span: Span, change: Replacement, subject: str) -> str:
     start, end = span
-    first = body.data.rfind(b"\n", 0, max(start - _AROUND, 0)) + 1
-    surrounding = body.data[max(first, start - 2 * _AROUND) : end + _AROUND].decode("utf-8", "replace").split("\n")
-    original, old, new = body.text(start, end), with_lf(change.old), with_lf(change.new)
+    original, old, new = displayable(with_lf(index.text[start:end])), displayable(with_lf(change.old)), with_lf(change.new)
     if original.count("\n") < old.count("\n"):  # the file has no final newline, and gets none
         old, new = old.removesuffix("\n"), new.removesuffix("\n")
-    return apply_reindented(original, old, new, ending, indentation_unit(surrounding), f"{subject}, line {body.line_number(start)}")
+    first = index.line_at(start)
+    lines = original.split("\n")
+    unit = surrounding_unit(index, first, first + len(lines)) if found.may_differ_in_indentation else None
+    return "\n".join(merge_lines(old.split("\n"), lines, new.split("\n"), unit, f"{subject}, line {first + 1}"))
 
 
-def _splice(body: TextBody, pieces: Sequence[_Piece]) -> Iterator[bytes | memoryview]:
-    data, position = memoryview(body.data), 0
-    for piece in pieces:
-        start, end = piece.span
-        yield data[position:start]
-        yield piece.new
-        position = end
-    yield data[position:]
+def surrounding_unit(index: TextIndex, start: int, end: int) -> str:
+    """Returns one level of indentation around the lines from ``start`` to ``end``."""
+    return indentation_unit(index.lines[max(start - _AROUND, 0) : end + _AROUND])
 
 
-def _regions(pieces: Sequence[_Piece]) -> Iterator[Region]:
-    shift = 0
-    for piece in pieces:
-        start, end = piece.span
-        yield Region(start, end, start + shift, start + shift + len(piece.new))
-        shift += len(piece.new) - (end - start)
+def apply_edits(text: str, edits: Sequence[Edit], subject: str) -> str:
+    """Applies ``edits``, which all refer to the same text, so that their order does not matter.
+
+    Raises ``ToolFailure`` (``edit_preparation_failure``) if two of them overlap or insert at the same place.
+    """
+    ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
+    for one, other in pairwise(ordered):
+        if other.start < one.end or (one.start, one.end) == (other.start, other.end):
+            raise overlap_failure(one.name, other.name, text.count("\n", 0, other.start) + 1, subject)
+    return "".join(_pieces(text, ordered))
 
 
-def _refuse_overlaps(body: TextBody, pieces: Sequence[tuple[_Piece, int]], subject: str) -> None:
-    for (one, first), (other, second) in pairwise(pieces):
-        if other.span[0] < one.span[1] or other.span == one.span:
-            raise overlap_failure(body, (first, one.span), (second, other.span), subject)
-
-
-def _named(subject: str, number: int, changes: Sequence[Replacement]) -> str:
-    return subject if len(changes) == 1 else f"{subject}, edit {number} of {len(changes)}"
+def _pieces(text: str, edits: Sequence[Edit]) -> Iterator[str]:
+    position = 0
+    for edit in edits:
+        yield text[position : edit.start]
+        yield edit.new
+        position = edit.end
+    yield text[position:]
 
 
 def smallest_replacement(original: str, proposed: str) -> Replacement:

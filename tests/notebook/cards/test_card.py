@@ -25,7 +25,7 @@ from nbtools.diff.line_diff import file_diff
 from nbtools.notebook.cards.card import bundle, card_of
 from nbtools.notebook.cards.model import MIME, Card, DiffBlock, MatchesBlock, OutputBlock, QuestionBlock, TextBlock
 from nbtools.notebook.cards.phrases import FAILED
-from nbtools.tools.shell import ShellData
+from nbtools.tools.commands.shell import ShellData
 from tests.notebook.calls import (
     AT,
     EDITS_ASK,

@@ -110,7 +110,7 @@ def test_numbers_stand_at_the_right_and_times_can_be_read(trace: traces.Trace) -
 
 def test_long_text_is_whole_in_its_title(trace: traces.Trace) -> None:
     shown = trace.sql("""select repeat('"ab ', 300) as x""")._repr_html_()
-    assert shown.count("&quot;ab ") == 300 + 50
+    assert shown.count("&#34;ab ") == 300 + 50
     assert "…</td>" in shown
 
 

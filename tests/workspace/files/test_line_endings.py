@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.diff.text_lines import displayable, with_lf
-from nbtools.workspace.files.line_endings import LineEndingFinder, main_ending, with_original_endings
+from nbtools.workspace.files.line_endings import ending_at, main_ending, with_original_endings
 
 MIXED = st.text(alphabet="ab\r\n\udcff", max_size=30)
 
@@ -32,6 +32,6 @@ def test_undecodable_bytes_beside_a_change_stay():
 
 def test_the_main_and_the_nearest_ending():
     assert (main_ending("a\r\nb\r\nc\n"), main_ending("a\nb\r\n"), main_ending("")) == ("\r\n", "\n", "\n")
-    assert LineEndingFinder(b"a\nb\r\nc").at(2) == "\r\n"
-    assert LineEndingFinder(b"a\nb\r\nc").at(5) == "\r\n"
-    assert LineEndingFinder(b"a").at(0) == "\n"
+    assert ending_at("a\nb\r\nc", 2) == "\r\n"
+    assert ending_at("a\nb\r\nc", 5) == "\r\n"
+    assert ending_at("a", 0) == "\n"

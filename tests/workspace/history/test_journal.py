@@ -47,7 +47,7 @@ def root(tmp_path: Path) -> Path:
 
 def journal_of(root: Path, **given_: int) -> Journal:
     settings = Settings(**given_)  # type: ignore[arg-type]
-    return Journal(root, lambda: settings)
+    return Journal(root, settings)
 
 
 def wrote(journal: Journal, path: Path, before: bytes | None, after: bytes) -> None:
@@ -310,7 +310,7 @@ KILLED = """
     from nbtools.workspace.history.journal import Journal
 
     root, moment = Path(sys.argv[1]), sys.argv[2]
-    journal = Journal(root, Settings)
+    journal = Journal(root, Settings())
 
     class Killed(steps.Write):
         def make_alone(self):
@@ -347,7 +347,7 @@ def test_several_sessions_write_at_once(root: Path, state: Path) -> None:
         from nbtools.workspace.history.journal import Journal
         from nbtools.workspace.history.operations import Write
         root, name = Path(sys.argv[1]), sys.argv[2]
-        journal, before = Journal(root, Settings), None
+        journal, before = Journal(root, Settings()), None
         for number in range(50):
             after = b"%d" % number
             make_change(journal, Write(root / name, name, before, after))

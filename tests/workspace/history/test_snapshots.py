@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def snapshot(root: Path) -> FileSnapshot:
-    return FileSnapshot(Journal(root, Settings), root)
+    return FileSnapshot(Journal(root, Settings()), root)
 
 
 def settle(root: Path) -> None:
@@ -123,7 +123,7 @@ def test_each_of_many_quick_changes_is_noticed(root: Path, snapshot: FileSnapsho
 
 
 def test_another_sessions_snapshot_is_seen(root: Path, snapshot: FileSnapshot) -> None:
-    other = FileSnapshot(Journal(root, Settings), root)
+    other = FileSnapshot(Journal(root, Settings()), root)
     records(snapshot, root, lambda _: None)
     records(other, root, lambda root: (root / "a.txt").write_text("other's\n"))
     (record,) = records(snapshot, root, lambda root: (root / "a.txt").write_text("ours\n"))
@@ -133,10 +133,10 @@ def test_another_sessions_snapshot_is_seen(root: Path, snapshot: FileSnapshot) -
 def test_what_was_dropped_for_its_size_does_not_count_as_new(root: Path) -> None:
     """Undoing would remove it."""
     (root / ".gitignore").unlink()
-    snapshot = FileSnapshot(Journal(root, lambda: Settings(journal_bytes=10)), root)
+    snapshot = FileSnapshot(Journal(root, Settings(journal_bytes=10)), root)
     for number in range(3):
         assert records(snapshot, root, lambda root, number=number: (root / "a.txt").write_text(f"{number:05}\n")) == ()
-    roomy = FileSnapshot(Journal(root, Settings), root)
+    roomy = FileSnapshot(Journal(root, Settings()), root)
     (record,) = records(roomy, root, lambda root: (root / "a.txt").unlink())
     assert roomy._journal.content(record.before) == b"00002\n"
 

@@ -25,9 +25,9 @@ from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.settings import Settings
 from nbtools.policy.path_rules import PathContext
 from nbtools.policy.protected import protection_reason
-from nbtools.tools.shell import ShellBackgroundData, ShellData, ShellTool
-from nbtools.tools.shell_background import ShellKillTool, ShellOutput, ShellOutputTool
-from nbtools.tools.terminal import TerminalOpenTool, TerminalRunData, TerminalRunTool, TerminalState
+from nbtools.tools.commands.background import ShellKillTool, ShellOutput, ShellOutputTool
+from nbtools.tools.commands.shell import ShellBackgroundData, ShellData, ShellTool
+from nbtools.tools.commands.terminal import TerminalOpenTool, TerminalRunData, TerminalRunTool, TerminalState
 from nbtools.workspace.processes import sandbox
 from nbtools.workspace.processes.sandbox import bubblewrap
 from nbtools.workspace.workspace import Workspace

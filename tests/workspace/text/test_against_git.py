@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from nbtools.diff.line_diff import LineDiff
 from nbtools.diff.patch_model import Create, Update
-from nbtools.workspace.text.patch_edits import apply_edits, hunk_edits
+from nbtools.workspace.text.patch_edits import hunk_edits
 from nbtools.workspace.text.patch_plan import read_patch
+from nbtools.workspace.text.replace import apply_edits
 
 line = st.text(alphabet="ab -+@\\\u00e4\r", max_size=3)
 text = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=12), st.sampled_from(["", "\n"]))

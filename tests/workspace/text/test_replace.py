@@ -5,15 +5,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import displayable, with_lf
-from nbtools.workspace.text.file_body import TextBody
-from nbtools.workspace.text.replace import Replacement, smallest_replacement
 from nbtools.workspace.text.replace import apply_replacements as spliced_all
+from nbtools.workspace.text.replace import smallest_replacement
 
 
 def spliced(text, change, subject, **how):
-    done = spliced_all(TextBody(text.encode("utf-8", "surrogateescape")), [change], subject, **how)
-    return done.body.text(), done.places
+    done = spliced_all(text, [change], subject, **how)
+    return done.text, done.places
 
 
 AROUND = st.text(alphabet="ab \r\n\udcff", max_size=20)
@@ -33,6 +33,7 @@ def test_everything_around_stays(before, after, lines, ends):
 
 def test_the_exact_text_goes_before_the_like():
     assert spliced("a\r\nb\na\nb\n", Replacement("a\nb", "x"), "f") == ("a\r\nb\nx\n", 1)
+    assert spliced("a\r\nb\r\na\r\nb\r\n", Replacement("a\nb", "x", None), "f") == ("x\r\nx\r\n", 2)
 
 
 def test_inserted_lines_end_as_the_place_does():

@@ -1,0 +1,1 @@
+"""Exports what the explorer shows: static HTML, a comparison, a notebook."""

@@ -1,0 +1,263 @@
+"""Exports a log as a notebook: its messages as text, and every call as a cell in nbtools' own tools, with the recorded result."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from nbtools.core.errors import TraceError
+from nbtools.notebook.cards.card import bundle
+from nbtools.notebook.cards.phrases import counted
+from nbtools.notebook.explorer.recorded_card import recorded_card
+from nbtools.notebook.explorer.replay.call_cells import cell_source
+from nbtools.notebook.explorer.summary import summary_of
+from nbtools.notebook.frontend import Kernel
+from nbtools.notebook.hidden_characters import one_line, seen
+from nbtools.notebook.live_display import LiveDisplay
+from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
+from nbtools.traces.json_access import text_of
+from nbtools.traces.model import Call, Event, Session
+from nbtools.traces.trace import Trace
+
+ProgressCallback: TypeAlias = Callable[[int, int], None]
+"""Called with the number of calls done and their total."""
+
+
+@contextmanager
+def progress_line(label: str) -> Iterator[ProgressCallback]:
+    """Shows a long export's progress as one line in a notebook, nowhere else.  The line is empty at the end."""
+    ipython = sys.modules.get("IPython")  # programs run without it
+    shell: Any = ipython.get_ipython() if ipython else None
+    display = LiveDisplay(Kernel(shell).display_target(None), first=1.0, interval=0.5) if hasattr(shell, "kernel") else None
+
+    def report(done: int, total: int) -> None:
+        if display is not None:
+            display.update(lambda: {"text/plain": f"{label}: {done:,} of {counted(total, 'call')}"})
+
+    try:
+        yield report
+    finally:
+        if display is not None:
+            display.remove()
+
+
+Cell: TypeAlias = dict[str, Any]
+
+_FOLD_LENGTH = 1_500
+"""Characters from which a text is folded behind its beginning."""
+_MAX_LENGTH = 50_000
+_SPEAKERS = {"user": "Person", "assistant_text": "Agent"}
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_HEADING = re.compile(r" {0,3}#{1,6} +(.+?) *#*")
+_INLINE_CODE = re.compile(r"(`[^`]+`)")
+
+
+def write_notebook(trace: Trace, path: str | Path) -> Path:
+    """Writes ``trace`` to ``path`` and returns the path; if that exists, the next free name beside it (``story-1.ipynb``).
+
+    Rewound branches and calls that the model did not make itself are left out.  Raises ``TraceError`` if the log has changed since it was
+    read, or the file cannot be written.
+    """
+    target = Path(path).expanduser()
+    with progress_line(f"Writing {target.name}") as report:
+        text = msgspec.json.format(msgspec.json.encode(_notebook(_Exporter(trace, report).cells()), order="sorted"), indent=1)
+    try:
+        return _create(target, text + b"\n")
+    except OSError as error:
+        raise TraceError(f"{target}: {error.strerror or error}.") from error
+
+
+def _create(target: Path, content: bytes) -> Path:
+    """Creates a new file, never replacing one, even if two programs write at the same time.  Raises ``OSError``."""
+    for number in count():
+        path = target.with_stem(f"{target.stem}-{number}") if number else target
+        with suppress(FileExistsError):
+            file = path.open("xb")
+            break
+    with file:
+        try:
+            file.write(content)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+    return path
+
+
+def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
+    """Builds the JSON of nbformat's schema 4.5."""
+    # Not by the package nbformat: importing it takes seconds, only to validate what is correct by construction.
+    return {
+        "cells": [{**cell, "id": f"step-{number}"} for number, cell in enumerate(cells, 1)],
+        "metadata": {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+class _Exporter:
+    def __init__(self, trace: Trace, report: ProgressCallback) -> None:
+        self._trace = trace
+        self._report = report
+        self._count = 0
+        self._grounds: dict[str, WorkingDirectory] = {}
+
+    def cells(self) -> Iterator[Cell]:
+        yield _markdown(self._title())
+        yield _code("%load_ext nbtools")
+        for session in self._trace.sessions:
+            rows = sorted((*self._events.get(session.id, ()), *self._calls.get(session.id, ())), key=lambda row: row.seq)
+            if rows and len(self._trace.sessions) > 1:
+                named = session.title or session.id
+                yield _markdown(f"## {'Sub-agent' if session.parent else 'Session'} {_plain(named)}")
+            for row in rows:
+                yield from self._call_cells(row) if isinstance(row, Call) else self._message_cells(row)
+
+    @cached_property
+    def _sessions(self) -> dict[str, Session] | None:
+        """The sessions by id, if there is one log: ids of several logs may clash."""
+        return {one.id: one for one in self._trace.sessions} if len(self._trace.readings) == 1 else None
+
+    @cached_property
+    def _events(self) -> dict[str, list[Event]]:
+        return _by_session(one for one in self._trace.events if one.live and one.kind in _SPEAKERS and one.text.strip())
+
+    @cached_property
+    def _calls(self) -> dict[str, list[Call]]:
+        return _by_session(one for one in self._trace.calls if one.live and one.level == "model")
+
+    @cached_property
+    def _readings(self) -> dict[int, Any]:
+        return {id(event): reading for event, reading in zip(self._trace.events, self._trace.events.log_files, strict=True)}
+
+    def _title(self) -> str:
+        summary = summary_of(self._trace)
+        first = self._trace.sessions[0] if self._trace.sessions else None
+        cwd = f" in `{first.cwd}`" if first is not None and first.cwd else ""
+        introduction = (
+            f"A recorded session{cwd}: {len(self._trace.calls):,} calls, each as a cell that runs it again, with the recorded result. "
+            "Running a cell changes files: move this notebook into a copy of the repository first, or switch to one with "
+            "`%tools workspace FOLDER`."
+        )
+        first_line = summary.title.partition("⏎")[0].strip()  # the first prompt may have several lines
+        return f"# {_plain(first_line or summary.title)}\n\n{introduction}"
+
+    def _message_cells(self, event: Event) -> Iterator[Cell]:
+        text = "\n".join(map(seen, self._full_text(event)[:_MAX_LENGTH].splitlines())).strip()
+        yield _markdown(f"**{_SPEAKERS[event.kind]}**\n\n{_folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)}")
+
+    def _full_text(self, event: Event) -> str:
+        """Returns the full text of an event, of which the row has the beginning, if it can be found in the record."""
+        if event.size <= len(event.text):
+            return event.text
+        record = self._readings[id(event)].source.record(event.ref)
+        found = [text for text in _texts(record) if text.startswith(event.text)]
+        return max(found, key=len, default=f"{event.text} …")
+
+    def _call_cells(self, call: Call) -> Iterator[Cell]:
+        self._report(self._count, len(self._trace.calls))
+        self._count += 1
+        yield from self._call(call)
+
+    def _call(self, call: Call) -> Iterator[Cell]:
+        if call.session not in self._grounds:
+            self._grounds[call.session] = working_directory_of(call, sessions=self._sessions)
+        ground, detail = self._grounds[call.session], call.detail
+        try:
+            source = cell_source(canonical_call(call, ground, detail=detail))
+        except TraceError as error:
+            source = _comment_cell(call, str(error))
+        output = _output(bundle(recorded_card(call, detail, cwd=ground.cwd)))
+        yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
+
+
+def _comment_cell(call: Call, why: str) -> str:
+    lines = [f"{call.name} {call.subject}".strip(), why]
+    return "\n".join(f"# {one_line(line)}" for line in lines)
+
+
+def _folded(text: str) -> str:
+    """Returns HTML that every notebook folds."""
+    return f"<details><summary>{_plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
+
+
+def sanitize_markdown(text: str) -> str:
+    """Makes Markdown from a log safe: no tags, no images (they would be fetched), no headings among ours, no fence left open."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        found = _FENCE.match(line)
+        if fence:
+            fence = "" if found and found[1].startswith(fence) and not found[2].strip() else fence
+            lines.append(line)
+        elif found:
+            fence = found[1]
+            lines.append(line)
+        else:
+            lines.append(_sanitized_line(line))
+    return "\n".join([*lines, fence] if fence else lines)
+
+
+def _sanitized_line(line: str) -> str:
+    heading = _HEADING.fullmatch(line)
+    if heading:
+        return f"**{_plain(heading[1])}**"
+    parts = _INLINE_CODE.split(line)
+    return "".join(part if number % 2 else part.replace("<", "&lt;").replace("![", "\\![") for number, part in enumerate(parts))
+
+
+def _plain(text: str) -> str:
+    """Returns text for a heading: no tags, no Markdown."""
+    return re.sub(r"([\\`*_\[\]#<>])", r"\\\1", one_line(text, 200)).replace("\\<", "&lt;").replace("\\>", "&gt;")
+
+
+def _markdown(text: str) -> Cell:
+    return {"cell_type": "markdown", "metadata": {}, "source": _lines(text)}
+
+
+def _code(source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapping[str, Any] | None = None) -> Cell:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": dict(metadata or {}),
+        "outputs": list(outputs),
+        "source": _lines(source),
+    }
+
+
+def _output(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a recorded result as a cell's output."""
+    data = {mime: _lines(content) if isinstance(content, str) else content for mime, content in bundle.items()}
+    return {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
+
+
+def _lines(text: str) -> list[str]:
+    """Splits text as notebooks store it, one entry per line, so that a changed line is one line in a diff."""
+    return text.splitlines(keepends=True)
+
+
+def _by_session(rows: Iterator[Any]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row.session, []).append(row)
+    return found
+
+
+def _texts(value: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth < 8 and isinstance(value, dict | list):
+        if isinstance(value, list):
+            yield text_of(value)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item, depth + 1)

@@ -1,0 +1,1 @@
+"""Tools that run commands: in a shell, in the background and in terminals."""

@@ -1,0 +1,375 @@
+"""The `shell` tool: runs a command line in bash."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nbtools.core.confirmation import ToolExecuteConfirmationDetails
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
+from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
+from nbtools.shell.grammar import SimpleCommand, parse_shell
+from nbtools.workspace.history.snapshots import CommandSnapshot
+from nbtools.workspace.processes.background import BackgroundCommand
+from nbtools.workspace.processes.environment import environment, secret_variables, shell, shell_name
+from nbtools.workspace.processes.output import OutputCollector
+from nbtools.workspace.processes.process import Limits, ProgramResult, RunningProgram, start
+from nbtools.workspace.processes.sandbox import SandboxedCommand
+from nbtools.workspace.throttle import Throttle
+from nbtools.workspace.workspace import Workspace
+
+_NO_MATCH = "no match"
+_MEANINGS = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "rg"), _NO_MATCH),
+    **dict.fromkeys(("diff", "cmp"), "the files differ"),
+    **dict.fromkeys(("test", "[", "[["), "the condition is false"),
+    "pgrep": "no process matches",
+}
+_GIT_MEANINGS = {"diff": "there are differences", "grep": _NO_MATCH}
+_UNPREDICTABLE = frozenset(("set", "shopt", "source", ".", "eval", "exec", "exit", "trap", "return"))
+"""Commands after which the text does not show which command set the exit code."""
+
+
+def exit_meaning(command: str, exit_code: int | None) -> str:
+    """Returns what exit code 1 means for commands that use it as an answer, such as ``no match``; otherwise an empty string.
+
+    For a pipeline this is the meaning of the last stage, unless ``pipefail`` may be set.
+    """
+    if exit_code != 1:
+        return ""
+    parsed = parse_shell(command)
+    certain = not parsed.parse_error and not any(part.nested or (part.argv and part.argv[0] in _UNPREDICTABLE) for part in parsed.commands)
+    return _meaning_of_list(parsed.commands) if certain and parsed.commands and not command.lstrip().startswith("!") else ""
+
+
+def _meaning_of_list(commands: Sequence[SimpleCommand]) -> str:
+    *before, last = commands
+    meaning = _meaning_of_command(last)
+    if last.operator == "&&" and (not before or _meaning_of_list(before) != meaning):
+        return ""
+    return meaning
+
+
+def _meaning_of_command(command: SimpleCommand) -> str:
+    if not command.argv or any(redirect.writes or redirect.operator == "<" for redirect in command.redirects):
+        return ""
+    name = command.argv[0].rpartition("/")[2]
+    return _GIT_MEANINGS.get(command.argv[1], "") if name == "git" and len(command.argv) > 1 else _MEANINGS.get(name, "")
+
+
+class ShellParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    command: Annotated[str, Field(json_schema_extra={"body": True})]
+    """The bash command line. Its standard input is empty."""
+    path: str = "."
+    """The folder to run it in."""
+    timeout: Annotated[float | None, Field(gt=0)] = None
+    """Seconds that it may run, at most 600. Default: 120; in the background, no limit."""
+    silence: Annotated[float | None, Field(gt=0)] = None
+    """Seconds that it may run without output. Default: 300; in the background, no limit."""
+    background: bool = False
+    """Start the command and return at once; shell_output returns its output, shell_kill ends it."""
+    keep: bool = False
+    """At the timeout, let the command continue in the background instead of ending it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellData:
+    """The outcome of a command.
+
+    ``exit_code`` is None if ``signal`` ended the command.  ``full_output`` is the file with the whole output, empty if ``text`` has all of
+    it.  ``stopped`` names the limit that ended the command; ``meaning`` explains an exit code of 1 that is not a failure; ``text`` is the
+    output for a model.  ``sandbox`` describes the sandbox, or why there was none; empty if the settings ask for none.  In a sandbox, a
+    signal that ends a command becomes an exit code: 128 plus its number.
+    """
+
+    exit_code: int | None
+    signal: str
+    lines: int
+    bytes: int
+    seconds: float
+    full_output: str
+    stopped: Literal["", "time", "silence"] = ""
+    meaning: str = ""
+    text: str = ""
+    sandbox: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellBackgroundData:
+    """A background command: started there (``seconds`` is 0), or moved there at its timeout (``seconds``), with ``text`` printed so far."""
+
+    id: str
+    pid: int
+    full_output: str
+    seconds: float = 0
+    text: str = ""
+    sandbox: str = ""
+
+
+class ShellTool(BaseDeclarativeTool[ShellParams]):
+    """Runs a command line.
+
+    ``timeout`` and ``longest``: default and maximum seconds.  ``silence``: seconds without output.  ``limit``: characters of output for a
+    model.
+    """
+
+    name = "shell"
+    display_name = "Shell"
+    description = (
+        "Runs a bash command line in the workspace and returns its output (with standard error) and its exit code. "
+        "No process outlives the call unless background or keep is set; then it runs until the session ends at the latest."
+    )
+    output_limit = 200_000
+    kind = Kind.EXECUTE
+    can_update_output = True
+    parameters = ShellParams
+
+    def __init__(
+        self, workspace: Workspace, *, timeout: float = 120, longest: float = 600, silence: float = 300, limit: int = 40_000
+    ) -> None:
+        self.workspace = workspace
+        self.timeout = timeout
+        self.longest = longest
+        self.silence = silence
+        self.limit = limit
+        self.has_named_secrets = False
+        """Whether a result has already named the variables that commands do not get."""
+
+    def validate_tool_param_values(self, params: ShellParams) -> str | None:
+        if not params.command.strip():
+            return "command is empty. Give the command line to run."
+        if "\0" in params.command:
+            return "command contains a NUL character, which bash does not accept. Remove it."
+        if params.timeout is not None and params.timeout > self.longest and not params.background:
+            return f"timeout is at most {self.longest:g} seconds (given {params.timeout:g})."
+        return None
+
+    def create_invocation(self, params: ShellParams) -> ShellInvocation:
+        folder = self.workspace.resolve(params.path)
+        if params.timeout is None and not params.background:
+            params = params.model_copy(update={"timeout": self.timeout})
+        return ShellInvocation(params, self, folder)
+
+
+class ShellInvocation(BaseToolInvocation[ShellParams]):
+    __slots__ = ("folder", "tool")
+
+    def __init__(self, params: ShellParams, tool: ShellTool, folder: Path) -> None:
+        super().__init__(params)
+        self.tool = tool
+        self.folder = folder
+
+    def get_description(self) -> str:
+        return self.params.command
+
+    def tool_locations(self) -> tuple[ToolLocation, ...]:
+        return (ToolLocation(str(self.folder)),)
+
+    @property
+    def _moved(self) -> bool:
+        return self.folder != self.tool.workspace.root
+
+    def target(self) -> CommandTarget:
+        return CommandTarget(self.params.command, "." if self.params.path == "." else self.tool.workspace.relative(self.folder))
+
+    async def should_confirm_execute(self) -> ToolExecuteConfirmationDetails:
+        roots = parse_shell(self.params.command).roots
+        folder = self.tool.workspace.relative(self.folder)
+        sandbox = self.tool.workspace.sandbox.description(self.tool.workspace.settings)
+        note = self.tool.workspace.command_snapshots.warning(self.params.command, moved=self._moved)
+        title, command = "Run this command?", self.params.command
+        return ToolExecuteConfirmationDetails(title, command, ", ".join(roots), roots, folder, sandbox, note, shell_name())
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        folder = self._folder()
+        confined = await self.tool.workspace.sandboxed([shell(), "-c", self.params.command], folder)
+        watch = await self.tool.workspace.command_snapshots.begin(self.params.command, update_output, moved=self._moved)
+        if self.params.background:
+            return await self._start_in_background(confined, folder, watch)
+        with closing(OutputCollector()) as collector:
+            pulse = Throttle(_output_updater(collector, update_output)) if update_output else None
+
+            def receive(chunk: bytes) -> None:
+                collector.receive(chunk)
+                if pulse:
+                    pulse.trigger()
+
+            try:
+                ended = await self._run(confined.argv, folder, receive)
+            except BaseException:
+                if update_output:
+                    update_output(_so_far(collector))
+                await watch.end()
+                raise
+            finally:
+                if pulse:
+                    pulse.stop()
+            if isinstance(ended, ProgramResult):
+                await watch.end()
+                return self._result(ended, collector, confined, watch.note)
+            return self._move_to_background(ended, collector, confined, watch)
+
+    async def _start_in_background(self, confined: SandboxedCommand, folder: Path, watch: CommandSnapshot) -> ToolResult:
+        try:
+            job = self._start(confined.argv, folder)
+        except BaseException:
+            await watch.end()
+            raise
+        self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
+        return _started(job, confined, 0, note=watch.note)
+
+    def _folder(self) -> Path:
+        folder = self.tool.workspace.recheck(self.params.path, self.folder)
+        if not folder.is_dir():
+            code = ErrorCode.PATH_IS_NOT_A_DIRECTORY if folder.exists() else ErrorCode.FILE_NOT_FOUND
+            raise ToolFailure(code, f"The folder {self.params.path} to run the command in does not exist or is not a folder.")
+        return folder
+
+    def _start(self, argv: list[str], folder: Path) -> BackgroundCommand:
+        limits = Limits(self.params.timeout or inf, self.params.silence or inf)
+        with _translated_start_errors():
+            return self.tool.workspace.jobs.start(self.params.command, argv, folder, self._environment(), limits)
+
+    def _environment(self) -> dict[str, str]:
+        return environment(os.environ, secrets=self.tool.workspace.settings.secrets)
+
+    async def _run(self, argv: list[str], folder: Path, receive: Callable[[bytes], None]) -> ProgramResult | RunningProgram:
+        """Runs the command.  Returns how it ended; with ``keep``, the running command at its timeout."""
+        limits = Limits(self.params.timeout or self.tool.timeout, self.params.silence or self.tool.silence)
+        with _translated_start_errors():
+            running = start(argv, cwd=folder, env=self._environment(), receive=receive)
+        if self.params.keep:
+            return await running.wait_or_keep_running(limits) or running
+        return await running.wait(limits)
+
+    def _move_to_background(
+        self, running: RunningProgram, collector: OutputCollector, confined: SandboxedCommand, watch: CommandSnapshot
+    ) -> ToolResult:
+        job = self.tool.workspace.jobs.adopt(self.params.command, running, collector)
+        self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
+        text = job.unread.read(self.tool.limit, final=False).text
+        return _started(job, confined, self.params.timeout or self.tool.timeout, text, watch.note)
+
+    def _result(self, ended: ProgramResult, collector: OutputCollector, confined: SandboxedCommand, undo_note: str) -> ToolResult:
+        text, complete = collector.display()
+        if not complete:
+            collector.write_to_file()
+        output = collector.shortened(self.tool.limit)
+        meaning = exit_meaning(self.params.command, ended.exit_code)
+        why = confined.description if ended.exit_code and not meaning and confined.confined else ""
+        reasons = (_stopped(ended, self), meaning, _background(ended), collector.problem, why, confined.created_warning(), undo_note)
+        note = "; ".join(part for part in (*reasons, self._secrets_note(ended, output.text)) if part)
+        data = ShellData(
+            ended.exit_code,
+            ended.signal,
+            collector.lines,
+            collector.bytes,
+            round(ended.seconds, 3),
+            output.full_output,
+            ended.stopped,
+            meaning,
+            output.text,
+            confined.description,
+        )
+        display = CommandOutput(text, collector.lines, ended.exit_code, output.full_output, note)
+        error = ToolError(ErrorCode.TIMEOUT, f"The command {note}.") if ended.stopped else None
+        return ToolResult(_llm_content(output.text, ended, note), display, error, _summary(ended, collector.lines), data)
+
+    def _secrets_note(self, ended: ProgramResult, text: str) -> str:
+        """Names the removed variables, once, if the command may have failed because they are missing."""
+        if not ended.exit_code or self.tool.workspace.settings.secrets or self.tool.has_named_secrets or not _MAY_NEED_SECRETS.search(text):
+            return ""
+        names = ", ".join(sorted(secret_variables(os.environ)))
+        self.tool.has_named_secrets = bool(names)
+        return f"variables that look like secrets are not passed to commands: {names}; Settings(secrets=True) passes them" if names else ""
+
+
+_MAY_NEED_SECRETS = re.compile(
+    r"(?i)auth|token|credential|password|secret|api.?key|logged in|log in|login|\b40[13]\b|permission denied|not set|unset|KeyError"
+)
+
+
+@contextmanager
+def _translated_start_errors() -> Iterator[None]:
+    """Turns the exceptions of a failed start into ``ToolFailure``."""
+    try:
+        yield
+    except ValueError as error:
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The command cannot be passed to bash: {error}.") from None
+    except OSError as error:
+        raise from_os_error(error, "The command cannot be started", ErrorCode.SHELL_EXECUTE_ERROR) from None
+
+
+def _started(job: BackgroundCommand, confined: SandboxedCommand, seconds: float, text: str = "", note: str = "") -> ToolResult:
+    """Returns the result for a background command; ``seconds`` and ``text``: its time and output when it was moved there."""
+    suffix = f" ({note})" if note else ""
+    path = job.output.full_output
+    since = f"Still running after {seconds:g} seconds; it continues" if seconds else "Running"
+    where = f"its output goes to {path}" if path else f"its output is not saved to a file: {job.output.problem}"
+    advice = "Read it with shell_output, end it with shell_kill."
+    message = f"{since} in the background with the id {job.id} (pid {job.pid}); {where}. {advice}"
+    gap = "" if text.endswith("\n") else "\n"
+    content = f"{text}{gap}({message}){suffix}" if text else f"{message}{suffix}"
+    display = CommandOutput(job.output.display()[0], job.output.lines, None, path, f"runs in the background, id {job.id}")
+    data = ShellBackgroundData(job.id, job.pid, path, seconds, text, confined.description)
+    return ToolResult(content, display, summary=f"runs in the background, id {job.id}", data=data)
+
+
+def _so_far(collector: OutputCollector) -> CommandOutput:
+    """Returns the output of a cancelled command; if it is truncated, a file has all of it."""
+    text, complete = collector.display()
+    if not complete:
+        collector.write_to_file()
+    return CommandOutput(text, collector.lines, None, "" if complete else collector.full_output, collector.problem)
+
+
+def _output_updater(collector: OutputCollector, update_output: UpdateOutput) -> Callable[[], None]:
+    def update() -> None:
+        text, _ = collector.display()
+        update_output(CommandOutput(text, collector.lines, None))
+
+    return update
+
+
+def _stopped(ended: ProgramResult, invocation: ShellInvocation) -> str:
+    if ended.stopped == "time":
+        seconds = invocation.params.timeout or invocation.tool.timeout
+        return f"was stopped after {seconds:g} seconds (give a longer timeout, at most {invocation.tool.longest:g}, if it needs more)"
+    seconds = invocation.params.silence or invocation.tool.silence
+    return f"was stopped after {seconds:g} seconds without output" if ended.stopped else ""
+
+
+def _background(ended: ProgramResult) -> str:
+    count = len(ended.background)
+    if not count:
+        return ""
+    names = ", ".join(sorted(set(ended.background)))
+    return f"{count} background {'process was' if count == 1 else 'processes were'} ended ({names})"
+
+
+def _llm_content(text: str, ended: ProgramResult, note: str) -> str:
+    lines = [text.removesuffix("\n") if text else "(no output)"]
+    if ended.exit_code:
+        lines.append(f"exit code {ended.exit_code}")
+    if ended.signal and not ended.stopped:
+        lines.append(f"ended by {ended.signal}")
+    if note:
+        lines.append(f"({note})")
+    return "\n".join(lines)
+
+
+def _summary(ended: ProgramResult, lines: int) -> str:
+    how = "stopped" if ended.stopped else f"exit {ended.exit_code}" if not ended.signal else ended.signal
+    return f"{how} · {lines:,} line{'' if lines == 1 else 's'}"

@@ -1,0 +1,405 @@
+"""The `terminal_open`, `terminal_run`, `terminal_output` and `terminal_kill` tools for persistent bash terminals."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nbtools.core.confirmation import ToolExecuteConfirmationDetails
+from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
+from nbtools.shell.grammar import parse_shell
+from nbtools.workspace.processes.environment import environment, shell, shell_name
+from nbtools.workspace.processes.terminal import ScreenContent, Terminal, terminal_argv
+from nbtools.workspace.throttle import Throttle
+from nbtools.workspace.workspace import Workspace
+
+_STARTING = 10.0
+"""Seconds that bash may take to run the person's start-up files."""
+_NAME = re.compile(r"[\w.-]{1,40}")
+
+
+class TerminalOpenParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    path: str = "."
+    """The folder to start in."""
+    rows: int = Field(default=24, ge=2, le=500)
+    """Height of the window in rows."""
+    columns: int = Field(default=80, ge=10, le=1_000)
+    """Width of the window in characters."""
+    name: str | None = None
+    """The terminal's name. Default: a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalState:
+    """The state of a terminal.
+
+    ``running``: its bash is running; otherwise ``exit_code`` is that of bash (None: a signal ended it).  ``screen`` is the text of the
+    window; ``new`` is the text printed since the last call, without colours, with unwrapped lines; a full-screen program adds none.
+    ``path`` is bash's working directory.  ``sandbox`` describes the sandbox, or why there is none; empty if the settings ask for none.
+    """
+
+    id: str
+    running: bool
+    exit_code: int | None
+    screen: str
+    new: str
+    path: str
+    sandbox: str = field(default="", kw_only=True)
+
+
+class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
+    name = "terminal_open"
+    display_name = "Open a terminal"
+    description = (
+        "Opens a bash terminal that keeps its working directory, variables and functions between commands and can run interactive "
+        "programs. Type into it with terminal_run. It is closed when the session ends."
+    )
+    kind = Kind.EXECUTE
+    parameters = TerminalOpenParams
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+    def validate_tool_param_values(self, params: TerminalOpenParams) -> str | None:
+        if params.name is not None and not _NAME.fullmatch(params.name):
+            return "name must be 1 to 40 letters, digits, dots, dashes and underscores."
+        return None
+
+    def create_invocation(self, params: TerminalOpenParams) -> TerminalOpenInvocation:
+        self.workspace.resolve(params.path)
+        return TerminalOpenInvocation(params, self)
+
+
+class TerminalOpenInvocation(BaseToolInvocation[TerminalOpenParams]):
+    __slots__ = ("tool",)
+
+    def __init__(self, params: TerminalOpenParams, tool: TerminalOpenTool) -> None:
+        super().__init__(params)
+        self.tool = tool
+
+    def get_description(self) -> str:
+        return self.params.name or self.params.path
+
+    def tool_locations(self) -> tuple[ToolLocation, ...]:
+        return (ToolLocation(str(self.tool.workspace.resolve(self.params.path))),)
+
+    def target(self) -> CommandTarget:
+        workspace = self.tool.workspace
+        return CommandTarget("bash", workspace.relative(workspace.resolve(self.params.path)))
+
+    async def should_confirm_execute(self) -> ToolExecuteConfirmationDetails:
+        folder = self.tool.workspace.relative(self.tool.workspace.resolve(self.params.path))
+        sandbox = self.tool.workspace.sandbox.description(self.tool.workspace.settings)
+        return ToolExecuteConfirmationDetails("Open a terminal?", "bash", "bash", ("bash",), folder, sandbox)
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        workspace = self.tool.workspace
+        folder = workspace.resolve(self.params.path)
+        if not folder.is_dir():
+            code = ErrorCode.PATH_IS_NOT_A_DIRECTORY if folder.exists() else ErrorCode.FILE_NOT_FOUND
+            raise ToolFailure(code, f"The folder {self.params.path} to open a terminal in does not exist or is not a folder.")
+        rows, columns = self.params.rows, self.params.columns
+        confined = await workspace.sandboxed(terminal_argv(shell()), folder, terminal=True)
+        env = environment(os.environ, secrets=workspace.settings.secrets)
+        try:
+            id_, terminal = await workspace.terminals.open(self.params.name, confined, folder, env, rows, columns)
+        except OSError as error:
+            raise from_os_error(error, "The terminal cannot be opened", ErrorCode.SHELL_EXECUTE_ERROR) from None
+        await terminal.wait_for_prompt(0, _STARTING, ahead=False)
+        look = terminal.read_screen()
+        state = terminal_state(workspace, id_, terminal, look)
+        text = f"Terminal {id_} is open in {state.path}, {rows} rows of {columns} columns."
+        return ToolResult(text, terminal_display(terminal, look, text), summary=f"terminal {id_}", data=state)
+
+
+def terminal_state(workspace: Workspace, id_: str, terminal: Terminal, look: ScreenContent) -> TerminalState:
+    path = workspace.relative(terminal.folder(workspace.root))
+    return TerminalState(id_, terminal.open, bash_code(terminal), look.screen, look.new, path, sandbox=terminal.confined.description)
+
+
+def bash_code(terminal: Terminal) -> int | None:
+    """Returns the exit code of a terminal's bash; None while it runs or if a signal ended it."""
+    status = terminal.end_status
+    return None if status is None or status < 0 else status
+
+
+def terminal_display(terminal: Terminal, look: ScreenContent, note: str) -> CommandOutput:
+    """Returns the display of the window, with colours."""
+    return CommandOutput(look.styled, look.screen.count("\n") + 1, bash_code(terminal), note=note)
+
+
+def terminal_text(terminal: Terminal, look: ScreenContent, note: str) -> str:
+    """Returns the text for a model: the new lines, and the screen if a full-screen program runs."""
+    lost = f"[… {look.lost:,} earlier lines were discarded; redirect long output to a file]\n" if look.lost else ""
+    full_screen = terminal.screen.main is not None
+    parts = [lost + look.new.rstrip() if look.new.strip() else "", f"The screen:\n{look.screen}" if full_screen else ""]
+    return "\n".join(part for part in (*parts, f"({note})") if part)
+
+
+class TerminalOutputParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    id: Annotated[str, Field(coerce_numbers_to_str=True)]
+    """The terminal's number or name."""
+    wait: Annotated[float, Field(ge=0)] = 0
+    """Seconds to wait for new output, at most 600."""
+
+
+class TerminalOutputTool(BaseDeclarativeTool[TerminalOutputParams]):
+    """Returns new output of a terminal.  ``longest``: maximum ``wait`` in seconds.  Its data is a ``TerminalState``."""
+
+    name = "terminal_output"
+    display_name = "Terminal output"
+    description = "Returns what a terminal has printed since the last call, and its screen if a full-screen program runs in it."
+    kind = Kind.READ
+    runs_beside = True
+    parameters = TerminalOutputParams
+
+    def __init__(self, workspace: Workspace, *, longest: float = 600) -> None:
+        self.workspace = workspace
+        self.longest = longest
+
+    def validate_tool_param_values(self, params: TerminalOutputParams) -> str | None:
+        if params.wait > self.longest:
+            return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
+        return None
+
+    def create_invocation(self, params: TerminalOutputParams) -> TerminalOutputInvocation:
+        self.workspace.terminals.get(params.id)
+        return TerminalOutputInvocation(params, self)
+
+
+class TerminalOutputInvocation(BaseToolInvocation[TerminalOutputParams]):
+    __slots__ = ("tool",)
+
+    def __init__(self, params: TerminalOutputParams, tool: TerminalOutputTool) -> None:
+        super().__init__(params)
+        self.tool = tool
+
+    def get_description(self) -> str:
+        return self.params.id
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        terminal = self.tool.workspace.terminals.get(self.params.id)
+        if self.params.wait and not terminal.has_new_output:
+            await terminal.wait_for_output(self.params.wait)
+        return terminal_result(self.tool.workspace, self.params.id, terminal)
+
+
+def terminal_result(workspace: Workspace, id_: str, terminal: Terminal) -> ToolResult:
+    """Returns the result for a terminal: its new output and its state."""
+    look = terminal.read_screen()
+    note = _note(terminal)
+    content = terminal_text(terminal, look, note)
+    return ToolResult(content, terminal_display(terminal, look, note), summary=note, data=terminal_state(workspace, id_, terminal, look))
+
+
+def _note(terminal: Terminal) -> str:
+    if not terminal.open:
+        code = bash_code(terminal)
+        return "the terminal has ended" + (f" with exit code {code}" if code is not None else "")
+    return "bash waits for a command" if terminal.at_prompt else "a program is running"
+
+
+_INPUT = "?"
+"""The command to assume when a program gets the input: its effects are unknown."""
+
+
+class TerminalRunParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    id: Annotated[str, Field(coerce_numbers_to_str=True)]
+    """The terminal's number or name."""
+    command: Annotated[str, Field(json_schema_extra={"body": True})]
+    """The text to type: a command line, or input for the running program. ^C, ^D and so on, alone, press that key."""
+    wait: Annotated[float, Field(ge=0)] = 5
+    """Seconds to wait until the command finishes or a program waits for input; a command that takes longer is not ended."""
+    enter: bool = True
+    """Whether to press Enter after the text."""
+    rows: int | None = Field(default=None, ge=2, le=500)
+    """New height of the window in rows."""
+    columns: int | None = Field(default=None, ge=10, le=1_000)
+    """New width of the window in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalRunData(TerminalState):
+    """The state of a terminal after typing.
+
+    ``finished``: bash waits for the next command, or has exited; ``exit_code`` is then that of the command.
+    """
+
+    finished: bool
+
+
+class TerminalRunTool(BaseDeclarativeTool[TerminalRunParams]):
+    """Types into a terminal.  ``longest``: maximum ``wait`` in seconds."""
+
+    name = "terminal_run"
+    display_name = "Type into a terminal"
+    description = (
+        "Types a command into a terminal and returns the new output, and the exit code once it has finished. "
+        "A program that runs longer or reads the keyboard is left running: the next input goes to it, "
+        "and terminal_output returns what it prints."
+    )
+    kind = Kind.EXECUTE
+    can_update_output = True
+    parameters = TerminalRunParams
+
+    def __init__(self, workspace: Workspace, *, longest: float = 600) -> None:
+        self.workspace = workspace
+        self.longest = longest
+
+    def validate_tool_param_values(self, params: TerminalRunParams) -> str | None:
+        if params.wait > self.longest:
+            return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
+        return None
+
+    def create_invocation(self, params: TerminalRunParams) -> TerminalRunInvocation:
+        return TerminalRunInvocation(params, self, self.workspace.terminals.get(params.id))
+
+
+class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
+    __slots__ = ("folder", "may_change_folder", "tool", "typed_text")
+
+    def __init__(self, params: TerminalRunParams, tool: TerminalRunTool, terminal: Terminal) -> None:
+        super().__init__(params)
+        self.tool = tool
+        self.folder = terminal.folder(tool.workspace.root)
+        """Bash's working directory when the policy decides about the call."""
+        self.may_change_folder = not terminal.at_prompt
+        """Whether a running program may change that directory before bash runs the command."""
+        self.typed_text = terminal.typed_text if terminal.at_prompt else ""
+        """Text already typed at the prompt, which bash will read together with the command as one line."""
+
+    def get_description(self) -> str:
+        return self.params.command
+
+    def target(self) -> CommandTarget:
+        return CommandTarget(self.typed_text + self.params.command, self.tool.workspace.relative(self.folder), self.may_change_folder)
+
+    async def should_confirm_execute(self) -> ToolExecuteConfirmationDetails:
+        workspace = self.tool.workspace
+        command = self.typed_text + self.params.command
+        roots = parse_shell(command).roots
+        terminal = workspace.terminals.get(self.params.id)
+        folder = workspace.relative(self.folder)
+        title = f"Type this into terminal {self.params.id}?"
+        note = workspace.command_snapshots.warning(self.params.command, moved=self.folder != workspace.root)
+        return ToolExecuteConfirmationDetails(
+            title, command, ", ".join(roots), roots, folder, terminal.confined.description, note, shell_name()
+        )
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        terminal = self.tool.workspace.terminals.get(self.params.id)
+        if not terminal.open:
+            message = f"Terminal {self.params.id} has ended. Open a new one with terminal_open, with the same name if you like."
+            raise ToolFailure(ErrorCode.EXECUTION_FAILED, message)
+        self._check_unchanged(terminal)
+        if self.params.rows or self.params.columns:
+            terminal.resize(self.params.rows or terminal.screen.rows, self.params.columns or terminal.screen.columns)
+        workspace, is_command = self.tool.workspace, terminal.at_prompt and not terminal.typed_text
+        moved = self.folder != workspace.root
+        watch = await workspace.command_snapshots.begin(self.params.command if is_command else _INPUT, update_output, moved=moved)
+        finished = await self._type(terminal, update_output) or not terminal.open
+        if finished:
+            await watch.end()
+        return self._result(terminal, terminal.read_screen(), finished, watch.note)
+
+    def _check_unchanged(self, terminal: Terminal) -> None:
+        """Raises ``ToolFailure`` (``conflict``) if the terminal is no longer in the state that the policy decided about."""
+        if terminal.folder(self.folder) != self.folder:
+            raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} is in another folder now. Nothing was typed. Call again.")
+        left = terminal.typed_text if terminal.at_prompt else ""
+        if (not terminal.at_prompt and not self.may_change_folder) or left != self.typed_text:
+            raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} has become busy. Nothing was typed. Call again.")
+
+    async def _type(self, terminal: Terminal, update_output: UpdateOutput | None) -> bool:
+        """Types the command.  Returns whether it has finished."""
+        prompts, ahead = terminal.prompt_count, not terminal.at_prompt
+
+        def update() -> None:
+            if update_output:
+                text = terminal.screen.styled()
+                update_output(CommandOutput(text, text.count("\n") + 1, None))
+
+        pulse = Throttle(update)
+        terminal.on_change = pulse.trigger
+        try:
+            await terminal.type(self.params.command, enter=self.params.enter)
+            return await terminal.wait_for_prompt(prompts, self.params.wait, ahead=ahead)
+        except BaseException:
+            pulse.flush()
+            raise
+        finally:
+            terminal.on_change = None
+            pulse.stop()
+
+    def _result(self, terminal: Terminal, look: ScreenContent, finished: bool, undo_note: str) -> ToolResult:
+        state = terminal_state(self.tool.workspace, self.params.id, terminal, look)
+        code = (terminal.exit_code if state.running else state.exit_code) if finished else None
+        note = "; ".join(filter(None, (self._note(state, finished, code), undo_note)))
+        data = TerminalRunData(state.id, state.running, code, state.screen, state.new, state.path, finished, sandbox=state.sandbox)
+        summary = f"exit {code}" if finished else "still running"
+        display = replace(terminal_display(terminal, look, note), exit_code=code)
+        return ToolResult(terminal_text(terminal, look, note), display, summary=summary, data=data)
+
+    def _note(self, state: TerminalState, finished: bool, code: int | None) -> str:
+        if not state.running:
+            return f"terminal {state.id} has ended" + (f" with exit code {code}" if code is not None else "")
+        return f"exit code {code}" if finished else f"still running in terminal {state.id}"
+
+
+class TerminalKillParams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    id: Annotated[str, Field(coerce_numbers_to_str=True)]
+    """The terminal's number or name."""
+
+
+class TerminalKillTool(BaseDeclarativeTool[TerminalKillParams]):
+    """Closes a terminal.  Its data is a ``TerminalState``.
+
+    It needs no approval, because it ends only programs that this session started.
+    """
+
+    name = "terminal_kill"
+    display_name = "Close a terminal"
+    description = "Closes a terminal and ends every program that runs in it. Its number or name can then be used again."
+    kind = Kind.EXECUTE
+    asks = False
+    runs_beside = True
+    parameters = TerminalKillParams
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+    def create_invocation(self, params: TerminalKillParams) -> TerminalKillInvocation:
+        self.workspace.terminals.get(params.id)
+        return TerminalKillInvocation(params, self)
+
+
+class TerminalKillInvocation(BaseToolInvocation[TerminalKillParams]):
+    __slots__ = ("tool",)
+
+    def __init__(self, params: TerminalKillParams, tool: TerminalKillTool) -> None:
+        super().__init__(params)
+        self.tool = tool
+
+    def get_description(self) -> str:
+        return self.params.id
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        terminals = self.tool.workspace.terminals
+        terminal = terminals.get(self.params.id)
+        await terminals.close_terminal(self.params.id)
+        return terminal_result(self.tool.workspace, self.params.id, terminal)

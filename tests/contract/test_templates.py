@@ -1,0 +1,250 @@
+"""No text that comes from elsewhere becomes markup, in any template: the elements are those that there are with a plain text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtools.mcp.auth import oauth_callback
+from nbtools.notebook.agent.model import RunFoot, RunHead, RunSaid
+from nbtools.notebook.agent.representations import html_of
+from nbtools.notebook.cards.html import block_html, body_html, card_html, head_html
+from nbtools.notebook.cards.markup import render
+from nbtools.notebook.cards.model import (
+    AudioBlock,
+    Block,
+    Card,
+    CardAction,
+    CardPlace,
+    CodeBlock,
+    CommandBlock,
+    CommandPart,
+    DiffBlock,
+    Hunk,
+    ImageBlock,
+    Line,
+    ListingBlock,
+    ListingEntry,
+    MatchesBlock,
+    MatchGroup,
+    MatchLine,
+    OutputBlock,
+    QuestionBlock,
+    Row,
+    TextBlock,
+    TodoBlock,
+    TodoEntry,
+)
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.explorer.export.comparison_html import comparison_html
+from nbtools.notebook.explorer.export.static_html import trace_html
+from nbtools.notebook.explorer.summary import Fact, Summary
+from nbtools.notebook.explorer.timeline import Bar
+from nbtools.notebook.explorer.timeline import Line as Step
+from nbtools.notebook.mcp.login import LoginPage
+from nbtools.traces import Call
+from nbtools.traces.corpus.corpus import Ingested
+from nbtools.traces.corpus.progress import Progress
+from nbtools.traces.html import render as render_trace
+from nbtools.traces.model import NOWHERE, Problem
+from nbtools.traces.query.result_table import query_result_html
+
+PACKAGE = Path(__file__).parents[2] / "nbtools"
+TEMPLATES = sorted(str(path.relative_to(PACKAGE)).removesuffix(".html.jinja") for path in PACKAGE.rglob("*.jinja"))
+
+
+class Elements(HTMLParser):
+    """The elements with their attributes' names, in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, ...]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, *(name for name, _ in attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.found.append((f"/{tag}",))
+
+    def handle_comment(self, data: str) -> None:
+        self.found.append(("!",))
+
+    def handle_decl(self, decl: str) -> None:
+        self.found.append((decl,))
+
+
+def card(text: str, *blocks: Block, **more: Any) -> Card:
+    place, action = CardPlace(path=text, line=3), CardAction(verb="undo", id=text, label=text, magic=text)
+    fields = {"subject": text, "status": text, "detail": text, "unfold": text, "record": text, "note": text, "root": text}
+    shared = {"id": text, "tool": text, "icon": text, "added": 1, "removed": 1, "places": (place,), "deeds": (action,)}
+    return Card(**{**shared, **fields, "state": "success", "blocks": blocks, **more})
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """One block of each type, and the variants that are drawn differently."""
+    spans = tuple((text, words) for words in ("", "k", "mark", "hit", "hidden", "fg1 bg2"))
+    line = Line(number=7, spans=spans)
+    changed = (Row(old=line, new=None, changed=True), Row(old=None, new=line, changed=True))
+    hunk = Hunk(rows=(Row(old=line, new=line, changed=False), Row(old=line, new=line, changed=True), *changed))
+    yield DiffBlock(path=text, added=1, removed=1, hunks=(hunk, hunk.model_copy(update={"folded": True})), titled=True)
+    yield DiffBlock(path=text, added=1, removed=0, hunks=(hunk,), created=True)
+    parts = [CommandPart(operator=text, spans=spans, note=text, warning=warning) for warning in (True, False)]
+    yield CommandBlock(parts=tuple(parts), sandbox=text)
+    yield OutputBlock(lines=(spans,) * 30, earlier=1, full_output=text)
+    lines = (MatchLine(number=3, spans=spans), MatchLine(number=4, spans=spans, context=True))
+    yield MatchesBlock(groups=(MatchGroup(path=text, lines=lines),), more=text)
+    yield ListingBlock(entries=(ListingEntry(path=text, size=4), ListingEntry(path=text, folder=True)), more=text)
+    yield CodeBlock(path=text, start=1, lines=(spans, spans), more=text)
+    for tone in ("plain", "quiet", "warning"):
+        yield TextBlock(text=text, tone=tone)
+    yield ImageBlock(path=text, mime_type="image/png", data="AAAA", note=text)
+    yield AudioBlock(mime_type="audio/wav", data="AAAA", note=text)
+    yield TodoBlock(items=tuple(TodoEntry(text=text, status=status) for status in ("completed", "in_progress", "pending")))
+    yield QuestionBlock(header=text, text=text, choices=((text, text),), answer=text)
+
+
+def blocks_of(kind: str) -> Callable[[str], str]:
+    return lambda text: "".join(block_html(card(text), block, "split") for block in blocks(text) if block.type == kind)
+
+
+def diff(text: str) -> str:
+    first = next(blocks(text))
+    return body_html(card(text, first), view="split") + body_html(card(text, first), view="unified")
+
+
+def whole_card(text: str) -> str:
+    return card_html(card(text, *blocks(text))) + card_html(card(text, *blocks(text), folded=True))
+
+
+def comparison(text: str) -> str:
+    calls = [Call(text, text, number, text, "shell", None, subject=text, status="error") for number in range(3)]  # type: ignore[arg-type]
+    steps = [
+        SimpleNamespace(a=calls[0], b=calls[1], note=text, differs=True, is_one_sided=False),
+        SimpleNamespace(a=calls[2], b=None, note="", differs=True, is_one_sided=True),
+        *(SimpleNamespace(a=calls[0], b=calls[1], note="", differs=False, is_one_sided=False) for _ in range(10)),
+    ]
+    changed = (SimpleNamespace(path=text, added=1, removed=1), SimpleNamespace(path="b", added=None, removed=None))
+    tokens = SimpleNamespace(input=1, cache_read=0, cache_write=0, output=2)
+    facts = {"models": (text,), "calls": 1, "failed": 1, "read": (text,), "changed": changed, "tokens": tokens, "cost": 1.0}
+    a, b = (
+        SimpleNamespace(name=text, ran=ran, seconds=1.0, in_tools=1.0, relative_subject=str, **facts) for ran in ((text, "x"), ("y",) * 9)
+    )
+    return comparison_html(
+        SimpleNamespace(  # type: ignore[arg-type]
+            a=a, b=b, steps=steps, parted=0, same=10, parting=(calls[0], calls[1]), numbers_of=lambda *_: (text, "2"), logs=(text, text)
+        )
+    )
+
+
+def trace(text: str) -> str:
+    tones = ("person", "agent", "quiet", "done", "failed")
+    steps = [Step(text, text, text, text, text, tone, 1, added=1, removed=1, live=live) for tone in tones for live in (True, False)] * 5
+    facts = (Fact(text, doubt=text), Fact(text, bad=True), Fact(text))
+    return trace_html(Summary(text, facts), steps, [Bar(first=0, last=2, height=0.5, tone="failed")])
+
+
+def steps(text: str) -> str:
+    rows = [SimpleNamespace(number=text, icon=text, name=text, subject=text, state="same", ends=text, why=text)] * 14
+    shared = {"colours": {"same": "#123456"}, "icons": {}, "words": {"same": text}}
+    return render("explorer/steps", title=text, facts=text, runs=[rows, rows[:3]], actions=[(text, text)], **shared)
+
+
+def ingested(text: str) -> str:
+    return Ingested((text,), (text,) * 30, {text: Problem(NOWHERE, text)}, 1, 1.0)._repr_html_()
+
+
+def corpus(text: str) -> str:
+    return render_trace("corpus", folder=text, facts={text: text}, unread=[text] * 30)
+
+
+SAMPLES: dict[str, Callable[[str], str]] = {
+    "mcp/auth/templates/login_result": lambda text: oauth_callback._response("200 OK", text).decode().partition("\r\n\r\n")[2],
+    "notebook/templates/agent/foot": lambda text: html_of(
+        RunFoot(state="error", status=text, figures=(text, text), problem=text, actions=("continue", "open-trace"))
+    ),
+    "notebook/templates/agent/head": lambda text: html_of(RunHead(run=text, model=text, state="success", status=text, figures=(text,))),
+    "notebook/templates/agent/message": lambda text: html_of(RunSaid(block=TextBlock(text="*a*", markdown=True), thought=text)),
+    "notebook/templates/approval/problem": lambda text: render("approval/problem", message=text),
+    "notebook/templates/approval/question": lambda text: render("approval/question", header=text, text=text),
+    "notebook/templates/approval/reason": lambda text: render("approval/reason", reason=f"a {text} b", rule=text),
+    "notebook/templates/cards/body": lambda text: body_html(card(text, *blocks(text))),
+    "notebook/templates/cards/card": whole_card,
+    "notebook/templates/cards/foot": whole_card,
+    "notebook/templates/cards/head": lambda text: head_html(card(text)),
+    "notebook/templates/cards/sheet": lambda text: Sheet(
+        title=f"{text}\n{text}", rows=((text, text),) * 2, lines=(text,), head=(text, text)
+    ).html(),
+    "notebook/templates/cards/blocks/diff": diff,
+    **{
+        f"notebook/templates/cards/blocks/{kind}": blocks_of(kind)
+        for kind in ("audio", "code", "command", "image", "listing", "matches", "output", "question", "text", "todo")
+    },
+    "notebook/templates/elements": whole_card,
+    "notebook/templates/explorer/comparison": comparison,
+    "notebook/templates/explorer/steps": steps,
+    "notebook/templates/explorer/trace": trace,
+    "notebook/templates/mcp/login": lambda text: LoginPage(server=text, page=text).html(),
+    "traces/templates/corpus": corpus,
+    "traces/templates/elements": corpus,
+    "traces/templates/ingested": ingested,
+    "traces/templates/progress": lambda text: Progress(1, 4, 5, 20, text, 1.0)._repr_html_(),
+    "traces/templates/query_result": lambda text: query_result_html((text, text), [(text, [text]), (None, {text: text})], 9),
+    "traces/templates/search_hit": lambda text: render_trace("search_hit", name=text, snippet=text, source=text),
+}
+"""Each template's HTML with a text in all of its fields."""
+
+# A letter at both ends, because a path that begins with "/" has no link, and no line breaks, which are drawn as further lines.
+texts = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="‹"), max_size=16),
+    st.sampled_from(
+        [
+            "<script>x</script>",
+            '"><img src=x>',
+            "' onclick='x",
+            "</pre></td></table><b>",
+            "-->",
+            "<!--",
+            "{{ 7 * 7 }}",
+            "{% raw %}",
+            "&lt;b&gt;",
+            "</span>",
+            "]]>",
+        ]
+    ),
+).map(lambda text: f"x{text}x")
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+@given(text=texts)
+@settings(max_examples=40, deadline=None)
+def test_no_text_adds_an_element_or_an_attribute(template: str, text: str) -> None:
+    sample = SAMPLES[template]
+    assert Elements(sample(text)).found == Elements(sample("plain")).found
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_no_template_switches_escaping_off(template: str) -> None:
+    source = (PACKAGE / f"{template}.html.jinja").read_text(encoding="utf-8")
+    assert not re.search(r"\|\s*safe|autoescape|Markup", source)
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_no_blank_line_is_written(template: str) -> None:
+    """It would end the HTML where a notebook is exported as Markdown."""
+    assert not re.search(r"\n\s*\n", SAMPLES[template]("plain"))
+
+
+def test_html_is_written_in_templates_only() -> None:
+    tag = re.compile(r"""["'>]</?(?:a|b|br|code|div|h\d|li|p|pre|small|span|table|td|th|tr|ul)[ >{]""")
+    written = [path.name for path in PACKAGE.rglob("*.py") if tag.search(path.read_text(encoding="utf-8"))]
+    assert written == []
