@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.mcp.auth import oauth_callback
-from nbtools.notebook.agent.model import RunFoot, RunHead, RunSaid
+from nbtools.notebook.agent.model import RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.representations import html_of
 from nbtools.notebook.cards.html import block_html, body_html, card_html, head_html
 from nbtools.notebook.cards.markup import render
@@ -173,7 +173,7 @@ SAMPLES: dict[str, Callable[[str], str]] = {
         RunFoot(state="error", status=text, figures=(text, text), problem=text, actions=("continue", "open-trace"))
     ),
     "notebook/templates/agent/head": lambda text: html_of(RunHead(run=text, model=text, state="success", status=text, figures=(text,))),
-    "notebook/templates/agent/message": lambda text: html_of(RunSaid(block=TextBlock(text="*a*", markdown=True), thought=text)),
+    "notebook/templates/agent/message": lambda text: html_of(RunMessage(block=TextBlock(text="*a*", markdown=True), thought=text)),
     "notebook/templates/approval/problem": lambda text: render("approval/problem", message=text),
     "notebook/templates/approval/question": lambda text: render("approval/question", header=text, text=text),
     "notebook/templates/approval/reason": lambda text: render("approval/reason", reason=f"a {text} b", rule=text),
