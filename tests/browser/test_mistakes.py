@@ -14,7 +14,7 @@ MISTAKES = {
     "%tool read src": ("Is a folder", "ls"),
     "%tool read logo.bin": ("Could not read", "binary"),
     "%tool read ../../etc/passwd": ("Outside the workspace", "workspace"),
-    "%tool edit src/cart.py --old 'totals = 0' --new 1": ("Text not found", "total = 0"),
+    "%tool edit src/cart.py --old 'total += 0' --new 1": ("Text not found", "total = 0"),
     "%tool edit src/cart.py --old 'items' --new 1": ("Text found more than once", "line"),
     "%tool ls nowhere": ("not found", "nowhere"),
 }
