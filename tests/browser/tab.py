@@ -76,7 +76,7 @@ class Tab:
     async def ready(self) -> None:
         """Waits until the kernel waits for work."""
         await restored(self.page)
-        await expect(self.panel.locator(".jp-Cell").first).to_be_visible()
+        await expect(self.panel.locator(".jp-Cell:visible").first).to_be_visible()
         idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
         await self.page.wait_for_function(idle, timeout=2 * PATIENCE)  # a kernel takes its time on a machine that has little
 
