@@ -52,7 +52,6 @@ from nbtools.notebook.explorer.timeline import Line as Step
 from nbtools.notebook.mcp.login import LoginPage
 from nbtools.traces import Call
 from nbtools.traces.corpus.corpus import Ingested
-from nbtools.traces.corpus.progress import Progress
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
 from nbtools.traces.query.result_table import query_result_html
@@ -197,7 +196,6 @@ SAMPLES: dict[str, Callable[[str], str]] = {
     "traces/templates/corpus": corpus,
     "traces/templates/elements": corpus,
     "traces/templates/ingested": ingested,
-    "traces/templates/progress": lambda text: Progress(1, 4, 5, 20, text, 1.0)._repr_html_(),
     "traces/templates/query_result": lambda text: query_result_html((text, text), [(text, [text]), (None, {text: text})], 9),
     "traces/templates/search_hit": lambda text: render_trace("search_hit", name=text, snippet=text, source=text),
 }
@@ -222,6 +220,10 @@ texts = st.one_of(
         ]
     ),
 ).map(lambda text: f"x{text}x")
+
+
+def test_every_template_has_a_sample() -> None:
+    assert sorted(SAMPLES) == sorted(TEMPLATES)
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

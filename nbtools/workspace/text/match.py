@@ -30,6 +30,7 @@ _RUNGS: dict[MatchMode, tuple[MatchMethod, ...]] = {
 _PARTIAL = frozenset({"line endings", "whitespace"})
 """Rungs on which the first and the last line may be parts of lines."""
 _WORD = re.compile(r"\w+")
+_WORD_BETWEEN_SPACES = re.compile(r"\S+")
 _FEW = 100
 
 
@@ -241,28 +242,42 @@ class _LinePattern:
             return
         first_line = index.lines[start]
         folded, wanted = _FOLDS[self.how](first_line), self.wanted
+        columns = self._columns(first_line)
         if len(wanted) == 1 and not self.ends_line:
             column = folded.find(wanted[0])
             while column >= 0:
-                yield base + self._begin(first_line, column), base + self._end(first_line, column + len(wanted[0]))
+                yield base + columns.begin(column), base + columns.end(column + len(wanted[0]))
                 column = folded.find(wanted[0], column + 1)
         else:
-            end = len(last_line) if self.ends_line else self._end(last_line, len(wanted[-1]))
-            yield base + self._begin(first_line, len(folded) - len(wanted[0])), last_base + end
+            end = len(last_line) if self.ends_line else self._columns(last_line).end(len(wanted[-1]))
+            yield base + columns.begin(len(folded) - len(wanted[0])), last_base + end
 
-    def _begin(self, line: str, column: int) -> int:
-        """Returns the column in ``line`` for one in its folded form: the last that fits."""
-        return column if self.how == "line endings" else bisect_right(range(len(line) + 1), column, key=lambda k: _length(line[:k])) - 1
-
-    def _end(self, line: str, column: int) -> int:
-        """Returns the first column that fits."""
-        return column if self.how == "line endings" else bisect_left(range(len(line) + 1), column, key=lambda k: _length(line[:k]))
+    def _columns(self, line: str) -> _Columns:
+        return _Columns(line if self.how == "whitespace" else "")
 
 
-def _length(beginning: str) -> int:
-    """Returns how long the beginning of a line is in the form that ``_collapsed`` gives to the line."""
-    words = " ".join(beginning.split())
-    return len(beginning) - len(beginning.lstrip()) + len(words) + (bool(words) and beginning[-1].isspace()) if words else len(beginning)
+class _Columns:
+    """The columns of a line for those of the form that ``_collapsed`` gives to it; the same columns if it has no words."""
+
+    def __init__(self, line: str) -> None:
+        self._words: list[int] = []
+        self._collapsed_words: list[int] = []
+        column = 0
+        for word in _WORD_BETWEEN_SPACES.finditer(line):
+            column = column + 1 if self._words else word.start()
+            self._words.append(word.start())
+            self._collapsed_words.append(column)
+            column += len(word[0])
+
+    def begin(self, column: int) -> int:
+        """Returns the last column of the line that fits."""
+        word = bisect_right(self._collapsed_words, column) - 1
+        return column if word < 0 else self._words[word] + column - self._collapsed_words[word]
+
+    def end(self, column: int) -> int:
+        """Returns the first column of the line that fits."""
+        word = bisect_left(self._collapsed_words, column) - 1
+        return column if word < 0 else self._words[word] + column - self._collapsed_words[word]
 
 
 def _without_overlaps(spans: Iterator[Span]) -> Iterator[Span]:

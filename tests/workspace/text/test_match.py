@@ -1,6 +1,7 @@
 """Texts that are not in a file as given: found by the least loose step, in one place, and said so."""
 
 import ast
+import re
 import time
 
 import pytest
@@ -259,3 +260,18 @@ def test_a_large_file_is_searched_in_time():
     assert changed(text, "value_40000 = compute(valeu, 40000)\nvalue_40001 = compute(valeu, 40001)", "x")[1] == "close match"
     assert "it contains no similar text" in failure(text, "something else entirely, not here").message
     assert time.process_time() - started < 30
+
+
+def test_a_long_line_with_many_places_is_searched_once():
+    spans = TextIndex("a b " * 100_000).find("a  b", "close", one=True).spans
+    assert spans == tuple((start, start + 3) for start in range(0, 400_000, 4))
+
+
+@given(st.text("ab \t\u00a0", max_size=14))
+def test_the_place_of_a_word_in_other_whitespace_is_the_word(line):
+    for word in re.finditer(r"\S+ \S+", " ".join(line.split())):
+        text = f"{line}\n"
+        for start, end in TextIndex(text).find(word[0].replace(" ", "\t \t"), "blanks", one=True).spans:
+            assert text[start:end].split() == word[0].split()
+            assert not text[start].isspace()
+            assert not text[end - 1].isspace()
