@@ -73,6 +73,7 @@ class Dialect:
     former one and that of the canonical tool, the canonical parameters apply.
     ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
     ``server_names``: the agent's names of MCP tools.
+    ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
     ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
     """
 
@@ -82,6 +83,7 @@ class Dialect:
     reads_first: bool = False
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
     server_names: ServerToolNames = canonical_names
+    differences: tuple[str, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, tuple[ToolMapping, ...]]:

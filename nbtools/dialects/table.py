@@ -22,7 +22,7 @@ _TITLES = {"claude": "Claude Code", "gemini": "Gemini CLI", "void": "Void"}
 
 
 def table(dialects: Sequence[Dialect]) -> str:
-    """Returns the page in Markdown: an overview, then each agent's tools with their parameters, and the unsupported ones."""
+    """Returns the page in Markdown: an overview, then each agent's tools with parameters, differences, and unsupported tools."""
     return "\n".join([_HEAD, *_overview(dialects), *(line for agent in dialects for line in _section(agent))])
 
 
@@ -54,6 +54,10 @@ def _section(agent: Dialect) -> Iterator[str]:
     for spelling in agent.mappings:
         yield _row([_name(spelling), f"`{spelling.tool}`", ", ".join(_parameters(spelling))])
     yield ""
+    if agent.differences:
+        yield f"Differences from {_title(agent)}:\n"
+        yield from (f"- {difference}" for difference in agent.differences)
+        yield ""
     if agent.unsupported:
         yield "Unsupported tools:\n"
         yield from (f"- `{tool.name}`: {tool.reason}" for tool in agent.unsupported)

@@ -7,6 +7,7 @@ listed by Grep.  Where the original loses data or misleads, nbtools behaves safe
 from __future__ import annotations
 
 from nbtools.dialects.claude.commands import Bash, BashOutput, KillShell, TaskOutput, TaskStop
+from nbtools.dialects.claude.differences import DIFFERENCES
 from nbtools.dialects.claude.edits import Edit, MultiEdit
 from nbtools.dialects.claude.files import LS, Read, Write
 from nbtools.dialects.claude.notebooks import NotebookEdit, NotebookEditByNumber, NotebookReadParams
@@ -84,4 +85,5 @@ CLAUDE = Dialect(
     UNSUPPORTED,
     reads_first=True,
     refuse=refuse,
+    differences=DIFFERENCES,
 )

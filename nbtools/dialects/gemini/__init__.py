@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbtools.dialects.dialect import Dialect
 from nbtools.dialects.gemini.commands import COMMANDS
+from nbtools.dialects.gemini.differences import DIFFERENCES
 from nbtools.dialects.gemini.files import FILES
 from nbtools.dialects.gemini.other_tools import OTHERS, RESOURCES
 from nbtools.dialects.gemini.replies import refuse
@@ -11,4 +12,11 @@ from nbtools.dialects.gemini.search import SEARCH
 from nbtools.dialects.gemini.unsupported import UNSUPPORTED
 from nbtools.dialects.mcp_names import gemini_names
 
-GEMINI = Dialect("gemini", (*FILES, *SEARCH, *COMMANDS, *OTHERS, *RESOURCES), UNSUPPORTED, refuse=refuse, server_names=gemini_names)
+GEMINI = Dialect(
+    "gemini",
+    (*FILES, *SEARCH, *COMMANDS, *OTHERS, *RESOURCES),
+    UNSUPPORTED,
+    refuse=refuse,
+    server_names=gemini_names,
+    differences=DIFFERENCES,
+)

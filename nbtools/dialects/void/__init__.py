@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from nbtools.dialects.dialect import Dialect
 from nbtools.dialects.void.commands import COMMANDS
+from nbtools.dialects.void.differences import DIFFERENCES
 from nbtools.dialects.void.files import FILES
 from nbtools.dialects.void.replies import refuse
 from nbtools.dialects.void.search import SEARCH
 from nbtools.dialects.void.unsupported import UNSUPPORTED
 
-VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), UNSUPPORTED, refuse=refuse)
+VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), UNSUPPORTED, refuse=refuse, differences=DIFFERENCES)

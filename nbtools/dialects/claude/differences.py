@@ -1,0 +1,3 @@
+"""Where nbtools deliberately differs from Claude Code."""
+
+DIFFERENCES: tuple[str, ...] = ()

@@ -1,0 +1,9 @@
+"""Where nbtools deliberately differs from Gemini CLI."""
+
+DIFFERENCES = (
+    (
+        "`run_shell_command` with a command substitution: Gemini CLI refuses it even after approval; here the policy decides about it as "
+        "about any other part of the command."
+    ),
+    "`read_background_output` returns the output since the previous call; Gemini CLI returns the last lines again.",
+)

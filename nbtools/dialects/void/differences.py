@@ -1,0 +1,3 @@
+"""Where nbtools deliberately differs from Void."""
+
+DIFFERENCES: tuple[str, ...] = ()
