@@ -19,7 +19,7 @@ def facts_of(trace: Trace, strict: Trace) -> dict[str, Any]:
     """Returns the counts, times and totals of a trace as a dictionary for programs.
 
     The keys are ``format bytes records malformed tool_calls by_name answered tool_errors first_ts last_ts file_edits edited_paths tokens
-    sessions`` and what only this format has.
+    sessions`` and what only this format has. ``tokens`` are the sum over the sessions, unless the log counts its own.
 
     Malformed lines are not counted (``strict`` was read without them); where there are any, ``recovered`` has the counts with the records
     found in them.

@@ -1,8 +1,7 @@
 """Reads the trajectories of mini-swe-agent: the messages of a run.
 
 In version 1, a message has one command, in a fenced block of its text; in version 2, commands are in ``extra.actions``. Older files are
-just the list of messages. The block was tagged ``bash`` first and ``mswea_bash_command`` later; the counting rules of this format cover the
-first only.
+just the list of messages. The block was tagged ``bash`` first and ``mswea_bash_command`` later; the counting rules cover both.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source
 
-_BLOCK = re.compile(r"```(bash|mswea_bash_command)[ \t]*\r?\n(.*?)\n?```", re.DOTALL)
-_COUNTED = re.compile(r"```bash\n")
+_OPENING = re.compile(r"```(bash|mswea_bash_command)([ \t]*\r?\n)")
+_CLOSING = re.compile(r"\n?```")
 _MESSAGES = re.compile(rb'\s*\{\s*"(?:messages|info)"')
 _CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
 _OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
@@ -164,21 +163,32 @@ def _actions(record: Mapping[str, Any]) -> list[_Action]:
     actions = items(mapping(record.get("extra")).get("actions"))
     if actions:
         return [_Action(_command(one), string(mapping(one).get("tool_call_id")), assistant) for one in actions]
-    text = _text(record)
-    if len(_COUNTED.findall(text)) == 1:
-        return [_Action(_block(text, "bash"))]
-    blocks = [found[2] for found in _BLOCK.finditer(text) if found[1] != "bash"]
-    return [_Action(blocks[0].strip(), counted=False)] if len(blocks) == 1 else []
+    return _block_actions(_text(record))
+
+
+def _block_actions(text: str) -> list[_Action]:
+    """Returns the command of the only fenced block.
+
+    The counting rules want one block, opened without blanks after its tag. Later versions execute the only block of the later tag,
+    whatever else the message contains.
+    """
+    found = [*_OPENING.finditer(text)]
+    counted = [one for one in found if one[2] == "\n"]
+    if len(counted) == 1:
+        return [_Action(_block(text, counted[0].end()))]
+    later = [one for one in found if one[1] != "bash"]
+    only = found if len(found) == 1 else later if len(later) == 1 else []
+    return [_Action(_block(text, one.end()), counted=False) for one in only]
 
 
 def _command(action: Any) -> str:
     return action if isinstance(action, str) else string(mapping(action).get("command"))
 
 
-def _block(text: str, kind: str) -> str:
-    """Returns the content of the only block of this kind, or everything after its opening where it is not closed."""
-    found = next((found[2] for found in _BLOCK.finditer(text) if found[1] == kind), None)
-    return (text.partition(f"```{kind}\n")[2] if found is None else found).strip()
+def _block(text: str, start: int) -> str:
+    """Returns the block that begins at ``start``; everything after it where the block is not closed."""
+    closing = _CLOSING.search(text, start)
+    return text[start : closing.start() if closing else None].strip()
 
 
 def _text(record: Mapping[str, Any]) -> str:

@@ -44,15 +44,31 @@ def test_a_command_is_the_only_bash_block_and_the_next_message_its_result(tmp_pa
     assert trace.sessions[0].cost == 0.5
 
 
-@pytest.mark.parametrize("text", ["no block", "```bash\na\n```\n```bash\nb\n```", "```python\na\n```"])
+TAGS = ("bash", "mswea_bash_command")
+
+
+@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("bare", [True, False])
+def test_a_block_of_either_tag_is_a_call_that_counts(tmp_path: Path, tag: str, bare: bool) -> None:
+    trace = run(tmp_path / "t", says(f"THOUGHT: so\n\n```{tag}\nls\n```"), observes("a", 0), bare=bare)
+    assert [(call.subject, call.status, call.counted) for call in trace.calls] == [("ls", "ok", True)]
+    assert (trace.facts()["tool_calls"], trace.facts()["answered"]) == (1, 1)
+
+
+@pytest.mark.parametrize("text", ["no block", *(f"```{a}\na\n```\n```{a}\nb\n```" for a in TAGS), "```python\na\n```"])
 def test_no_block_or_several_are_no_call(tmp_path: Path, text: str) -> None:
     assert run(tmp_path / "t", says(text), observes("", 0)).calls == []
 
 
-def test_the_later_word_for_a_block_is_a_call_that_the_rules_do_not_count(tmp_path: Path) -> None:
-    trace = run(tmp_path / "t", says("```mswea_bash_command\nls\n```"), observes("a", 0), bare=True)
-    assert [(call.subject, call.status, call.counted) for call in trace.calls] == [("ls", "ok", False)]
+def test_the_later_tag_is_executed_beside_an_example_and_the_rules_count_neither(tmp_path: Path) -> None:
+    trace = run(tmp_path / "t", says("As in\n```bash\nrm x\n```\n```mswea_bash_command\nls\n```"), observes("a", 0))
+    assert [(call.subject, call.counted) for call in trace.calls] == [("ls", False)]
     assert trace.facts()["tool_calls"] == 0
+
+
+def test_blanks_after_the_tag_are_a_call_that_the_rules_do_not_count(tmp_path: Path) -> None:
+    trace = run(tmp_path / "t", says("```bash \r\nls"), observes("a", 0))
+    assert [(call.subject, call.counted) for call in trace.calls] == [("ls", False)]
 
 
 def test_version_2_has_actions_each_with_a_result_of_its_own(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -66,6 +67,16 @@ class SampleRecord(msgspec.Struct):
     error: Any = None
 
 
+@dataclass
+class Run:
+    """What the log's header says. ``tokens`` are those of the run; the first sample that ends takes them, as they count once."""
+
+    eval: Mapping[str, Any]
+    status: str
+    samples_missing: bool = False
+    tokens: Mapping[str, int] | None = None
+
+
 _EVENT_DECODER = msgspec.json.Decoder(_Event)
 _REFERENCE = re.compile(r"attachment://([0-9a-zA-Z]{1,64})")
 _MAX_NESTING = 100
@@ -102,8 +113,8 @@ class Attachments:
 class Sample:
     """Adds the events of one sample to its session."""
 
-    def __init__(self, session: SessionBuilder, sample: SampleRecord, run: Mapping[str, Any], status: str) -> None:
-        self.session, self.sample, self.run, self.status = session, sample, run, status
+    def __init__(self, session: SessionBuilder, sample: SampleRecord, run: Run) -> None:
+        self.session, self.sample, self.run = session, sample, run
         self.attachments = Attachments(sample.attachments)
         self.parents: dict[str, str] = {}
         self.owners: dict[str, str] = {}
@@ -229,23 +240,41 @@ class Sample:
         return ""
 
     def end(self, ref: Ref, records: int) -> None:
-        usage = Usage()
-        for used in mapping(self.sample.model_usage).values():
-            usage.add(mapping(used))
-        revision, packages, title = mapping(self.run.get("revision")), mapping(self.run.get("packages")), self.sample.input
+        usage, run = _usage(mapping(self.sample.model_usage)), self.run.eval
+        revision, packages, title = mapping(run.get("revision")), mapping(run.get("packages")), self.sample.input
+        of_run = {} if self.run.tokens is None else {"tokens": self.run.tokens}
+        self.run.tokens = None
+        if self.run.samples_missing:
+            self.session.flags["truncated"] = None
         self.session.end(
             agent="inspect_ai",
             agent_version=string(packages.get("inspect_ai")),
             title=(title if isinstance(title, str) else text_of(items(title)[-1:])).strip().partition("\n")[0][:200],
             repository=string(revision.get("origin")),
             commit=string(revision.get("commit")),
-            models=tuple(dict.fromkeys(filter(None, (string(self.run.get("model")), *self.session.models)))),
+            models=tuple(dict.fromkeys(filter(None, (string(run.get("model")), *self.session.models)))),
             records=records,
             tokens=usage.tokens(),
-            native_tokens={key: count for key, count in usage.native.items() if key in {"input", "output"}},
-            counts={"task": self.run.get("task"), "model": self.run.get("model"), "status": self.status},
+            native_tokens=_native(usage),
+            counts={"task": run.get("task"), "model": run.get("model"), "status": self.run.status, **of_run},
             ref=ref,
         )
+
+
+def native_tokens(model_usage: Mapping[str, Any]) -> dict[str, int]:
+    """Returns the token counts of ``model_usage``, summed over its models."""
+    return _native(_usage(model_usage))
+
+
+def _usage(model_usage: Mapping[str, Any]) -> Usage:
+    usage = Usage()
+    for used in model_usage.values():
+        usage.add(mapping(used))
+    return usage
+
+
+def _native(usage: Usage) -> dict[str, int]:
+    return {key: count for key, count in usage.native.items() if key in {"input", "output"}}
 
 
 def _decode_event(text: bytes) -> _Event | None:

@@ -2,6 +2,8 @@
 
 A log is an ``.eval`` file (a zip archive with a file per sample) or a ``.json`` file (one document).
 
+The header counts the tokens and the samples of the whole run, also of samples that are not in the log.
+
 Texts of more than 100 characters are stored once among the sample's attachments; events refer to them. Spans nest events: a call made in a
 tool's span belongs to that tool's call. In older logs such events are inside the event itself.
 """
@@ -16,11 +18,11 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces import source as log_source
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import id_text, integer_of, mapping, string
+from nbtools.traces.json_access import id_text, integer_of, items, mapping, string
 from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.readers.inspect.events import Attachments, Sample, SampleRecord, args_of, result_of
+from nbtools.traces.readers.inspect.events import Attachments, Run, Sample, SampleRecord, args_of, native_tokens, result_of
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
@@ -35,6 +37,8 @@ class _Log(msgspec.Struct):
     samples: msgspec.Raw = msgspec.Raw(b"null")
     eval: Any = None
     status: Any = None
+    stats: Any = None
+    results: Any = None
 
 
 class _Attached(msgspec.Struct):
@@ -57,14 +61,15 @@ class InspectAI(Format):
             return
         header, problems = _header(source, names)
         yield from problems
-        for name in names:
-            if name.startswith(_SAMPLES) and name.endswith(".json"):
-                try:
-                    text = source.read_file(member=name)
-                except TraceError as error:
-                    yield Problem(Ref(0, 0, member=name), str(error))
-                else:
-                    yield from _sample(text, Ref(0, len(text), member=name), header, log)
+        samples = [name for name in names if name.startswith(_SAMPLES) and name.endswith(".json")]
+        run = _run(header, len(samples))
+        for name in samples:
+            try:
+                text = source.read_file(member=name)
+            except TraceError as error:
+                yield Problem(Ref(0, 0, member=name), str(error))
+            else:
+                yield from _sample(text, Ref(0, len(text), member=name), run, log)
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = source.record(call.ref)
@@ -95,11 +100,24 @@ def _document(source: Source, log: LogBuilder) -> Iterator[Row]:
     document = open_document(text, _Log)
     yield from document.problems
     if document.value is not None:
-        for begins, data in locate_items(document.text, raw_items(document.value.samples)):
-            yield from _sample(data, Ref(begins, max(min(len(data), document.end - begins), 0)), document.value, log)
+        samples = raw_items(document.value.samples)
+        run = _run(document.value, len(samples))
+        for begins, data in locate_items(document.text, samples):
+            yield from _sample(data, Ref(begins, max(min(len(data), document.end - begins), 0)), run, log)
 
 
-def _sample(text: bytes, ref: Ref, header: _Log, log: LogBuilder) -> Iterator[Row]:
+def _run(header: _Log, samples: int) -> Run:
+    """``samples`` is the number of samples in the log."""
+    fields, results = mapping(header.eval), mapping(header.results)
+    dataset, config = mapping(fields.get("dataset")), mapping(fields.get("config"))
+    planned = integer_of(results.get("total_samples"))
+    if planned is None:
+        planned = len(items(dataset.get("sample_ids"))) * (integer_of(config.get("epochs")) or 1)
+    usage = mapping(mapping(header.stats).get("model_usage"))
+    return Run(fields, string(header.status), samples_missing=samples < planned, tokens=native_tokens(usage) if usage else None)
+
+
+def _sample(text: bytes, ref: Ref, run: Run, log: LogBuilder) -> Iterator[Row]:
     """Yields the rows of a sample. ``text`` is what stands at ``ref``; it is longer where a truncated sample was closed."""
     document = open_document(text, SampleRecord, ref.file)
     document = document._replace(end=min(document.end, ref.length))
@@ -107,7 +125,7 @@ def _sample(text: bytes, ref: Ref, header: _Log, log: LogBuilder) -> Iterator[Ro
     if (record := document.value) is None:
         return
     session = log.session(f"{id_text(record.id)}_epoch_{integer_of(record.epoch) or 1}")
-    sample = Sample(session, record, mapping(header.eval), string(header.status))
+    sample = Sample(session, record, run)
     events = raw_items(record.events)
     yield from log.read(decode_items(document, events, ref, bytes), sample.event)
     sample.end(ref, len(events))

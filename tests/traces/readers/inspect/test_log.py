@@ -80,6 +80,36 @@ def test_each_sample_is_a_session(load: Any) -> None:
     assert (facts["records"], facts["tokens"], facts["task"], facts["status"]) == (2, {"input": 10, "output": 4}, "work", "success")
 
 
+def usage(input_: int, output: int) -> Record:
+    return {"m": {"input_tokens": input_, "output_tokens": output}, "grader": {"input_tokens": 1, "output_tokens": 1}}
+
+
+@pytest.mark.parametrize("write", [archive, document])
+def test_the_tokens_of_a_log_are_those_of_its_header(tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HEADER, "stats", {"model_usage": usage(70, 30)})
+    trace = traces.load(write(tmp_path / "log", *(sample(tool("a", 1, "bash"), id_=number) for number in range(3))))
+    assert trace.facts()["tokens"] == {"input": 71, "output": 31}
+    assert [session.native_tokens for session in trace.sessions] == [{"input": 5, "output": 2}] * 3
+
+
+@pytest.mark.parametrize("write", [archive, document])
+@pytest.mark.parametrize(
+    ("fields", "truncated"),
+    [
+        ({"results": {"total_samples": 3}}, True),
+        ({"results": {"total_samples": 2}}, False),
+        ({"eval": HEADER["eval"] | {"dataset": {"sample_ids": [1, 2]}, "config": {"epochs": 2}}}, True),
+        ({"eval": HEADER["eval"] | {"dataset": {"sample_ids": [1, 2]}, "config": {}}}, False),
+        ({}, False),
+    ],
+)
+def test_missing_samples_are_flagged(tmp_path: Path, write: Any, fields: Record, truncated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in fields.items():
+        monkeypatch.setitem(HEADER, name, value)
+    trace = traces.load(write(tmp_path / "log", *(sample(tool("a", 1, "bash"), id_=number) for number in range(2))))
+    assert [session.flags for session in trace.sessions] == [("truncated",) if truncated else ()] * 2
+
+
 def test_long_texts_are_taken_from_the_attachments(load: Any) -> None:
     mark = "attachment://0123456789abcdef0123456789abcdef"
     attachments = {"0123456789abcdef0123456789abcdef": LONG}
