@@ -69,7 +69,7 @@ class SampleRecord(msgspec.Struct):
 
 @dataclass
 class Run:
-    """What the log's header says. ``tokens`` are those of the run; the first sample that ends takes them, as they count once."""
+    """A run as the header describes it. ``tokens`` are those of the run; the first sample that ends takes them, as they count once."""
 
     eval: Mapping[str, Any]
     status: str
