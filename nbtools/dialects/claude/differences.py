@@ -1,3 +1,3 @@
-"""Where nbtools deliberately differs from Claude Code."""
+"""The deliberate differences between nbtools and Claude Code, each with its reason."""
 
 DIFFERENCES: tuple[str, ...] = ()

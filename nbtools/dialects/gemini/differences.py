@@ -1,4 +1,4 @@
-"""Where nbtools deliberately differs from Gemini CLI."""
+"""The deliberate differences between nbtools and Gemini CLI, each with its reason."""
 
 DIFFERENCES = (
     (

@@ -1,3 +1,3 @@
-"""Where nbtools deliberately differs from Void."""
+"""The deliberate differences between nbtools and Void, each with its reason."""
 
 DIFFERENCES: tuple[str, ...] = ()
