@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote
 
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema_validation import JsonSchemaValidator
@@ -19,18 +20,17 @@ Json: TypeAlias = dict[str, Any]
 
 
 def validate(schema: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
-    """Returns one message per problem of ``params``, empty when they are valid.  An endless or incomplete schema is a problem, too."""
+    """Returns one message per problem of ``params``, empty when they are valid.  An endless schema is a problem, too.
+
+    As in Gemini CLI, formats are checked, and a reference that cannot be resolved does not make the tool unusable: it restricts nothing.
+    """
     validator = _validator(_Identity(schema))
     if validator.accepts(params):
         return []
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
-
     try:
         return [_message(error) for error in validator.iter_errors(params)]
     except RecursionError:
         return ["the parameters or their schema are nested too deeply"]
-    except Unresolvable as error:
-        return [f"the schema refers to {error.ref}, which it does not define"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,33 +63,49 @@ def has_cycle_in_schema(schema: Mapping[str, Any]) -> bool:
     """Whether the schema's local references form a cycle.
 
     As in Gemini CLI, ``#`` always counts as one, a reference used twice does not, and references that cannot be resolved are ignored.
+    References may lead through arrays: ``#/anyOf/0``.
     """
-    return _has_cycle(schema, schema, frozenset())
+    closed: set[str] = set()
+    open_refs: set[str] = set()
+    nodes: list[object] = [schema]
+    while nodes:  # not recursive: a server's schema may be nested deeper than the interpreter's recursion limit
+        node = nodes.pop()
+        if isinstance(node, _End):
+            open_refs.remove(node.ref)
+            closed.add(node.ref)
+            continue
+        ref = node.get("$ref") if isinstance(node, Mapping) else None
+        if isinstance(ref, str):
+            if ref in ("#", "#/") or ref in open_refs:
+                return True
+            target = None if ref in closed else _resolve(schema, ref)
+            if target is not None:
+                open_refs.add(ref)
+                nodes += [_End(ref), target]
+            if target is not None or ref in closed:
+                continue
+        nodes += node.values() if isinstance(node, Mapping) else node if isinstance(node, list) else ()
+    return False
 
 
-def _has_cycle(root: Mapping[str, Any], node: object, open_refs: frozenset[str]) -> bool:
-    if isinstance(node, list):
-        return any(_has_cycle(root, item, open_refs) for item in node)
-    if not isinstance(node, Mapping):
-        return False
-    ref = node.get("$ref")
-    if isinstance(ref, str):
-        if ref in ("#", "#/") or ref in open_refs:
-            return True
-        target = _resolve(root, ref)
-        if target is not None:
-            return _has_cycle(root, target, open_refs | {ref})
-    return any(_has_cycle(root, value, open_refs) for value in node.values())
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Marks the end of the schema that ``ref`` leads to."""
+
+    ref: str
 
 
 def _resolve(root: Mapping[str, Any], ref: str) -> object | None:
-    if not ref.startswith("#/"):
-        return None
-    node: object = root
+    """Returns what a local reference leads to; None if it leads nowhere."""
+    node: object = root if ref.startswith("#/") else None
     for step in ref[2:].split("/"):
-        if not isinstance(node, Mapping) or step not in node:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(node, Mapping):
+            node = node.get(name)
+        elif isinstance(node, list) and name.isdecimal() and name.isascii():
+            node = next(iter(node[int(name[:9]) :][:1]), None)
+        else:
             return None
-        node = node[step]
     return node
 
 

@@ -1,7 +1,8 @@
 """Validates values against untrusted JSON Schemas in bounded time, without reading anything but the schema.
 
 Plain schemas, which most tools have, are checked by pydantic, which is much faster than ``jsonschema``.  Other schemas are checked by
-``jsonschema`` with two restrictions: references to files and networks are not followed, and patterns run in linear time.
+``jsonschema`` with two restrictions: references to files and networks are not followed, and patterns run in linear time.  A reference
+that is not followed, or leads nowhere, restricts nothing; the rest of the schema is checked.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ from typing import Any, TypeAlias, cast
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
+from nbtools.core.formats import fits_format, is_checked
 from nbtools.core.patterns import is_supported, pattern_occurs
 
 _MOST_NODES = 200
 """The most nodes of a plain schema.  It bounds the time, as each value may be checked against each node."""
-_ANNOTATIONS = frozenset(
-    {"title", "description", "default", "examples", "$schema", "$comment", "format", "readOnly", "writeOnly", "deprecated"}
-)
+_ANNOTATIONS = frozenset({"title", "description", "default", "examples", "$schema", "$comment", "readOnly", "writeOnly", "deprecated"})
 """Keywords that do not restrict values."""
 _TYPES: dict[str, CoreSchema] = {
     "string": core_schema.str_schema(),
@@ -61,6 +61,8 @@ def _compile(schema: object, budget: Budget) -> CoreSchema:
     if next(budget, None) is None or not (schema is True or isinstance(schema, Mapping)):
         raise _NotPlain
     keywords = {} if schema is True else {key: value for key, value in cast("Node", schema).items() if key not in _ANNOTATIONS}
+    if "format" in keywords and not is_checked(keywords["format"]):
+        del keywords["format"]
     match keywords.pop("type", None):
         case "object":
             return _object(keywords, budget)
@@ -82,12 +84,27 @@ def _only_keywords(keywords: dict[str, Any], *known: str) -> dict[str, Any]:
 
 
 def _value(name: str, keywords: dict[str, Any]) -> CoreSchema:
-    values = _only_keywords(keywords, "enum").get("enum")
+    values = _only_keywords(keywords, "enum", "format").get("enum")
     if values is None and name in _TYPES:
-        return _TYPES[name]
+        return (
+            core_schema.no_info_after_validator_function(_format_check(keywords["format"]), _TYPES[name])
+            if "format" in keywords
+            else _TYPES[name]
+        )
+    if "format" in keywords:
+        raise _NotPlain
     if name == "string" and isinstance(values, list) and values and all(type(value) is str for value in values):
         return core_schema.literal_schema(values)
     raise _NotPlain
+
+
+def _format_check(name: object) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if not fits_format(name, value):
+            raise ValueError(name)
+        return value
+
+    return check
 
 
 def _any_of(choices: object, budget: Budget) -> CoreSchema:
@@ -126,7 +143,7 @@ def import_jsonschema() -> Any:
 def _lazy_grammar() -> Iterator[None]:
     """Replaces ``rfc3987_syntax`` by a lazy stand-in while ``jsonschema`` is imported.
 
-    Jupyter installs ``rfc3987_syntax``, which compiles a grammar when it is imported, to check IRIs.  No formats are checked here.  The
+    Jupyter installs ``rfc3987_syntax``, which compiles a grammar when it is imported, to check IRIs, which are not checked here.  The
     stand-in loads the real module when another user in this process calls it.
     """
     if not {_GRAMMAR, "jsonschema"}.isdisjoint(sys.modules) or importlib.util.find_spec(_GRAMMAR) is None:
@@ -164,7 +181,7 @@ class JsonSchemaValidator:
         return self._plain.accepts(value)
 
     def iter_errors(self, value: object) -> Iterator[Any]:
-        """Yields the errors, about a hundred at most.  Raises ``RecursionError``, and ``Unresolvable`` for an unknown reference."""
+        """Yields the errors, about a hundred at most.  Raises ``RecursionError``."""
         if self._plain.accepts(value):
             return
         _counter.steps = 0
@@ -199,6 +216,8 @@ class _StepLimitReached(Exception):  # noqa: N818 - control flow, not an error
 
 class _StepCounter(threading.local):
     steps = 0
+    unresolved = 0
+    """The number of references that could not be followed."""
 
 
 _counter = _StepCounter()
@@ -207,8 +226,10 @@ _counter = _StepCounter()
 @cache
 def _restricted(kind: Any) -> Any:
     """Returns the validator class with linear-time patterns and a limit of steps."""
-    replacements = {"pattern": _pattern, "patternProperties": _pattern_properties, "uniqueItems": _unique}
+    replacements = {"pattern": _pattern, "patternProperties": _pattern_properties, "uniqueItems": _unique, "format": _format}
     checks = {**kind.VALIDATORS, **{name: keyword for name, keyword in replacements.items() if name in kind.VALIDATORS}}
+    checks |= {name: _where_resolvable(checks[name]) for name in ("$ref", "$dynamicRef", "$recursiveRef") if name in checks}
+    checks |= {name: _where_resolved(checks[name]) for name in ("not", "oneOf", "contains", "if", "disallow") if name in checks}
     if "additionalProperties" in checks:
         checks["additionalProperties"] = _beside_patterns(checks["additionalProperties"])
     return import_jsonschema().validators.extend(kind, {name: _counted(keyword) for name, keyword in checks.items()} | _UNCHECKED)
@@ -222,6 +243,36 @@ def _counted(keyword: Keyword) -> Keyword:
         return keyword(validator, argument, value, schema)
 
     return counted
+
+
+def _where_resolvable(keyword: Keyword) -> Keyword:
+    """Wraps a reference, so that one that cannot be followed restricts nothing."""
+
+    def referring(validator: Any, argument: Any, value: Any, schema: Any) -> Any:
+        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+
+        try:
+            yield from keyword(validator, argument, value, schema) or ()
+        except Unresolvable:
+            _counter.unresolved += 1
+
+    return referring
+
+
+def _where_resolved(keyword: Keyword) -> Keyword:
+    """Wraps a keyword that can refuse a value because a part of its schema accepts it; a reference that is not followed accepts all."""
+
+    def resolved(validator: Any, argument: Any, value: Any, schema: Any) -> Any:
+        before = _counter.unresolved
+        errors = list(keyword(validator, argument, value, schema) or ())
+        return errors if _counter.unresolved == before else ()
+
+    return resolved
+
+
+def _format(_: Any, name: object, value: object, __: Any) -> Iterator[Any]:
+    if not fits_format(name, value):
+        yield import_jsonschema().ValidationError(f"{value!r} is not a {name!r}")
 
 
 def _pattern(_: Any, pattern: object, value: object, __: Any) -> Iterator[Any]:

@@ -22,10 +22,24 @@ from nbtools.core.schema import convert_to_function_response, has_cycle_in_schem
         ({"$ref": "https://example.org/x"}, False),
         ({"$ref": "#/nowhere"}, False),
         ({"anyOf": [{"type": "null"}, {"$ref": "#/"}]}, True),
+        ({"anyOf": [{"type": "array", "items": {"$ref": "#/anyOf/0"}}, {}]}, True),
+        ({"prefixItems": [{}, {"properties": {"a": {"$ref": "#/prefixItems/1"}}}]}, True),
+        ({"items": [{"oneOf": [{"$ref": "#/items/1"}]}, {"allOf": [{"$ref": "#/items/0"}]}]}, True),
+        ({"anyOf": [{"type": "string"}, {"$ref": "#/anyOf/0"}, {"$ref": "#/anyOf/9"}, {"$ref": "#/anyOf/x"}]}, False),
+        ({"$defs": {"a/b": {"$ref": "#/$defs/c~0d"}, "c~d": {"not": {"$ref": "#/$defs/a~1b"}}}}, True),
     ],
 )
 def test_cycles_are_found(schema: dict[str, Any], cyclic: bool) -> None:
     assert has_cycle_in_schema(schema) is cyclic
+
+
+def test_cycles_are_looked_for_in_bounded_time_and_depth() -> None:
+    steps = {f"s{n}": {"anyOf": [{"$ref": f"#/$defs/s{n + 1}"}] * 2} for n in range(200)}
+    assert not has_cycle_in_schema({"$defs": steps})
+    deep: dict[str, Any] = {"$ref": "#"}
+    for _ in range(5_000):
+        deep = {"items": [deep]}
+    assert has_cycle_in_schema(deep)
 
 
 def test_validation_reports_every_problem_and_survives_endless_schemas() -> None:

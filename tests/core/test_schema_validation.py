@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,31 @@ def test_nothing_is_read_or_fetched_that_a_schema_refers_to(tmp_path: Path) -> N
     elsewhere = tmp_path / "schema.json"
     elsewhere.write_text('{"type": "string"}')
     for address in (elsewhere.as_uri(), "http://127.0.0.1:9/schema.json"):
-        assert validate(of(a={"$ref": address}), {"a": 1}) == [f"the schema refers to {address}, which it does not define"]
+        assert validate(of(a={"$ref": address}, b={"type": "string"}), {"a": 1, "b": 2}) == ["b: 2 is not of type 'string'"]
     drafts = of(a={"$ref": "https://json-schema.org/draft/2020-12/schema"})
     assert validate(drafts, {"a": {"type": "string"}}) == []
     assert validate(drafts, {"a": {"type": 5}}) != []
+
+
+@pytest.mark.parametrize("ref", ["#/$defs/missing", "#/properties/b/nowhere", "#unknown", "other.json"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda ref: ref,
+        lambda ref: {"type": "array", "items": ref},
+        lambda ref: {"not": ref},
+        lambda ref: {"oneOf": [ref, {"type": "array"}]},
+        lambda ref: {"anyOf": [{"type": "string"}, ref]},
+        lambda ref: {"allOf": [ref, {"type": "array"}]},
+        lambda ref: {"if": ref, "then": {"type": "string"}},
+        lambda ref: {"contains": ref, "maxContains": 0},
+        lambda ref: {"items": {"$ref": "#/$defs/relay"}},
+    ],
+)
+def test_a_reference_to_nowhere_restricts_nothing_and_the_rest_is_checked(wrap: Callable[[Any], Any], ref: str) -> None:
+    schema = of(a=wrap({"$ref": ref}), b={"type": "integer"}) | {"$defs": {"relay": {"$ref": ref}}}
+    assert validate(schema, {"a": [1], "b": 1}) == []
+    assert validate(schema, {"a": [1], "b": "x"}) == ["b: 'x' is not of type 'integer'"]
 
 
 @pytest.mark.parametrize(
