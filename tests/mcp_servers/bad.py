@@ -42,6 +42,18 @@ def unknown() -> None:
     serve(call, lambda: [TOOL, {**TOOL, "name": "heard"}], hear)
 
 
+def novel() -> None:
+    """Answers with blocks of kinds that no version of MCP has, beside some that it has."""
+    blocks: list[Message] = [
+        {"type": "text", "text": "before"},
+        {"type": "hologram", "data": {"é": [1]}},
+        {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+        {"type": "tool_use", "id": "1", "name": "do", "input": {}},
+        {"type": "text", "text": "after"},
+    ]
+    serve(lambda request: answer(request, {"content": blocks}))
+
+
 def steady() -> None:
     """Takes longer than a call may, and tells how far it is."""
 
@@ -112,7 +124,7 @@ def misshapen() -> None:
 
 def nothing() -> None:
     """A message, and no answer to a call."""
-    serve(lambda request: answer(request, {"content": [{"type": "smell"}]}))
+    serve(lambda request: answer(request, {"content": [{"type": "text"}]}))
 
 
 def chatty() -> None:

@@ -66,6 +66,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             case "tools/call" if WAY == "tells_what_was_asked":
                 asked = self.headers.get_all("Accept-Encoding")
                 self.result(message, {"content": [{"type": "text", "text": json.dumps(asked)}]})
+            case "tools/call" if WAY == "novel":
+                self.result(message, {"content": [{"type": "hologram"}, {"type": "text", "text": "after"}]})
             case "tools/call":
                 self.call(message)
             case _:

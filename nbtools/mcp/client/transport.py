@@ -18,6 +18,7 @@ from nbtools.core.schema_validation import JsonSchemaValidator
 from nbtools.mcp.auth.bearer_token import BearerAuth
 from nbtools.mcp.client.http import http_client
 from nbtools.mcp.client.stdio import MOST_MESSAGE_BYTES, TransportListener, program_streams
+from nbtools.mcp.client.unknown_content import with_known_content
 from nbtools.mcp.config.entries import Address, Program, ServerSettings
 
 logging.getLogger("mcp").addHandler(
@@ -50,7 +51,7 @@ async def open_client(
 @asynccontextmanager
 async def _client(transport: AbstractAsyncContextManager[Any], callbacks: dict[str, Any]) -> AsyncIterator[Client]:
     about = Implementation(name="nbtools", version=__version__)
-    async with Client(transport, client_info=about, **callbacks) as client:
+    async with Client(with_known_content(transport), client_info=about, **callbacks) as client:
         bound_output_validation(client)
         yield client
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import psutil
@@ -53,6 +54,16 @@ async def test_what_does_no_harm_is_passed_over(tmp_path: Path, way: str) -> Non
     async with serving(tmp_path, "bad", bad(way)) as session:
         assert [name for name in session.tools.names() if name.startswith("mcp__")] == ["mcp__bad__do"]
         assert (await session.call("mcp__bad__do")).llm_content == "done"
+
+
+async def test_blocks_of_unknown_kinds_become_text_and_the_others_stay(tmp_path: Path) -> None:
+    async with serving(tmp_path, "bad", bad("novel")) as session:
+        result = await session.call("mcp__bad__do")
+        assert isinstance(result.llm_content, tuple)
+        texts = [part.get("text", "image") for part in result.llm_content]
+        assert (result.ok, texts[0], texts[2], texts[4]) == (True, "before", "image", "after")
+        assert json.loads(texts[1]) == {"type": "hologram", "data": {"é": [1]}}
+        assert json.loads(texts[3])["type"] == "tool_use"
 
 
 async def test_what_a_server_leaves_behind_ends_with_it(tmp_path: Path) -> None:

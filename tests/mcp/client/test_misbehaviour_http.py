@@ -61,6 +61,12 @@ async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, kind: st
             assert said in connection.problem
 
 
+async def test_a_block_of_an_unknown_kind_becomes_text(tmp_path: Path) -> None:
+    with running("novel") as url:
+        async with serving(tmp_path, "web", {"type": "http", "url": url}) as session:
+            assert (await session.call("mcp__web__do")).llm_content == '{"type": "hologram"}\nafter'
+
+
 async def test_nobody_is_there(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
