@@ -72,6 +72,7 @@ class Dialect:
     Several mappings may share a name: the first whose parameters accept the arguments applies.  Where none does, and the name is both a
     former one and that of the canonical tool, the canonical parameters apply.
     ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
+    ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.
     ``server_names``: the agent's names of MCP tools.
     ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
     ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
@@ -81,6 +82,7 @@ class Dialect:
     mappings: tuple[ToolMapping, ...] = ()
     unsupported: tuple[UnsupportedTool, ...] = ()
     reads_first: bool = False
+    read_tokens: int | None = None
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
     server_names: ServerToolNames = canonical_names
     differences: tuple[str, ...] = ()

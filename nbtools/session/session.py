@@ -196,6 +196,7 @@ class Session:
     def dialect(self, dialect: Dialect | str) -> None:
         self._dialect = dialect_named(dialect) if isinstance(dialect, str) else dialect
         self.workspace.read_tracker.required = self._dialect.reads_first if self.settings.read_first is None else self.settings.read_first
+        self.workspace.read_tokens = self._dialect.read_tokens
         self._tools = DialectTools(self._registry, self._dialect)
 
     @property

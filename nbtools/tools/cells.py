@@ -246,24 +246,23 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
 
     def _plan(self, notebook: Notebook, cells: tuple[CellText, ...]) -> _Plan:
         params, subject = self.params, notebook.subject
+        after = _unique_name(cells, cells[find_cell(cells, params.after, subject)]) if params.after else params.after
         if params.action == "insert":
-            index_after(cells, params.after, subject)
             cell_id = new_id(cell.id for cell in cells)
             kind, source = params.type or "code", params.source or ""
-            return _Plan(InsertCell(cell_id, source, kind, params.after), "new cell", None, source, kind)
+            return _Plan(InsertCell(cell_id, source, kind, after), "new cell", None, source, kind)
         cell = cells[find_cell(cells, params.id or "", subject)]
+        name = _unique_name(cells, cell)
         if params.action == "replace":
             source = params.source or ""
-            change = ReplaceCell(params.id or "", cell.source, source, params.type)
+            change = ReplaceCell(name, cell.source, source, params.type)
             return _Plan(change, f"cell {cell.id}", cell.source, source, params.type or cell.type, bool(cell.outputs))
         if params.action == "delete":
-            return _Plan(DeleteCell(params.id or "", cell.source), f"cell {cell.id}", cell.source, "", cell.type)
-        if params.after:
-            index = find_cell(cells, params.after, subject)
-            if cells[index] == cell:
-                message = f"Cell {params.after} cannot be moved after itself. Give the id of another cell as after."
-                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-        return _Plan(MoveCell(params.id or "", params.after), f"cell {cell.id}", cell.source, cell.source, cell.type)
+            return _Plan(DeleteCell(name, cell.source), f"cell {cell.id}", cell.source, "", cell.type)
+        if params.after and cells[find_cell(cells, params.after, subject)] == cell:
+            message = f"Cell {params.after} cannot be moved after itself. Give the id of another cell as after."
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
+        return _Plan(MoveCell(name, after), f"cell {cell.id}", cell.source, cell.source, cell.type)
 
     def _question(self, plan: _Plan, notebook: Notebook) -> ToolCallConfirmationDetails:
         if isinstance(plan.change, MoveCell):
@@ -393,6 +392,11 @@ def _index_of_changed_cell(change: CellChange, before: tuple[CellText, ...], aft
         return same_id[0]
     index = index_after(before, change.after, subject)
     return index - (isinstance(change, MoveCell) and find_cell(before, change.cell, subject) < index)
+
+
+def _unique_name(cells: tuple[CellText, ...], cell: CellText) -> str:
+    """Returns the cell's id; ``#number`` if other cells have the same id."""
+    return cell.id if sum(other.id == cell.id for other in cells) == 1 else f"#{cell.number}"
 
 
 def _named(cell: CellText) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import base64
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -80,23 +81,40 @@ class Window:
         return FileText(self.read.path, self.read.start, lines, self.read.total, more)
 
 
-def cut_window(path: str, text: str, start: int, total: int, *, width: int, most: int) -> Window:
-    """Returns the first lines of ``text``, which begins with line ``start``: as many as fit in ``most`` characters, at least one.
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """The data of a refusal: the requested lines have ``bytes`` bytes in UTF-8, which exceed the limit of ``tokens`` tokens."""
 
-    Each line is cut to ``width`` characters.
+    bytes: int
+    tokens: int
+
+
+BYTES_PER_TOKEN = 4
+"""The estimate by which limits in tokens are applied: bytes of UTF-8 per token.  Models count differently, usually within a third."""
+
+
+def cut_window(path: str, text: str, start: int, total: int, *, width: int, most: float, most_bytes: float = inf) -> Window:
+    """Returns the first lines of ``text``, which begins with line ``start``: as many as fit in both limits, at least one.
+
+    ``most`` counts characters, ``most_bytes`` bytes in UTF-8.  Each line is cut to ``width`` characters.
     """
     selected: list[str] = []
-    shortened = size = 0
+    shortened = size = size_in_bytes = 0
     for line in split_lines(text):
         too_long = len(line) > width < len(line.rstrip("\r\n"))
         cut = _shortened(line, width) if too_long else line
         size += len(cut)
-        if selected and size > most:
+        size_in_bytes += 0 if most_bytes == inf else _bytes(cut)
+        if selected and (size > most or size_in_bytes > most_bytes):
             break
         selected.append(cut)
         shortened += too_long
     display_text = displayable("".join(selected).replace("\r\n", "\n"))
     return Window(display_text, LinesRead(path, start, start + len(selected) - 1, total, shortened))
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def line_count(lines: int) -> str:
@@ -109,7 +127,7 @@ def _shortened(line: str, width: int) -> str:
     return f"{body[:width]}… [{len(body) - width:,} more characters]{line[len(body) :]}"
 
 
-__all__ = ["LinesRead", "MediaRead", "NotebookRead", "ReadParams", "ReadTool"]
+__all__ = ["BYTES_PER_TOKEN", "LinesRead", "MediaRead", "NotebookRead", "ReadParams", "ReadTool", "TooLong", "shortened_output"]
 
 _MOST_RANGED = 1_000_000
 """Maximum number of characters if ``end`` is given."""
@@ -142,10 +160,11 @@ class MediaRead:
 
 @dataclass(frozen=True, slots=True)
 class NotebookRead:
-    """All cells of a notebook, including those that the text omits."""
+    """All cells of a notebook, including those that the text omits: it has the first ``shown``."""
 
     path: str
     cells: tuple[CellText, ...]
+    shown: int
 
 
 class ReadTool(BaseDeclarativeTool[ReadParams]):
@@ -153,6 +172,9 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
 
     ``limit``: lines without ``end``; ``width``: characters of a line; ``characters``: characters in all; ``whole``: bytes of a file that is
     read without a range; ``media``: bytes of pictures and documents.
+
+    The workspace's ``read_tokens`` limits the text further: a read without ``end`` returns the first lines that fit, one with ``end``
+    is refused if its lines exceed the limit.
 
     The file type is detected from the content, not from the name.  Reading a range of a larger file takes the time to count its lines,
     and memory for the range only.
@@ -230,7 +252,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
             return await self._media(path, mime_type)
         if self.params.pages is not None:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} is not a PDF document and has no pages. Use start and end.")
-        if size <= self.tool.whole or not self._ranged:
+        if size <= self.tool.whole or not (self._ranged or self.tool.workspace.read_tokens):
             return self._text(path, read_bytes(path, self.subject, self.tool.whole))
         return await self._excerpt(path)
 
@@ -265,12 +287,14 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
 
     def _notebook(self, path: Path, data: bytes) -> ToolResult:
         cells = cells_of(data, self.subject)
-        text, count = cells_text(cells, self.tool.characters)
+        text, count = cells_text(cells, min(self.tool.characters, self._most_bytes))
+        if (size := _bytes(text)) > self._most_bytes:
+            raise self._too_long(size, "the first cell has")
         self.tool.workspace.read_tracker.record(path, data, ReadExtent.WHOLE if count == len(cells) else ReadExtent.PARTIAL)
         more = "" if count == len(cells) else f"\n[cells 1–{count} of {len(cells)}; read the others by id with the cells tool]"
         summary = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
         content = (text or "(the notebook has no cells)") + more
-        return ToolResult(content, content, summary=summary, data=NotebookRead(self._relative(), cells))
+        return ToolResult(content, content, summary=summary, data=NotebookRead(self._relative(), cells, count))
 
     def _lines(self, path: Path, data: bytes, *notes: str) -> ToolResult:
         lines = split_lines(decode_text(data, self.subject).text)
@@ -309,8 +333,30 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return self.params.end or start + self.tool.limit - 1
 
     def _window(self, text: str, start: int, total: int) -> Window:
-        most = self.tool.characters if self.params.end is None else _MOST_RANGED
-        return cut_window(self._relative(), text, start, total, width=self.tool.width, most=most)
+        cut = partial(cut_window, self._relative(), text, start, total, width=self.tool.width)
+        if self.params.end is None:
+            return cut(most=self.tool.characters, most_bytes=self._most_bytes)
+        if self._most_bytes == inf:
+            return cut(most=_MOST_RANGED)
+        found = cut(most=inf)
+        self._check_length(found)
+        return found
+
+    @property
+    def _most_bytes(self) -> float:
+        tokens = self.tool.workspace.read_tokens
+        return inf if tokens is None else tokens * BYTES_PER_TOKEN
+
+    def _check_length(self, found: Window) -> None:
+        """Raises ``ToolFailure`` (``file_too_large``), with a ``TooLong`` as data, if the requested lines exceed the limit in tokens."""
+        if (size := _bytes(found.text)) > self._most_bytes:
+            raise self._too_long(size, f"the lines {found.read.start}–{found.read.end} have")
+
+    def _too_long(self, size: int, what: str) -> ToolFailure:
+        tokens = self.tool.workspace.read_tokens or 0
+        count = f"{size // BYTES_PER_TOKEN:,} tokens, more than the {tokens:,} that one call returns"
+        message = f"{self.subject}: {what} about {count}. Ask for fewer lines (start, end)."
+        return ToolFailure(ErrorCode.FILE_TOO_LARGE, message, TooLong(size, tokens))
 
     def _view(self, read: LinesRead) -> ReadExtent:
         # A cut line must not prevent an edit elsewhere in the file.
@@ -340,7 +386,7 @@ def media_result(read: MediaRead, data: bytes, note: str) -> ToolResult:
     return ToolResult(media_parts(read, data, note), Media(read.path, read.mime_type, data, note), summary=note, data=read)
 
 
-def cells_text(cells: tuple[CellText, ...], most: int) -> tuple[str, int]:
+def cells_text(cells: tuple[CellText, ...], most: float) -> tuple[str, int]:
     """Returns the text of the first cells, as many as fit in ``most`` characters, at least one; and their number."""
     parts: list[str] = []
     size = 0
@@ -354,11 +400,12 @@ def cells_text(cells: tuple[CellText, ...], most: int) -> tuple[str, int]:
 
 
 def _cell(cell: CellText) -> str:
-    outputs = f"\n--- output of {cell.id}\n{_shortened_output(cell.outputs)}" if cell.outputs else ""
+    outputs = f"\n--- output of {cell.id}\n{shortened_output(cell.outputs)}" if cell.outputs else ""
     return f"--- cell {cell.number}, {cell.type}, id {cell.id}\n{cell.source}{outputs}"
 
 
-def _shortened_output(text: str) -> str:
+def shortened_output(text: str) -> str:
+    """Returns a cell's outputs as they are returned: the first fifth and the last four fifths of long ones, and what is missing."""
     missing = len(text) - _MOST_OUTPUT
     head = _MOST_OUTPUT // 5
     return text if missing <= 0 else f"{text[:head]}\n[… {missing:,} characters omitted …]\n{text[head + missing :]}"

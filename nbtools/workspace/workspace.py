@@ -29,7 +29,8 @@ class Workspace:
 
     ``root`` is its real, absolute path; ``read_tracker`` records what the session has read, ``jobs`` are its background commands,
     ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous contents, ``command_snapshots`` what commands
-    change.  ``open_notebooks`` gives access to notebooks in the browser, ``model`` is the language model that tools may use.
+    change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.  ``open_notebooks`` gives
+    access to notebooks in the browser, ``model`` is the language model that tools may use.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class Workspace:
         "journal",
         "model",
         "open_notebooks",
+        "read_tokens",
         "read_tracker",
         "root",
         "sandbox",
@@ -62,6 +64,7 @@ class Workspace:
         self.journal = Journal(self.root, self._settings)
         self.command_snapshots = CommandSnapshots(self.journal, self.root)
         self.read_tracker = ReadTracker()
+        self.read_tokens: int | None = None
         self.jobs = BackgroundCommands()
         self.terminals = Terminals()
         self.sandbox = Sandbox(self.root)

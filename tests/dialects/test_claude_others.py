@@ -163,6 +163,41 @@ async def test_others(tmp_path: Path, case: Case) -> None:
     await check(tmp_path, case)
 
 
+@pytest.mark.parametrize(
+    ("edit", "reply", "sources"),
+    [
+        ({"cell_id": "cell-1", "new_source": "x"}, "Updated cell cell-1 with x", "a x c"),
+        ({"cell_id": "cell-2", "new_source": "", "edit_mode": "delete"}, "Deleted cell cell-2", "a b"),
+        ({"cell_id": "cell-0", "new_source": "x", "edit_mode": "insert", "cell_type": "code"}, "Inserted cell cell-1 with x", "a x b c"),
+        ({"cell_id": "#2", "new_source": "x"}, "Updated cell cell-1 with x", "a x c"),
+        ({"cell_id": "cell-3", "new_source": "x"}, None, "a b c"),
+        ({"cell_id": "cell-01", "new_source": "x"}, None, "a b c"),
+    ],
+)
+async def test_cells_without_ids_are_numbered_from_0(tmp_path: Path, edit: dict[str, str], reply: str | None, sources: str) -> None:
+    path = tmp_path / "old.ipynb"
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": source} for source in "abc"]
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
+    async with speaking_claude(tmp_path) as session:
+        for name, argument in (("Read", "file_path"), ("NotebookRead", "notebook_path")):
+            read = await session.call(name, {argument: "old.ipynb"})
+            assert [cell.cell_id for cell in read.data.file.cells] == ["cell-0", "cell-1", "cell-2"]
+            assert read.llm_content.startswith('<cell id="cell-0"><cell_type>markdown</cell_type>a</cell id="cell-0">\n')
+        result = await session.call("NotebookEdit", {"notebook_path": "old.ipynb", **edit})
+    assert result.llm_content == reply if reply else result.error.code is ErrorCode.INVALID_TOOL_PARAMS
+    assert "".join(" ".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]) == sources.replace(" ", "")
+
+
+async def test_an_id_that_looks_like_a_number_is_an_id(tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    cells = [{"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": str(number)} for number in (1, 2)]
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    async with speaking_claude(tmp_path) as session:
+        await session.call("Read", {"file_path": "n.ipynb"})
+        assert (await session.call("NotebookEdit", {"notebook_path": "n.ipynb", "cell_id": "cell-1", "new_source": "x"})).ok
+    assert [cell["source"] for cell in json.loads(path.read_text())["cells"]] == ["x", "2"]
+
+
 async def test_cells_inserted_without_a_place_stay_in_order(tmp_path: Path) -> None:
     """Claude Code puts each on top of the one before."""
     async with speaking_claude(project(tmp_path)) as session:

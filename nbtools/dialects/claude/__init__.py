@@ -24,7 +24,8 @@ CLAUDE = Dialect(
             "Read",
             "read",
             Read,
-            "Reads a file: text with its lines numbered from 1 (the first 2000 unless offset or limit is given), images, PDF documents, "
+            "Reads a file: text with its lines numbered from 1 (the first 2000, and at most about 25,000 tokens; "
+            "offset and limit select others), images, PDF documents, "
             "and notebooks as cells with their outputs. A file must be read before Edit or Write changes it.",
         ),
         ToolMapping(
@@ -84,6 +85,7 @@ CLAUDE = Dialect(
     ),
     UNSUPPORTED,
     reads_first=True,
+    read_tokens=25_000,
     refuse=refuse,
     differences=DIFFERENCES,
 )

@@ -27,12 +27,17 @@ from nbtools.dialects.dialect import with_defaults
 from nbtools.tools import read
 from nbtools.tools.write import FileChanged
 
+_MOST_BYTES = 256 * 1024
+"""A longer text is refused for its bytes, a shorter one for its tokens."""
 CURRENT = " (file state is current in your context — no need to Read it back)"
 _EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 
 
 class Read(ClaudeParams):
     """Numbers lines as ``N<tab>text``, as in versions from 2.1.110 on.
+
+    At most 25,000 tokens are returned, estimated at four bytes each: requested lines (``limit``) that have more are refused, any other read
+    returns the first ones.
 
     Unlike in Claude Code, a final line ending does not add a numbered empty line; an unchanged file is returned again, because the earlier
     result may have left the context; and a truncated long line says how much is missing.
@@ -105,14 +110,21 @@ class Read(ClaudeParams):
         return reply(result, (name, *inline), MediaRead(type="pdf", file=file))
 
     def _cells(self, result: ToolResult, data: read.NotebookRead) -> ToolResult:
-        file = NotebookFile(file_path=self.absolute(self.file_path), cells=structured_cells(data.cells))
-        return reply(result, cells_as_text(data.cells), NotebookRead(type="notebook", file=file))
+        cells = data.cells[: data.shown]
+        text = cells_as_text(cells)
+        if data.shown < len(data.cells):
+            advice = "Use offset and limit to read lines of the notebook's JSON."
+            text += f"\n\n<system-reminder>PARTIAL view: cells 1-{data.shown} of {len(data.cells)}. {advice}</system-reminder>"
+        file = NotebookFile(file_path=self.absolute(self.file_path), cells=structured_cells(cells))
+        return reply(result, text, NotebookRead(type="notebook", file=file))
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         if isinstance(result.data, read.LinesRead):
             return self._past_the_end(result, result.data.total)
         if error.code is ErrorCode.FILE_NOT_FOUND:
             return error_reply(error, f"File does not exist. {error.message}")
+        if isinstance(result.data, read.TooLong):
+            return error_reply(error, _too_long(result.data))
         if error.code is ErrorCode.TARGET_IS_DIRECTORY:
             return error_reply(error, f"EISDIR: illegal operation on a directory, read '{self.absolute(self.file_path)}'")
         return failure(error, result.data)
@@ -123,6 +135,15 @@ class Read(ClaudeParams):
         warning = f"Warning: the file exists but is shorter than the provided offset ({self.offset or 1}). {lines}"
         file = TextFile(file_path=self.absolute(self.file_path), content="", num_lines=0, start_line=self.offset or 1, total_lines=total)
         return reply(result, f"<system-reminder>{warning}</system-reminder>", TextRead(type="text", file=file))
+
+
+def _too_long(content: read.TooLong) -> str:
+    tokens = content.bytes // read.BYTES_PER_TOKEN
+    how_much, limit = f"{tokens} tokens", f"tokens ({content.tokens})"
+    if content.bytes > _MOST_BYTES:
+        how_much, limit = f"{content.bytes / 1024:.1f}KB", f"size ({_MOST_BYTES // 1024}KB)"
+    advice = "Use offset and limit parameters to read specific portions of the file, or search for specific content with Grep."
+    return f"File content ({how_much}) exceeds maximum allowed {limit}. {advice}"
 
 
 def _partial(first: int, last: int, total: int) -> str:

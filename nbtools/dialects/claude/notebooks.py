@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -13,28 +14,40 @@ from nbtools.dialects.claude.replies import ClaudeParams, not_read_reply, reply
 from nbtools.dialects.claude.tool_use_result import Cell, NotebookEditResult, NotebookFile, NotebookRead
 from nbtools.dialects.dialect import with_defaults
 from nbtools.tools.cells import CellsData
+from nbtools.tools.read import shortened_output
 
 if TYPE_CHECKING:
     from nbtools.workspace.notebooks.notebook_file import CellText
 
 Mode = Literal["replace", "insert", "delete"]
 _CANONICAL = {"path": None, "action": "read", "id": None, "source": None, "type": None, "after": None}
+_NUMBER = re.compile(r"#([1-9]\d*)")
 _NOT_FOUND = "Notebook file does not exist. {message}"
 
 
 def cells_as_text(cells: Sequence[CellText]) -> str:
     """Formats cells for Claude: tagged with their ids, types other than code named, outputs after the source."""
-    return "\n".join(map(_cell, cells)) or "The notebook has no cells."
+    return "\n".join(_cell(cell, _name(cell.id, cells)) for cell in cells) or "The notebook has no cells."
 
 
-def _cell(cell: CellText) -> str:
+def _cell(cell: CellText, name: str) -> str:
     kind = "" if cell.type == "code" else f"<cell_type>{cell.type}</cell_type>"
-    outputs = f"\n{cell.outputs}" if cell.outputs else ""
-    return f'<cell id="{cell.id}">{kind}{cell.source}</cell id="{cell.id}">{outputs}'
+    outputs = f"\n{shortened_output(cell.outputs)}" if cell.outputs else ""
+    return f'<cell id="{name}">{kind}{cell.source}</cell id="{name}">{outputs}'
+
+
+def _name(cell_id: str, cells: Sequence[CellText]) -> str:
+    """Returns the id; for ``#number``, of a cell without an id, ``cell-index`` (from 0) unless one of ``cells`` has that as its id."""
+    number = _NUMBER.fullmatch(cell_id)
+    name = f"cell-{int(number[1]) - 1}" if number else cell_id
+    return cell_id if any(cell.id == name for cell in cells) else name
 
 
 def structured_cells(cells: Sequence[CellText]) -> tuple[Cell, ...]:
-    return tuple(Cell(cell_type=cell.type, source=cell.source, cell_id=cell.id, outputs=cell.outputs or None) for cell in cells)
+    return tuple(
+        Cell(cell_type=cell.type, source=cell.source, cell_id=_name(cell.id, cells), outputs=shortened_output(cell.outputs) or None)
+        for cell in cells
+    )
 
 
 class _Change(ClaudeParams):
@@ -65,17 +78,18 @@ class _Change(ClaudeParams):
         if not isinstance(result.data, CellsData):
             return result
         done = result.data
+        name = _name(done.id, done.cells)
         text = {
-            "replace": f"Updated cell {done.id} with {self.new_source}",
-            "insert": f"Inserted cell {done.id} with {self.new_source}",
-            "delete": f"Deleted cell {done.id}",
+            "replace": f"Updated cell {name} with {self.new_source}",
+            "insert": f"Inserted cell {name} with {self.new_source}",
+            "delete": f"Deleted cell {name}",
         }[self.edit_mode]
         kind = next((cell.type for cell in done.cells if cell.id == done.id), None)
         data = NotebookEditResult(
             new_source=self.new_source,
             cell_type=kind or self.cell_type or "code",
             edit_mode=self.edit_mode,
-            cell_id=done.id,
+            cell_id=name,
             notebook_path=self.absolute(self.notebook_path),
         )
         return reply(result, text, data)
@@ -86,7 +100,7 @@ class _Change(ClaudeParams):
 
 class NotebookEdit(_Change):
     """Inserts a cell without ``cell_id`` at the end; Claude Code inserts it at the top, which reverses a series of inserts (reference 2.2:
-    anthropics/claude-code #4613 #2925 #5197 #18538).  A cell without an id is addressed as ``#number``.
+    anthropics/claude-code #4613 #2925 #5197 #18538).  A cell without an id is addressed as ``cell-index``, from 0.
     """
 
     cell_id: str | None = None

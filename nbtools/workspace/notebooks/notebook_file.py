@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,12 +40,18 @@ def cells_of(data: bytes, subject: str) -> tuple[CellText, ...]:
     return NotebookFile(data, subject).cells
 
 
+_INDEX = re.compile(r"cell-(0|[1-9]\d{0,8})")
+"""How Claude Code names a cell without an id."""
+
+
 def find_cell(cells: Sequence[CellText], cell_id: str, subject: str) -> int:
-    """Returns the index of the cell with that id or ``#number``.
+    """Returns the index of the cell with that id or ``#number``; or, where there is none, of ``cell-index``, which counts from 0.
 
     Raises ``ToolFailure`` (``invalid_tool_params``) that lists the existing ids with the first lines of their cells.
     """
     found = [index for index, cell in enumerate(cells) if cell_id in {cell.id, f"#{cell.number}"}]
+    if not found and (by_index := _INDEX.fullmatch(cell_id)) and int(by_index[1]) < len(cells):
+        return int(by_index[1])
     if len(found) == 1:
         return found[0]
     if found:
