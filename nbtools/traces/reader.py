@@ -20,7 +20,6 @@ _HEAD_BYTES = 64 << 10
 _HEAD_RECORDS = 40
 NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
 _QWEN_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*(?:"role"\s*:\s*"\w+"\s*,\s*)?"parts"\s*:')
-_QWEN_TYPE = re.compile(rb'"type"\s*:\s*"qwen"')
 _OPENHANDS = re.compile(rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"')
 FALLBACK_FORMAT = "messages"
 """The name of the generic format for any log with messages in it; there, records alone do not prove that the format was recognised."""
@@ -151,12 +150,9 @@ def open_log(path: Path) -> LogFile:
 
 
 def is_qwen_code(head: Head) -> bool:
-    """Returns whether it is a log of Qwen Code: records with the fields of Claude Code's, around messages of Gemini's API.
-
-    Older versions wrote Gemini CLI's session format, with a message type of their own.
-    """
+    """Returns whether it is a chat of Qwen Code: records with the fields of Claude Code's, around messages of Gemini's API."""
     if not head.has("parentUuid"):
-        return head.has("projectHash") and _QWEN_TYPE.search(head.start) is not None
+        return False
     if head.records:
         return any(_is_qwen_code(record) for record in head.records if "parentUuid" in record)
     return _QWEN_MESSAGE.search(head.start) is not None
@@ -170,8 +166,6 @@ def _is_qwen_code(record: Mapping[str, Any]) -> bool:
 
 def _unsupported_agent(head: Head) -> str:
     """Returns the name of the unsupported agent whose log it looks like; empty for others."""
-    if is_qwen_code(head):
-        return "Qwen Code"
     if head.has("sessionID") or (head.has("projectID", "directory") and b'"ses_' in head.start):
         return "opencode"
     return "OpenHands in an unknown variant" if head.is_json and _OPENHANDS.search(head.start) else ""

@@ -43,7 +43,15 @@ QWEN_SESSION = {
     "projectHash": "h",
     "messages": [
         {"id": "1", "timestamp": "2025-10-01T10:00:00Z", "type": "user", "content": "Run the tests"},
-        {"id": "2", "timestamp": "2025-10-01T10:00:01Z", "type": "qwen", "content": "I run them."},
+        {
+            "id": "2",
+            "timestamp": "2025-10-01T10:00:01Z",
+            "type": "qwen",
+            "content": "I run them.",
+            "toolCalls": [
+                {"id": "c1", "name": "run_shell_command", "args": CALL["functionCall"]["args"], "status": "success", "result": [ANSWER]}
+            ],
+        },
     ],
 }
 
@@ -65,13 +73,14 @@ SESSION = {"id": "ses_1", "projectID": "p", "directory": "/work/shop", "title": 
 EXPORT = {"info": SESSION, "messages": [{"info": ASKED, "parts": [TEXT]}, {"info": ANSWERED, "parts": [TOOL]}]}
 LONG_EXPORT = {**EXPORT, "messages": [{"info": ASKED, "parts": [{**TEXT, "text": LONG}]}, *EXPORT["messages"]]}
 
+KEPT = {
+    "qwen": ("qwen-code", as_lines(*QWEN)),
+    "qwen, telemetry first": ("qwen-code", as_lines(QWEN_SYSTEM, *QWEN)),
+    "qwen, a long first line": ("qwen-code", as_lines(QWEN_LONG, *QWEN)),
+    "qwen, an older session": ("gemini-cli", json.dumps(QWEN_SESSION)),
+    "qwen, an older session laid out": ("gemini-cli", json.dumps(QWEN_SESSION, indent=2)),
+}
 REFUSED = {
-    "qwen": ("Qwen Code", as_lines(*QWEN)),
-    "qwen, telemetry first": ("Qwen Code", as_lines(QWEN_SYSTEM, *QWEN)),
-    "qwen, system records alone": ("Qwen Code", as_lines(QWEN_SYSTEM, QWEN_SYSTEM)),
-    "qwen, a long first line": ("Qwen Code", as_lines(QWEN_LONG, *QWEN)),
-    "qwen, an older session": ("Qwen Code", json.dumps(QWEN_SESSION)),
-    "qwen, an older session laid out": ("Qwen Code", json.dumps(QWEN_SESSION, indent=2)),
     "opencode's export": ("opencode", json.dumps(EXPORT, indent=2)),
     "opencode's export on a line": ("opencode", json.dumps(EXPORT)),
     "opencode's long export": ("opencode", json.dumps(LONG_EXPORT, indent=2)),
@@ -81,6 +90,20 @@ REFUSED = {
     "opencode's part": ("opencode", json.dumps(TOOL, indent=2)),
     "opencode's output": ("opencode", as_lines({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": TOOL})),
 }
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_log_is_read_however_its_agent_keeps_it(name: str, tmp_path: Path) -> None:
+    kept_as, text = KEPT[name]
+    path = tmp_path / "log"
+    path.write_text(text)
+    head = Head(path, path.read_bytes()[: 64 << 10])
+    assert [known.name for known in FORMATS if known.recognises(head)] == [kept_as]
+    trace = load(path)
+    assert [(call.op, call.status, call.answered) for call in trace.calls] == [("shell", "ok", True)]
+    detail = trace.readings[0].detail(trace.calls[0])
+    assert (detail.command, detail.result) == ("pytest -q", "1 passed")
+    assert list(trace.problems) == []
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -18,6 +18,7 @@ _AGENTS = {
     "inspect_ai": "Inspect",
     "mini-swe-agent": "mini-SWE-agent",
     "openhands": "OpenHands",
+    "qwen-code": "Qwen Code",
     "swe-agent": "SWE-agent",
 }
 _MAX_MODELS = 2

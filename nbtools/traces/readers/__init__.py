@@ -14,12 +14,14 @@ from nbtools.traces.readers.mini_swe_agent import MiniSweAgent
 from nbtools.traces.readers.nbtools_log import NbtoolsLog
 from nbtools.traces.readers.openhands import OpenHands
 from nbtools.traces.readers.otlp import Otlp
+from nbtools.traces.readers.qwen_code import QwenCode
 from nbtools.traces.readers.swe_agent import SweAgent
 
 FORMATS: tuple[Format, ...] = (
     NbtoolsLog(),
     ClaudeCode(),
     ClaudeStream(),
+    QwenCode(),
     Atif(),
     MiniSweAgent(),
     SweAgent(),

@@ -106,7 +106,9 @@ class _Tree:
         self.roots: list[int] = []
         self.ends: dict[int, int] = {}
         for offset, record in records:
-            if record.uuid not in self.numbers:
+            if record.uuid in self.numbers:
+                self._add_piece(offset, self.numbers[record.uuid])
+            else:
                 self._add(offset, record)
 
     def _add(self, offset: int, record: _Record) -> None:
@@ -117,6 +119,11 @@ class _Tree:
         self.roots.append(self.roots[parent] if parent >= 0 else number)
         if record.type in ("user", "assistant"):
             self.ends[self.roots[number]] = number
+
+    def _add_piece(self, offset: int, whole: int) -> None:
+        """Adds another record of the same id, which is abandoned if the first one is."""
+        self.nodes.append(_Node(offset, whole, begins=False, key=""))
+        self.roots.append(self.roots[whole])
 
     def dead(self) -> frozenset[int]:
         trunk = self._trunk()

@@ -31,6 +31,7 @@ _KINDS: dict[str, EventKind] = {
     "user": "user",
     "gemini": "assistant_text",
     "model": "assistant_text",
+    "qwen": "assistant_text",
     "info": "system",
     "warning": "system",
     "error": "error",
@@ -134,7 +135,7 @@ def add_call(session: SessionBuilder, recorded: Mapping[str, Any], id_: str, at:
         counted=session.live and (not native or id_ == native),
         result_ref=ref,
     )
-    session.complete(call, changes=[_change(call, arguments, mapping(recorded.get("resultDisplay")), answer)] if name in EDITS else ())
+    session.complete(call, changes=[change_of(call, arguments, mapping(recorded.get("resultDisplay")), answer)] if name in EDITS else ())
 
 
 def exit_code_of(answer: str) -> int | None:
@@ -145,7 +146,8 @@ def exit_code_of(answer: str) -> int | None:
     return integer_of(named[: len(named) - len(named.lstrip("-0123456789"))])
 
 
-def _change(call: Call, arguments: Mapping[str, Any], display: Mapping[str, Any], answer: str) -> FileChange:
+def change_of(call: Call, arguments: Mapping[str, Any], display: Mapping[str, Any], answer: str) -> FileChange:
+    """Returns what an edit changed: by what was displayed, else by its arguments."""
     added, removed, basis = _lines(call.name, arguments, display)
     new = display.get("isNewFile") is True or "created and wrote to new file" in answer[:200] or answer.startswith("Created new file")
     return FileChange(

@@ -67,7 +67,7 @@ def _display(
         return text or answer
     if changes:
         return diff_display(changes, answer)
-    if name == "write_todos":
+    if name in {"write_todos", "todo_write"}:
         return todo_list(mappings(mapping(recorded.get("resultDisplay")).get("todos")) or mappings(arguments.get("todos")))
     return _read_or_search(name, arguments, answer) or next(_media(recorded, arguments), None) or text or answer
 

@@ -21,7 +21,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import epoch_seconds, integer_of, items, mapping, mappings, string
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
-from nbtools.traces.reader import Format, Head, is_qwen_code
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.gemini_cli.messages import add_call, add_events, kind_of, tokens_of_native
 from nbtools.traces.readers.gemini_cli.results import detail_of
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -184,7 +184,7 @@ def _begins_document(line: bytes) -> bool:
         return line.lstrip()[:1] == b"{" and (not line.startswith(b'{"') or b'"messages"' in line[:4096])
 
 
-_TYPES = {"user", "gemini", "info", "error", "warning"}
+_TYPES = {"user", "gemini", "qwen", "info", "error", "warning"}
 _ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\/]+)"')
 _TOKENS = ("input", "output", "cached", "thoughts", "tool", "total")
 _START = 64 << 10
@@ -197,8 +197,6 @@ class GeminiCli(Format):
 
     def recognises(self, head: Head) -> bool:
         first = head.first
-        if is_qwen_code(head):
-            return False
         if not isinstance(first, dict):
             return head.has("sessionId", "projectHash") and not head.has("parentUuid")
         message = string(first.get("type")) in _TYPES and {"id", "timestamp", "content"} <= first.keys() and "message" not in first
@@ -243,6 +241,7 @@ class _SessionReader:
     def __init__(self, log: LogBuilder, about: Mapping[str, Any], path: Path, children: dict[str, str]) -> None:
         self.about, self.path, self.children = about, path, children
         self.session = SessionBuilder(log, string(about.get("sessionId")) or path.stem)
+        self.agent = "gemini-cli"
         self.cancelled = 0
         self.native: dict[str, int] = {}
         self.ids: set[str] = set()
@@ -270,6 +269,8 @@ class _SessionReader:
         session.see(at, string(record.get("model")))
         if kind is None:
             session.flags["unknown_records"] = None
+        if record.get("type") == "qwen":  # the first versions of Qwen Code wrote this format
+            self.agent = "qwen-code"
         self.cancelled += sum(call.get("status") == "cancelled" for call in calls)
         key = id_ if isinstance(id_ := record.get("id"), str) else repr(id_)
         if isinstance(tokens, dict) and key not in self.messages:
@@ -280,7 +281,7 @@ class _SessionReader:
     def end(self, parent: str, ref: Ref) -> None:
         started_by = self.children.get(self.session.id) or self.children.get(self.path.stem, "")
         self.session.end(
-            agent="gemini-cli",
+            agent=self.agent,
             parent=parent,
             parent_call=started_by if parent else "",
             title=string(self.about.get("summary")),
