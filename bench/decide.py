@@ -52,7 +52,7 @@ class Bench:
 
     def cost(self, rules: int, tool: str, arguments: Callable[[int], Mapping[str, Any]], *, calls: int = CALLS) -> Callable[[], float]:
         """µs a decision, each on a call that is new."""
-        builder = self.tools.get(tool)
+        builder = self.tools[tool]
         judge = self.judge(policy(rules))
         judge.decide(builder, builder.build(arguments(next(_NUMBERS))))
 
@@ -67,7 +67,7 @@ class Bench:
 
     def loading(self, rules: int) -> Callable[[], float]:
         """Milliseconds until the first decision with so many rules."""
-        builder, given = self.tools.get("shell"), policy(rules)
+        builder, given = self.tools["shell"], policy(rules)
 
         def run() -> float:
             start = time.thread_time()

@@ -60,11 +60,11 @@ class SessionToolset(AbstractToolset[Any]):
                 max_retries=ctx.max_retries,
                 args_validator=_ANYTHING,
             )
-            for tool in self._session.tools
+            for tool in self._session.tools.values()
         }
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:
-        if self._defer and not ctx.tool_call_approved and self._session.tools.get(name).asks != "always":
+        if self._defer and not ctx.tool_call_approved and self._session.tools.require(name).asks != "always":
             decision = self._session.decide(name, tool_args)
             if decision.action is Action.ASK:
                 raise ApprovalRequired({"reason": decision.reason, "rule": decision.rule})

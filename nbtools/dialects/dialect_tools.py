@@ -36,10 +36,10 @@ class DialectTool:
         return getattr(self._tool, attribute)
 
 
-class DialectTools:
+class DialectTools(Mapping[str, AnyToolBuilder]):
     """A registry's tools in one dialect: mapped tools under the agent's names, all others, such as MCP tools, under their own.
 
-    Canonical names are found too, but only the agent's names are listed.
+    Former and canonical names are found too, but only the agent's names are listed.
     """
 
     def __init__(self, registry: ToolRegistry, dialect: Dialect) -> None:
@@ -57,17 +57,19 @@ class DialectTools:
         others = (name for name in self._registry.names() if name not in CANONICAL_NAMES and name not in self._mapped)
         return (*mapped, *map(self._server_names.agent_name, others))
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.find(name) is not None
+    def __getitem__(self, name: str) -> AnyToolBuilder:
+        tool = self._find(name)
+        if tool is None:
+            raise KeyError(name)
+        return tool
 
-    def __iter__(self) -> Iterator[AnyToolBuilder]:
-        return (self.get(name) for name in self.names())
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
 
     def __len__(self) -> int:
         return len(self.names())
 
-    def find(self, name: str) -> AnyToolBuilder | None:
-        """Returns the tool of that name (the agent's, a former or a canonical one); None where there is none."""
+    def _find(self, name: str) -> AnyToolBuilder | None:
         spellings = self._dialect.by_name.get(name)
         canonical_name = spellings[0].tool if spellings else self.canonical_name(name)
         tool = self._registry.find(canonical_name)
@@ -83,9 +85,9 @@ class DialectTools:
         """Returns the canonical name of an MCP tool that the dialect calls ``name``; other names unchanged."""
         return name if name in self._registry else self._server_names.canonical_name(name)
 
-    def get(self, name: str) -> AnyToolBuilder:
+    def require(self, name: str) -> AnyToolBuilder:
         """Returns the tool of that name.  Raises ``ToolFailure`` (``tool_not_registered``) that suggests a similar name."""
-        tool = self.find(name)
+        tool = self._find(name)
         if tool is None:
             raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.names())}")
         return tool

@@ -57,7 +57,7 @@ class Tools:
     def __getattr__(self, name: str) -> ToolFunction | UnconnectedToolFunction:
         if name.startswith("_"):
             raise AttributeError(name)
-        tool = self._runtime.session.tools.find(name)
+        tool = self._runtime.session.tools.get(name)
         if tool is None and is_unconnected_tool(self._runtime.session, name):
             return UnconnectedToolFunction(name, lambda: connect_server_of(self._runtime, name), lambda: self.__getattr__(name))
         if tool is None:

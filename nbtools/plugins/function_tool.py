@@ -19,16 +19,16 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypeVar, get_type_hints, overload
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Kind, ToolInvocation, ToolLocation, UpdateOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +127,20 @@ class FunctionTool(BaseDeclarativeTool[BaseModel]):
         self.kind = kind
         self.asks = confirm
         self.can_update_output = inspect.isasyncgenfunction(function)
+        self.is_coroutine_function = inspect.iscoroutinefunction(function)
         self.locations = locations
         self.parameters = _model_of(function, doc)
+        self._validate = self.parameters.__pydantic_validator__.validate_python
         self.__doc__ = function.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
+
+    def build(self, params: Mapping[str, Any]) -> ToolInvocation[BaseModel]:
+        try:
+            return FunctionInvocation(self, self._validate(params))
+        except ValidationError:
+            return super().build(params)  # raises the failure
 
     def create_invocation(self, params: BaseModel) -> FunctionInvocation:
         return FunctionInvocation(self, params)
@@ -142,12 +150,12 @@ class FunctionInvocation(BaseToolInvocation[BaseModel]):
     __slots__ = ("_tool",)
 
     def __init__(self, tool: FunctionTool, params: BaseModel) -> None:
-        super().__init__(params)
+        self.params = params
         self._tool = tool
 
     @property
     def arguments(self) -> dict[str, Any]:
-        return {name: getattr(self.params, name) for name in type(self.params).model_fields}
+        return self.params.__dict__
 
     def get_description(self) -> str:
         return ", ".join(f"{name}={_short(value)}" for name, value in self.arguments.items())
@@ -157,16 +165,13 @@ class FunctionInvocation(BaseToolInvocation[BaseModel]):
         return tuple(ToolLocation(path) for path in listed)
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        return _as_result(await self._value(update_output))
-
-    async def _value(self, update_output: UpdateOutput | None) -> Any:
         """Calls the function; a plain one in a worker thread, where cancelling ends the wait but not the function."""
-        function, arguments = self._tool.function, self.arguments
-        if inspect.isasyncgenfunction(function):
-            return await _collect(function(**arguments), update_output)
-        if inspect.iscoroutinefunction(function):
-            return await function(**arguments)
-        return await asyncio.to_thread(function, **arguments)
+        tool, arguments = self._tool, self.params.__dict__
+        if tool.is_coroutine_function:
+            return _as_result(await tool.function(**arguments))
+        if tool.can_update_output:
+            return _as_result(await _collect(tool.function(**arguments), update_output))
+        return _as_result(await asyncio.to_thread(tool.function, **arguments))
 
 
 async def _collect(pieces: AsyncIterator[Any], update_output: UpdateOutput | None) -> str:
@@ -180,20 +185,27 @@ async def _collect(pieces: AsyncIterator[Any], update_output: UpdateOutput | Non
 
 def _as_result(value: Any) -> ToolResult:
     """Converts a return value: a ``ToolResult`` unchanged, a string as text, None as "Done.", all else as JSON and in ``data``."""
+    if isinstance(value, str):
+        return ToolResult(value, value, None, _summary(value), value)
     if isinstance(value, ToolResult):
         return value
     if value is None:
-        return ToolResult("Done.", "", summary="done")
-    text = value if isinstance(value, str) else _to_text(value)
-    return ToolResult(text, text, summary=_summary(value, text), data=value)
+        return ToolResult("Done.", "", None, "done")
+    text = _to_text(value)
+    return ToolResult(text, text, None, _counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text), value)
 
 
-def _summary(value: Any, text: str) -> str:
-    """Returns a short value itself, or the size of a long one."""
-    if isinstance(value, dict | list | tuple | set):
-        return _counted(len(value), "item")
-    lines = text.strip().count("\n") + 1
-    return _short(text.strip()) if lines == 1 else _counted(lines, "line")
+_COLLECTIONS = (dict, list, tuple, set)
+_SUMMARY = 60
+"""The most characters of a value in one line."""
+
+
+def _summary(text: str) -> str:
+    """Returns a short text itself, or the size of a long one."""
+    text = text.strip()
+    if "\n" in text:
+        return _counted(text.count("\n") + 1, "line")
+    return text if len(text) <= _SUMMARY else _short(text)
 
 
 def _counted(count: int, noun: str) -> str:
@@ -204,14 +216,19 @@ def _to_text(value: Any) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json(indent=2)
     try:
-        return json.dumps(value, indent=2, ensure_ascii=False)
+        return _JSON.encode(value) if isinstance(value, _COLLECTIONS) else _SCALAR_JSON.encode(value)
     except (TypeError, ValueError):
         return repr(value)
 
 
+_JSON = json.JSONEncoder(indent=2, ensure_ascii=False)
+_SCALAR_JSON = json.JSONEncoder(ensure_ascii=False)
+"""Without ``indent``, Python's encoder is written in C."""
+
+
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return text if len(text) <= _SUMMARY else text[: _SUMMARY - 1] + "…"
 
 
 def _model_of(function: Callable[..., Any], doc: Docstring) -> type[BaseModel]:

@@ -128,7 +128,7 @@ class Session:
         return results
 
     def _changes_nothing(self, name: str) -> bool:
-        tool = self.tools.find(name)
+        tool = self.tools.get(name)
         return tool is not None and tool.kind.changes_nothing
 
     async def undo(self, call_id: str | None = None, *, merge: bool = False, id: str | None = None) -> ToolResult:  # noqa: A002
@@ -206,7 +206,7 @@ class Session:
 
     @property
     def tools(self) -> DialectTools:
-        """The tools in the session's dialect."""
+        """The tools in the session's dialect, by name."""
         return self._tools
 
     def tools_in(self, dialect: Dialect) -> DialectTools:
@@ -350,7 +350,7 @@ class Session:
 
     def declarations(self, provider: Provider) -> list[Json]:
         """Returns the tools' declarations in the format of ``gemini``, ``anthropic``, ``openai`` or ``mcp``."""
-        return declarations(self.tools, provider)
+        return declarations(self.tools.values(), provider)
 
     @property
     def history(self) -> tuple[FinishedCall, ...]:

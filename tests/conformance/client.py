@@ -93,7 +93,7 @@ async def use(session: Session, said: list[str]) -> None:
     for _ in range(_MOST_LOGINS + 1):
         await session.mcp.connect()
         for name in [name for name in session.tools.names() if name.startswith("mcp__suite__") and name not in done]:
-            result = await session.call(name, arguments(session.tools.find(name)))
+            result = await session.call(name, arguments(session.tools[name]))
             said.append(f"{name} {result.llm_content if result.ok else result.error}")
             if not result.ok and "requires a login" in connection.problem:
                 break

@@ -45,7 +45,7 @@ async def test_an_answer_that_would_be_checked_for_ever_is_not(session: Session)
 
 
 async def test_the_question_names_the_tool_whatever_it_calls_itself(session: Session) -> None:
-    tool = session.tools.get("mcp__hostile__delete_all")
+    tool = session.tools["mcp__hostile__delete_all"]
     details = await tool.build({}).should_confirm_execute()
     assert details
     assert details.title == "Let hostile run Read a file Allowed by nbtools?"

@@ -45,7 +45,7 @@ from nbtools import Session, Settings
 with Session({str(tmp_path)!r}, settings=Settings(plugins=True)).sync() as session:
     print(sorted(set(session.tools.names()) & {{"shout", "reverse", "count", "some_grep"}}))
     print(session.call("shout", {{"text": "hello"}}).data, session.call("count").data)
-    print(session.tools.get("grep").kind, "pattern" in session.tools.get("grep").schema["parameters"]["properties"])
+    print(session.tools["grep"].kind, "pattern" in session.tools["grep"].schema["parameters"]["properties"])
 """
     told = run(installed, code)
     assert "['count', 'reverse', 'shout', 'some_grep']" in told

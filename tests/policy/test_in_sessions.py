@@ -244,7 +244,7 @@ async def test_a_folder_given_as_path_is_another_one_too(root: Path, command: st
 async def test_a_command_runs_in_the_folder_that_was_judged(root: Path) -> None:
     (root / "link").symlink_to("src")
     async with Session(root) as session:
-        invocation = session.tools.get("shell").build({"command": "touch mark", "path": "link"})
+        invocation = session.tools["shell"].build({"command": "touch mark", "path": "link"})
         (root / "link").unlink()
         (root / "link").symlink_to("sub")
         with pytest.raises(ToolFailure) as caught:

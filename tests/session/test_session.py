@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,10 @@ from nbtools import (
     SessionError,
     ToolConfirmationOutcome,
     ToolEditConfirmationDetails,
+    ToolFailure,
     tool,
 )
+from nbtools.dialects import dialect_names
 from nbtools.testing import CANCEL, ONCE, RecordingObserver, ScriptedConfirmer, modify, temporary_workspace
 from nbtools.tools import builtin_tools
 from nbtools.workspace.workspace import Workspace
@@ -86,6 +89,37 @@ async def test_call_many_keeps_order_and_reads_side_by_side() -> None:
         assert "new" in str(results[3].llm_content)
         names = [call.request.name for call in seen.calls if call.state == "executing"]
         assert names.index("write") == 2
+
+
+@pytest.mark.parametrize("dialect", dialect_names())
+@pytest.mark.parametrize("blocking", [False, True])
+def test_the_tools_are_a_mapping(dialect: str, blocking: bool) -> None:
+    with temporary_workspace() as root, Session(root, dialect=dialect).sync() as sync:
+        tools = sync.tools if blocking else sync.session.tools
+        assert isinstance(tools, Mapping)
+        assert tuple(tools) == tuple(tools.keys()) == tools.names() == tuple(one.name for one in tools.values())
+        assert dict(tools.items()) == dict(tools) == {name: tools[name] for name in tools}
+        assert len(tools) == len(tools.names())
+        assert tools == dict(tools)
+        assert all(name in tools and tools.get(name) is tools[name] for name in tools)
+        assert tools["grep"].kind == "search"  # a canonical name is found in every dialect
+        for unknown in ("gerp", "", 5, None):
+            assert unknown not in tools
+            assert tools.get(unknown, "default") == "default"  # type: ignore[call-overload]
+            with pytest.raises(KeyError):
+                tools[unknown]  # type: ignore[index]
+        with pytest.raises(ToolFailure) as unknown_tool:
+            tools.require("gerp")
+        assert unknown_tool.value.code == ErrorCode.TOOL_NOT_REGISTERED
+        tools.register(tool(kind="read")(shout))
+        assert tools["shout"].kind == "read"
+        assert tools.unregister("shout").name == "shout"
+        assert "shout" not in tools
+
+
+def shout(text: str) -> str:
+    """Shouts."""
+    return text.upper()
 
 
 async def test_declarations_for_every_provider() -> None:

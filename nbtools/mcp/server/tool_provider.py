@@ -72,7 +72,7 @@ class SessionToolProvider:
         self._tools = session.tools_in(dialect)
 
     async def tools(self) -> list[Json]:
-        return declarations(self._tools, "mcp")
+        return declarations(self._tools.values(), "mcp")
 
     async def call(self, request: ClientCall, on_progress: ProgressCallback) -> Json:
         call_id = self._session.new_id()

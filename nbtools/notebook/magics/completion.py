@@ -78,8 +78,8 @@ Candidates = Iterable[tuple[str, str]]
 def _of_tool(runtime: NotebookRuntime, previous: list[str], fragment: str) -> Candidates:
     tools = runtime.session.tools
     if not previous:
-        return [*((tool.name, "function") for tool in tools), *((name, "module") for name in _unconnected_servers(runtime))]
-    tool = tools.find(previous[0])
+        return [*((name, "function") for name in tools), *((name, "module") for name in _unconnected_servers(runtime))]
+    tool = tools.get(previous[0])
     if tool is None:
         return []
     grammar, last = grammar_of(tool), previous[-1]
@@ -147,7 +147,7 @@ def _of_tools(runtime: NotebookRuntime, previous: list[str], fragment: str, comm
         from nbtools.notebook.magics.program_commands import offered as programs_offered  # noqa: PLC0415 - as above
 
         return [(word, "enum") for word in programs_offered(session, previous[1:])]
-    rules = [tool.name for tool in session.tools]
+    rules = list(session.tools)
     values: dict[str, Callable[[], Iterable[str]]] = {
         "use": lambda: session.dialects,
         "mode": lambda: [mode.value for mode in Mode],

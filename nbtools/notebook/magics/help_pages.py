@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def overview(session: Session) -> Sheet:
     """Returns the list of all tools: usage, purpose, and what the policy does with them."""
-    rows = tuple((usage(grammar_of(tool)), _first_sentence(tool.description), default_answer(tool, session)) for tool in session.tools)
+    rows = tuple(
+        (usage(grammar_of(tool)), _first_sentence(tool.description), default_answer(tool, session)) for tool in session.tools.values()
+    )
     rows += tuple(_unconnected_servers(session))
     return Sheet("", rows, ("%tool NAME? explains a tool; %tools shows the session.",), ("tool", "what it does", "policy"))
 

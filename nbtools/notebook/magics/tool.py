@@ -56,7 +56,7 @@ class ToolMagics(Magics):
             return None
         try:
             connect_server_of(self._runtime, name)
-            tool = self._runtime.session.tools.get(name)
+            tool = self._runtime.session.tools.require(name)
             arguments = parse(grammar_of(tool), rest, _body(grammar_of(tool), cell))
         except ToolFailure as failure:
             return self._refuse(name, rest, failure)
@@ -82,7 +82,7 @@ class ToolMagics(Magics):
     def _help(self, name: str) -> None:
         try:
             connect_server_of(self._runtime, name)
-            self._show(help_sheet(self._runtime.session.tools.get(name), self._runtime.session))
+            self._show(help_sheet(self._runtime.session.tools.require(name), self._runtime.session))
         except ToolFailure as failure:
             self._show(Sheet(lines=(failure.message,)))
 

@@ -28,7 +28,7 @@ async def tools_table(session: Session, name: str) -> Sheet:
     """Returns a table of the server's tools.  Raises ``ToolFailure`` if it cannot be connected."""
     connection = session.mcp.get(name)
     await connection.connect()
-    registered = [tool for tool in session.tools if isinstance(tool, McpTool) and tool.connection is connection]
+    registered = [tool for tool in session.tools.values() if isinstance(tool, McpTool) and tool.connection is connection]
     if not registered:
         return Sheet(f"{name} has no tools.")
     rows = tuple((tool.name, _short(tool.description), _annotations(name, tool)) for tool in registered)

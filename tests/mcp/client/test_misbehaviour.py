@@ -133,13 +133,13 @@ async def test_names_of_three_hundred_characters(tmp_path: Path) -> None:
 
 async def test_tools_that_change_in_the_middle_of_a_call(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("changing", timeout=20_000)) as session:
-        stays = session.tools.find("mcp__bad__stay")
+        stays = session.tools["mcp__bad__stay"]
         changes: list[int] = []
         session.mcp.watch(lambda one: changes.append(len(one.tools)))
         assert (await session.call("mcp__bad__do")).llm_content == "done"
         await until(lambda: "mcp__bad__new19" in session.tools.names())
         assert "mcp__bad__do" not in session.tools.names()
-        assert session.tools.find("mcp__bad__stay") is stays
+        assert session.tools["mcp__bad__stay"] is stays
         assert 1 <= len(changes) <= 20
         gone = await session.call("mcp__bad__do")
         assert gone.error is not None

@@ -37,7 +37,7 @@ async def test_gemini_has_names_of_its_own_for_them(session: Session) -> None:
     names = set(tools.names())
     assert {"mcp_a_find", "mcp_a_b_find", "mcp_a_b_c"} <= names
     assert not [name for name in names if name.startswith("mcp__a__find")]
-    found = tools.get("mcp_a_b_find")
+    found = tools["mcp_a_b_find"]
     assert (found.name, found.schema["name"]) == ("mcp_a_b_find", "mcp_a_b_find")
     assert (await session.call("mcp_a_b_find", {"what": "x"}, dialect=GEMINI)).llm_content == "a_b find x"
     assert (await session.call("mcp__a_b__find", {"what": "x"}, dialect=GEMINI)).llm_content == "a_b find x"
