@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from nbtools.core.call import Approval, AwaitingApprovalCall, Clock, Plan, ToolCallRequest
 from nbtools.core.confirmation import (
@@ -33,12 +33,6 @@ if TYPE_CHECKING:
 
 Replan: TypeAlias = Callable[[ToolCallRequest], Awaitable[Plan]]
 """Plans a call again, hooks included."""
-
-_ALWAYS = (
-    ToolConfirmationOutcome.PROCEED_ALWAYS,
-    ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL,
-    ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER,
-)
 
 
 class ApprovalContext(Protocol):
@@ -91,7 +85,9 @@ async def approve(
 ) -> tuple[Plan, Approval | None]:
     """Returns the plan to run, which differs from ``plan`` if the person modified it, and the approval.
 
-    Raises ``ToolFailure`` when the policy denies the call or there is no confirmer, ``Declined`` when the person denies it.
+    A changed call is built, checked by hooks and decided again.  With ``MODIFY_WITH_EDITOR`` it is then put to the person again; with any
+    other approval it runs once, unless a hook has changed it further, and adds no grant.
+    Raises ``ToolFailure`` when the policy denies the call or there is no confirmer, ``CallDenied`` when the person denies it.
     """
     draft = ApprovalState(plan, conflict=conflict)
     while True:
@@ -102,12 +98,24 @@ async def approve(
         await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
         if answer.outcome is ToolConfirmationOutcome.CANCEL:
             raise CallDenied(answer)
-        if answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR:
+        approves = answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR
+        if approves and not _is_change(draft, waiting.confirmation.details, answer.payload):
             answer = _add_grants(answer, waiting.confirmation, context)
             return draft.plan, Approval(waiting.confirmation, answer, clock())
-        draft = await _modified(request, draft, waiting.confirmation.details, answer.payload, replan)
-        if draft.plan.decision.action is Action.ALLOW:
+        draft, entered = await _modified(request, draft, waiting.confirmation.details, answer.payload, replan)
+        answer = replace(answer, outcome=ToolConfirmationOutcome.PROCEED_ONCE) if approves else answer
+        action = draft.plan.decision.action
+        if action is Action.ALLOW or (action is Action.ASK and approves and draft.plan.arguments == entered):
             return draft.plan, Approval(waiting.confirmation, answer, clock())
+
+
+def _is_change(draft: ApprovalState, details: ToolCallConfirmationDetails, payload: ToolConfirmationPayload | None) -> bool:
+    """Whether the payload differs from the call that was put to the person."""
+    if payload is None or details.type == "ask":
+        return False
+    if payload.arguments is not None:
+        return payload.arguments != draft.plan.arguments
+    return payload.new_content is not None and not (details.type == "edit" and payload.new_content == details.new_content)
 
 
 def _confirmer(request: ToolCallRequest, draft: ApprovalState, context: ApprovalContext) -> Confirmer:
@@ -187,14 +195,14 @@ async def _modified(
     details: ToolCallConfirmationDetails,
     payload: ToolConfirmationPayload | None,
     replan: Replan,
-) -> ApprovalState:
-    """Plans the call again with the person's changes."""
+) -> tuple[ApprovalState, Mapping[str, Any]]:
+    """Plans the call again with the person's changes; returns also the arguments that result from these, before any hook."""
     if details.type == "ask":
         message = f"{request.spoken} only asks questions and cannot be modified; answer them or deny the call."
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     if payload is not None and payload.arguments is not None:
         plan = await replan(replace(request, arguments=payload.arguments))
-        return ApprovalState(_with_change_note(request, plan), draft.proposal, modified=True)
+        return ApprovalState(_with_change_note(request, plan), draft.proposal, modified=True), payload.arguments
     tool = draft.plan.tool
     if payload is None or payload.new_content is None or not isinstance(tool, ModifiableTool) or details.type != "edit":
         raise ToolFailure(
@@ -204,7 +212,8 @@ async def _modified(
     proposal = details.new_content if draft.proposal is None else draft.proposal
     arguments = context.create_updated_params(details.original_content, payload.new_content, draft.plan.invocation.params)
     plan = await replan(replace(request, arguments=arguments))
-    return ApprovalState(replace(plan, invocation=context.remember_proposal(plan.invocation, proposal)), proposal, modified=True)
+    plan = replace(plan, invocation=context.remember_proposal(plan.invocation, proposal))
+    return ApprovalState(plan, proposal, modified=True), arguments
 
 
 def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:
