@@ -60,6 +60,8 @@ class EditParams(BaseModel):
     match: Literal["exact", "blanks", "close"] = "close"
     """What matches if old is not in the file exactly: nothing (exact), text that differs only in whitespace between words and in
     indentation (blanks), or also the most similar text (close). Such a match must be unique, and is reported."""
+    keep_end: bool = False
+    """Whether the file keeps its end, with or without a final newline, whatever new contains."""
 
     def steps(self) -> tuple[EditStep, ...]:
         return self.edits or (EditStep(old=self.old, new=self.new, count=self.count),)
@@ -121,9 +123,9 @@ class EditInvocation(FileChangeInvocation[EditParams]):
         before = self._content()
         self.workspace.read_tracker.require_read(path, self.subject, before, whole=False)
         if self.corrected is not None:
-            return plan_edit(path, self.subject, before, [self.corrected.change])
+            return plan_edit(path, self.subject, before, [self.corrected.change], keep_end=params.keep_end)
         changes = [step.replacement() for step in params.steps()]
-        return plan_edit(path, self.subject, before, changes, match=params.match, in_turn=params.in_turn)
+        return plan_edit(path, self.subject, before, changes, match=params.match, in_turn=params.in_turn, keep_end=params.keep_end)
 
     async def correct(self, failure: ToolFailure) -> CorrectedEdit:
         """Has a model correct the only old text if it is not found and ``correct_edits`` is set, once."""

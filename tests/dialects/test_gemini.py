@@ -228,7 +228,7 @@ EDIT = [
         {"file_path": "b.py", "instruction": "x", "old_string": "b", "new_string": "c"},
         after={"b.py": None},
         code="file_not_found",
-        reply="File not found: {root}/b.py. Cannot apply edit. Use an empty old_string to create a new file.",
+        parts=["File not found: {root}/b.py. Cannot apply edit. Use an empty old_string to create a new file."],
     ),
     Case(
         "replace: a new file",

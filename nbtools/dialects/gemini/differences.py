@@ -6,4 +6,8 @@ DIFFERENCES = (
         "about any other part of the command."
     ),
     "`read_background_output` returns the output since the previous call; Gemini CLI returns the last lines again.",
+    (
+        "`replace` in a file with both CRLF and LF: Gemini CLI rewrites all line endings as CRLF; here lines that are not replaced keep "
+        "theirs, so that a diff shows only the change."
+    ),
 )

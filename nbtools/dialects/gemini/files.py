@@ -173,7 +173,8 @@ class WriteFile(GeminiParams):
 class Replace(GeminiParams):
     """Matches exactly first, then with other whitespace or indentation, then approximately, like Gemini CLI.
 
-    Unlike there, an inexact match must be unique and is always reported.  An empty ``old_string`` also fills an empty file.
+    Unlike there, an inexact match must be unique and is always reported.  An empty ``old_string`` also fills an empty file.  As there, the
+    file keeps its line endings and its end: CRLF in the texts means LF, and a final newline is neither added nor removed.
     """
 
     file_path: str
@@ -192,7 +193,7 @@ class Replace(GeminiParams):
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.FILE_NOT_FOUND: (
             ErrorCode.FILE_NOT_FOUND,
-            "File not found: {path}. Cannot apply edit. Use an empty old_string to create a new file.",
+            "File not found: {path}. Cannot apply edit. Use an empty old_string to create a new file. {message}",
         ),
         ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE: (
             ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
@@ -213,13 +214,17 @@ class Replace(GeminiParams):
     }
 
     def to_canonical(self) -> Arguments:
-        count = "all" if self.allow_multiple else 1
-        return {"path": self.file_path, "old": self.old_string, "new": self.new_string, "count": count}
+        texts = {"old": self.old_string, "new": self.new_string}
+        if self.old_string:
+            texts = {name: text.replace("\r\n", "\n") for name, text in texts.items()}
+        return {"path": self.file_path, **texts, "count": "all" if self.allow_multiple else 1, "keep_end": True}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, _ONE_EDIT)
         if values is None or values["count"] not in (1, "all") or values["edits"] or values["match"] != "close" or values["in_turn"]:
+            return None
+        if not values["keep_end"] or (values["old"] and "\r\n" in values["old"] + values["new"]):
             return None
         texts = {"file_path": values["path"], "instruction": "", "old_string": values["old"], "new_string": values["new"]}
         return {**texts, **({"allow_multiple": True} if values["count"] == "all" else {})}
@@ -250,7 +255,16 @@ class Replace(GeminiParams):
 
 
 _COUNT_ADVICE = re.compile(r"change (all \d+|it) with count=\d+ or count=\"all\"")
-_ONE_EDIT: Mapping[str, Any] = {"path": "", "old": "", "new": "", "count": 1, "edits": (), "in_turn": False, "match": "close"}
+_ONE_EDIT: Mapping[str, Any] = {
+    "path": "",
+    "old": "",
+    "new": "",
+    "count": 1,
+    "edits": (),
+    "in_turn": False,
+    "match": "close",
+    "keep_end": False,
+}
 
 
 class FormerReplace(Replace):

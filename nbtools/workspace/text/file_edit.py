@@ -16,7 +16,7 @@ from nbtools.workspace.files.encoding import UTF8, decode, encode
 from nbtools.workspace.files.read import not_text_failure
 from nbtools.workspace.history.operations import Write
 from nbtools.workspace.text.match import LooseMatch, MatchMode
-from nbtools.workspace.text.replace import apply_replacements
+from nbtools.workspace.text.replace import ReplacementResult, apply_replacements
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +92,26 @@ _GAP = re.compile(r"^⋯ lines [\d,]+ to [\d,]+ are not shown ⋯\n", re.MULTILI
 
 
 def plan_edit(
-    path: Path, subject: str, before: bytes, changes: Sequence[Replacement], *, match: MatchMode = "exact", in_turn: bool = False
+    path: Path,
+    subject: str,
+    before: bytes,
+    changes: Sequence[Replacement],
+    *,
+    match: MatchMode = "exact",
+    in_turn: bool = False,
+    keep_end: bool = False,
 ) -> FileChange:
     """Returns the change that makes all of ``changes`` in the file at ``path``, which holds ``before``; see ``apply_replacements``.
 
-    Raises ``ToolFailure``: ``read_content_failure`` if the file is not text.
+    ``keep_end``: a final newline that the replacements remove is added again, and one that they add is removed.  Raises ``ToolFailure``:
+    ``read_content_failure`` if the file is not text.
     """
     file = decode(before)
     if file is None:
         raise not_text_failure(subject, before, len(before))
     result = apply_replacements(file.text, changes, subject, match=match, in_turn=in_turn)
+    if keep_end and result.text.endswith("\n") != file.text.endswith("\n"):
+        result = _with_end_of(file.text, result, subject)
     after = encode(result.text, file.encoding)
     diff, hunks = file_diff_with_hunks(subject, file.text, result.text, changes=result.changes)
     original, proposed = file.text, result.text
@@ -111,6 +121,18 @@ def plan_edit(
         original, proposed = (_excerpt(hunks, count, sign) for sign in "-+")
         diff = replace(diff, file_diff=format_unified(subject, hunks), original_content=original, new_content=proposed)
     return FileChange(path, subject, before, after, original, proposed, result.places, result.loose, (diff, hunks))
+
+
+def _with_end_of(before: str, result: ReplacementResult, subject: str) -> ReplacementResult:
+    """Returns the result with the end of ``before``: its final line ending, or none."""
+    if before.endswith("\n"):
+        text = result.text + ("\r\n" if before.endswith("\r\n") else "\n")
+    else:
+        text = result.text.removesuffix("\n").removesuffix("\r")
+    if text == before:
+        reason = "old and new differ only in the newline at the end of the file, which stays as it is"
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{subject}: {reason}. Nothing was changed.")
+    return replace(result, text=text, changes=())
 
 
 def _first_hunks(hunks: Sequence[PatchHunk]) -> Iterator[PatchHunk]:
