@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -96,14 +97,14 @@ BASH = {
         "TaskOutput",
         {"task_id": "7"},
         says=("<tool_use_error>", "7"),
-        means=("shell_output", {"id": "7", "wait": 30}),
+        means=("shell_output", {"id": "7", "wait": 30, "whole": True}),
         code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
     "without waiting": Case(
         "TaskOutput",
         {"task_id": "7", "block": False},
         says=("<tool_use_error>",),
-        means=("shell_output", {"id": "7"}),
+        means=("shell_output", {"id": "7", "whole": True}),
         code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
     "the former output": Case(
@@ -143,30 +144,38 @@ async def _until(session: Session, name: str, arguments: dict[str, object], want
 async def test_in_the_background(tmp_path: Path) -> None:
     async with speaking_claude(tmp_path) as session:
         command = "echo one; read line < go; echo two; exit 3"
-        (tmp_path / "mkfifo").write_text("")
         assert (await session.call("Bash", {"command": "mkfifo go"})).ok
         started = await session.call("Bash", {"command": command, "run_in_background": True})
         path = re.search(r"Output is being written to: (\S+)\.", started.llm_content)
         assert path is not None
-        first = await _until(session, "TaskOutput", {"task_id": "1"}, "one")
+        first = await _until(session, "TaskOutput", {"task_id": "1", "block": False}, "one")
         assert first.llm_content == (
             "<retrieval_status>not_ready</retrieval_status>\n\n<task_id>1</task_id>\n\n<task_type>local_bash</task_type>\n\n"
             "<status>running</status>\n\n<output>\none\n</output>"
         )
-        assert (await session.call("TaskOutput", {"task_id": "1", "timeout": 50})).data.retrieval_status == "timeout"
+        late = await session.call("TaskOutput", {"task_id": "1", "timeout": 50})
+        assert (late.data.retrieval_status, late.data.task.output) == ("timeout", "one")
         assert (await session.call("BashOutput", {"bash_id": "1"})).llm_content == "<status>running</status>"
+        looking = asyncio.create_task(session.call("TaskOutput", {"task_id": "1"}))
         assert (await session.call("Bash", {"command": "echo > go"})).ok
-        ended = await _until(session, "TaskOutput", {"task_id": "1"}, "<status>failed</status>\n\n<exit_code>3</exit_code>")
-        assert ended.data.as_json()["task"]["exit_code"] == 3
+        ended = await looking
+        assert "<status>failed</status>\n\n<exit_code>3</exit_code>\n\n<output>\none\ntwo\n</output>" in ended.llm_content
+        assert (ended.data.retrieval_status, ended.data.as_json()["task"]["exit_code"]) == ("success", 3)
         assert Path(path[1]).read_text() == "one\ntwo\n"
 
 
-async def test_new_output_only_and_only_lines_that_match(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pause", [0, 0.3])
+async def test_the_whole_output_at_the_end(tmp_path: Path, pause: float) -> None:
+    """However the output arrives, and whatever was returned before."""
+    command = f"for i in 1 2 3 4 5; do echo line $i; sleep {pause}; done"
     async with speaking_claude(tmp_path) as session:
-        await session.call("Bash", {"command": "printf 'a1\\nb2\\na3\\n'", "run_in_background": True})
-        ended = await _until(session, "TaskOutput", {"task_id": "1"}, "<status>completed</status>")
-        assert ended.data.retrieval_status == "success"
-        again = await session.call("BashOutput", {"bash_id": "1", "filter": "a."})
+        await session.call("Bash", {"command": command, "run_in_background": True})
+        await session.call("BashOutput", {"bash_id": "1"})
+        for _ in range(2):
+            ended = await session.call("TaskOutput", {"task_id": "1"})
+            assert ended.data.task.output.split("\n") == [f"line {number}" for number in range(1, 6)]
+            assert (ended.data.retrieval_status, ended.data.task.status) == ("success", "completed")
+        again = await session.call("BashOutput", {"bash_id": "1"})
         assert again.llm_content == "<status>completed</status>\n\n<exit_code>0</exit_code>"
 
 
@@ -190,6 +199,20 @@ async def test_ending_commands(tmp_path: Path) -> None:
     assert json.loads(stopped.llm_content) == {**message, "task_type": "local_bash", "command": "tail -f /dev/null"}
     assert json.loads(killed.llm_content) == {"message": "Successfully killed shell: 2 (tail -f /dev/null)", "shell_id": "2"}
     assert looked.llm_content == "<status>killed</status>"
+
+
+@pytest.mark.parametrize(("name", "argument"), [("TaskStop", "task_id"), ("KillShell", "shell_id"), ("KillBash", "shell_id")])
+@pytest.mark.parametrize(("command", "status"), [("true", "completed"), ("exit 3", "failed"), ("tail -f /dev/null", "killed")])
+async def test_what_has_ended_is_not_ended_again(tmp_path: Path, name: str, argument: str, command: str, status: str) -> None:
+    async with speaking_claude(tmp_path) as session:
+        await session.call("Bash", {"command": command, "run_in_background": True})
+        if status == "killed":
+            assert (await session.call(name, {argument: "1"})).ok
+        assert (await session.call("TaskOutput", {"task_id": "1"})).data.task.status == status
+        again = await session.call(name, {argument: "1"})
+    assert again.error.code is ErrorCode.INVALID_TOOL_PARAMS
+    assert "1 is not running" in again.llm_content
+    assert status in again.llm_content
 
 
 async def test_a_command_goes_on_when_its_time_is_over(tmp_path: Path) -> None:

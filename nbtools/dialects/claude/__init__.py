@@ -67,7 +67,7 @@ CLAUDE = Dialect(
             "TaskOutput",
             "shell_output",
             TaskOutput,
-            "Returns the new output of a background command and whether it is still running.",
+            "Waits for the end of a background command, and returns its whole output and whether it is still running.",
         ),
         ToolMapping("TaskStop", "shell_kill", TaskStop, "Ends a background command and all processes that it started."),
         ToolMapping("WebFetch", "fetch", WebFetch, "Fetches a page of the public web and returns its text."),

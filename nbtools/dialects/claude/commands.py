@@ -11,7 +11,7 @@ from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.dialects.claude.replies import ClaudeParams, failure, reply
+from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, reply
 from nbtools.dialects.claude.tool_use_result import (
     BashOutputResult,
     BashResult,
@@ -93,7 +93,7 @@ class Bash(ClaudeParams):
         else:
             sentence = f"Command running in background with ID: {started.id}."
         text = started.text.rstrip("\n")
-        reply_text = "\n".join([*([text] if text else []), f"{sentence} {location} TaskOutput shows what is new of it."])
+        reply_text = "\n".join([*([text] if text else []), f"{sentence} {location} TaskOutput waits for its end."])
         ran = BashResult(
             stdout=text,
             stderr="",
@@ -161,22 +161,22 @@ def _exit_code(data: ShellData) -> int:
 
 
 class TaskOutput(ClaudeParams):
-    """Returns output since the previous call; with ``block`` it waits for new output or the end, at most ``timeout``."""
+    """Returns all output; with ``block`` it waits for the end of the command, at most ``timeout``."""
 
     task_id: str
     """The id of the background command, from the result of Bash."""
     block: bool = True
-    """Whether to wait for new output."""
+    """Whether to wait for the end of the command."""
     timeout: Annotated[float, Field(ge=0, le=_MAX_TIMEOUT)] = 30_000
     """The longest time to wait, in milliseconds."""
 
     def to_canonical(self) -> Mapping[str, Any]:
-        return {"id": self.task_id, **({"wait": self.timeout / 1000} if self.block else {})}
+        return {"id": self.task_id, "whole": True, **({"wait": self.timeout / 1000} if self.block else {})}
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"id": None, "filter": None, "wait": 0})
-        if values is None or values["id"] is None or values["filter"] is not None:
+        values = with_defaults(arguments, {"id": None, "filter": None, "wait": 0, "whole": False})
+        if values is None or values["id"] is None or values["filter"] is not None or not values["whole"]:
             return None
         milliseconds = values["wait"] * 1000
         if milliseconds > _MAX_TIMEOUT or milliseconds / 1000 != values["wait"]:
@@ -189,7 +189,7 @@ class TaskOutput(ClaudeParams):
         data = result.data
         running = data.status in {"running", "left"}
         text = data.text.rstrip("\n")
-        retrieved = "success" if not running else "timeout" if self.block and not text else "not_ready"
+        retrieved = "success" if not running else "timeout" if self.block else "not_ready"
         task = Task(
             task_id=data.id, task_type=_LOCAL, status=_status(data), description=data.command, output=text, exit_code=data.exit_code
         )
@@ -250,6 +250,10 @@ def _status(data: ShellOutput) -> str:
     return "failed" if data.exit_code else "completed"
 
 
+def _not_running(sentence: str) -> ToolResult:
+    return error_reply(ToolError(ErrorCode.INVALID_TOOL_PARAMS, sentence), sentence)
+
+
 class TaskStop(ClaudeParams):
     task_id: str | None = None
     """The id of the background command, from the result of Bash."""
@@ -271,6 +275,8 @@ class TaskStop(ClaudeParams):
         if not isinstance(result.data, ShellOutput):
             return result
         data = result.data
+        if data.ended_before:
+            return _not_running(f"Task {data.id} is not running (status: {_status(data)})")
         message = f"Successfully stopped task: {data.id} ({data.command})"
         stopped = TaskStopResult(message=message, task_id=data.id, task_type=_LOCAL, command=data.command)
         return reply(result, _compact(stopped), stopped)
@@ -291,5 +297,7 @@ class KillShell(ClaudeParams):
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, ShellOutput):
             return result
+        if result.data.ended_before:
+            return _not_running(f"Shell {result.data.id} is not running, so cannot be killed (status: {_status(result.data)})")
         killed = KillShellResult(message=f"Successfully killed shell: {result.data.id} ({result.data.command})", shell_id=result.data.id)
         return reply(result, _compact(killed), killed)

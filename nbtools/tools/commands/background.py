@@ -30,6 +30,8 @@ class ShellOutputParams(BaseModel):
     """A regular expression without look-around and back-references: only matching lines are returned; the others count as read."""
     wait: Annotated[float, Field(ge=0)] = 0
     """Seconds to wait for new (matching) output or the end of the command, at most 600."""
+    whole: bool = False
+    """Return all output, also what earlier calls returned; wait then waits for the end of the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class ShellOutput:
 
     ``status``: ``running``, ``exited``, ``killed`` (by nbtools or by ``signal``), or ``left`` (it has exited, but processes it started
     still run).  ``text`` is the new output, ``new_lines`` counts the new lines (also those not in the text), ``lines`` all lines.
-    ``stopped`` names the limit that ended it.  ``full_output`` is the file with the whole output.
+    ``stopped`` names the limit that ended it.  ``full_output`` is the file with the whole output.  ``whole``: the text is all output.
+    ``ended_before``: it was to be ended and had ended already.
     """
 
     id: str
@@ -53,6 +56,8 @@ class ShellOutput:
     pid: int
     signal: str = ""
     stopped: str = ""
+    whole: bool = False
+    ended_before: bool = False
 
 
 class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
@@ -80,6 +85,8 @@ class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
     def validate_tool_param_values(self, params: ShellOutputParams) -> str | None:
         if params.wait > self.longest:
             return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
+        if params.whole and (params.filter is not None or params.id is None):
+            return "whole needs an id and has no filter. Leave out whole for new lines that match the filter."
         if params.filter is not None:
             try:
                 compile_pattern(params.filter)
@@ -109,6 +116,8 @@ class ShellOutputInvocation(BaseToolInvocation[ShellOutputParams]):
             return _list_result(jobs.all())
         matches = None if self.params.filter is None else _matcher(self.params.filter)
         job = jobs.get(self.params.id)
+        if self.params.whole:
+            return output_result(job, *await job.read_whole(self.tool.limit, self.params.wait), whole=True)
         return output_result(job, *await job.read(self.tool.limit, matches, self.params.wait))
 
 
@@ -129,19 +138,24 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
     return matches
 
 
-def output_result(job: BackgroundCommand, news: NewOutput, condition: JobState) -> ToolResult:
-    """Returns the result for one command: its new output and its state."""
-    state = condition_text(condition)
-    text = news.text or ("(no new line matches)\n" if news.lines else "(no new output)\n")
+def output_result(
+    job: BackgroundCommand, news: NewOutput, condition: JobState, *, whole: bool = False, ended_before: bool = False
+) -> ToolResult:
+    """Returns the result for one command: its new output, or the ``whole``, and its state."""
+    state = f"{'had already ended: ' if ended_before else ''}{condition_text(condition)}"
+    text = news.text or ("(no new line matches)\n" if news.lines else "(no output)\n" if whole else "(no new output)\n")
     content = f"{text}{'' if text.endswith(chr(10)) else chr(10)}({state})"
     if job.output.problem:
         content += f"\n({job.output.problem})"
     display = CommandOutput(news.text, job.output.lines, condition.exit_code, job.output.full_output, state)
-    lines = f"{news.lines:,} new line{'' if news.lines == 1 else 's'}"
-    return ToolResult(content, display, summary=f"{lines} · {state}", data=output_data(job, condition, news))
+    lines = f"{news.lines:,} {'' if whole else 'new '}line{'' if news.lines == 1 else 's'}"
+    data = output_data(job, condition, news, whole=whole, ended_before=ended_before)
+    return ToolResult(content, display, summary=f"{lines} · {state}", data=data)
 
 
-def output_data(job: BackgroundCommand, condition: JobState, news: NewOutput) -> ShellOutput:
+def output_data(
+    job: BackgroundCommand, condition: JobState, news: NewOutput, *, whole: bool = False, ended_before: bool = False
+) -> ShellOutput:
     return ShellOutput(
         id=job.id,
         status=condition.status,
@@ -155,6 +169,8 @@ def output_data(job: BackgroundCommand, condition: JobState, news: NewOutput) ->
         pid=job.pid,
         signal=condition.signal,
         stopped=condition.stopped,
+        whole=whole,
+        ended_before=ended_before,
     )
 
 
@@ -234,5 +250,6 @@ class ShellKillInvocation(BaseToolInvocation[ShellKillParams]):
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         job = self.tool.workspace.jobs.get(self.params.id)
+        ended_before = job.state().has_ended
         await job.kill()
-        return output_result(job, *await job.read(self.tool.limit, None, 0))
+        return output_result(job, *await job.read(self.tool.limit, None, 0), ended_before=ended_before)

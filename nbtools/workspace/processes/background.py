@@ -193,6 +193,25 @@ class BackgroundCommand:
                 async with asyncio.timeout(left):  # not wait_for, as in Terminal
                     await self._changed.wait()
 
+    async def read_whole(self, limit: int, wait: float) -> tuple[NewOutput, JobState]:
+        """Waits up to ``wait`` seconds for the end, then returns all output, shortened to ``limit`` characters, and the state.
+
+        All output then counts as read.
+        """
+        end = asyncio.get_running_loop().time() + wait
+        while True:
+            self._changed.clear()
+            condition = self.state()
+            left = end - asyncio.get_running_loop().time()
+            if condition.has_ended or left <= 0:
+                break
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+        async with self._read_lock:
+            self.unread.skip()
+            return NewOutput(self.output.shortened(limit).text, self.output.lines), condition
+
     async def _take_unread(self, limit: int, matches: Callable[[str], bool] | None, *, final: bool) -> NewOutput:
         async with self._read_lock:
             if matches is None:

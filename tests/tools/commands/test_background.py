@@ -351,3 +351,25 @@ async def test_a_slow_filter_is_stopped_and_reads_nothing(tmp_path: Path, monkey
     monkeypatch.undo()
     assert (await three.look(started.id, filter="!")).text == "b!\n"
     await three.workspace.close()
+
+
+async def test_the_whole_output_waits_for_the_end(three: Three) -> None:
+    started = await three.start("echo one; sleep 0.2; echo two")
+    assert (await three.look(started.id, wait=20)).text == "one\n"
+    look = await three.look(started.id, wait=20, whole=True)
+    assert (look.text, look.lines, look.status, look.whole) == ("one\ntwo\n", 2, "exited", True)
+    assert (await three.look(started.id)).text == ""
+
+
+async def test_the_whole_output_of_a_command_that_goes_on(three: Three) -> None:
+    started = await three.start("echo one; exec tail -f /dev/null")
+    assert (await three.look(started.id, wait=20)).text == "one\n"
+    look = await three.look(started.id, wait=0.05, whole=True)
+    assert (look.text, look.status) == ("one\n", "running")
+
+
+def test_whole_is_for_one_command_without_a_filter(three: Three) -> None:
+    for arguments in ({"whole": True}, {"id": "1", "whole": True, "filter": "x"}):
+        with pytest.raises(ToolFailure, match="whole") as caught:
+            three.output.build(arguments)
+        assert caught.value.code is ErrorCode.INVALID_TOOL_PARAMS
