@@ -45,7 +45,7 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
         "--workspace", metavar="FOLDER", default="", help="the workspace (default: the project that contains the current folder)"
     )
     parser.add_argument(
-        "--dialect", metavar="NAME", default="nbtools", help="names and parameters of the tools: nbtools, claude, gemini or void"
+        "--dialect", metavar="NAME", default="nbtools", help="names and parameters of the tools: nbtools, claude, codex, gemini or void"
     )
     parser.add_argument(
         "--http",

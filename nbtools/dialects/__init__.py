@@ -19,7 +19,7 @@ __all__ = [
     "dialect_names",
 ]
 
-_MODULES = {"gemini": "GEMINI", "claude": "CLAUDE", "void": "VOID"}
+_MODULES = {"gemini": "GEMINI", "claude": "CLAUDE", "void": "VOID", "codex": "CODEX"}
 
 
 def dialect_names() -> tuple[str, ...]:

@@ -18,7 +18,7 @@ Every tool exists once, under the canonical name in the first column. A session 
 `%tools use claude`): it lists the tools under that agent's names, accepts that agent's parameters, and returns results in that agent's
 wording. Canonical names work in every dialect. Names in *italics* are former ones: still accepted, but not declared to a model.
 """
-_TITLES = {"claude": "Claude Code", "gemini": "Gemini CLI", "void": "Void"}
+_TITLES = {"claude": "Claude Code", "gemini": "Gemini CLI", "void": "Void", "codex": "Codex"}
 
 
 def table(dialects: Sequence[Dialect]) -> str:

@@ -9,8 +9,9 @@ Blanks before a marker are ignored outside hunks; inside a hunk such a line is c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from posixpath import join, normpath
 
 from nbtools.diff.patch_model import Create, Delete, FilePatch, Hunk, HunkLine, Patch, Update, parse_hunk_line, patch_error, quote_line
 from nbtools.diff.text_lines import with_lf
@@ -38,6 +39,31 @@ def read_codex_patch(patch: str) -> Patch:
     if not starts:
         raise patch_error(begin + 1, "the patch has no *** Add File:, *** Delete File: or *** Update File: line.")
     return Patch(tuple(_section(lines, start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True)))
+
+
+def is_codex_patch(text: str) -> bool:
+    """Whether the text has the first line of a patch in this format."""
+    return any(BEGIN.fullmatch(line) for line in with_lf(text).split("\n"))
+
+
+def patch_in_folder(patch: str, folder: str) -> str:
+    """Returns the patch with its relative paths put into ``folder``."""
+    return patch if normpath(folder) == "." else with_paths(patch, lambda path: join(folder, path))
+
+
+def with_paths(patch: str, convert: Callable[[str], str]) -> str:
+    """Returns the patch with every path converted.  A text that is not a whole patch is returned as it is."""
+    lines = with_lf(patch).split("\n")
+    begin = next((k for k, line in enumerate(lines) if BEGIN.fullmatch(line)), None)
+    end = None if begin is None else _end(lines, begin)
+    if begin is None or end is None:
+        return patch
+    for start in _starts(lines, begin + 1, end):
+        moved = _MOVE.fullmatch(lines[start + 1])
+        for k in (start, start + 1) if moved else (start,):
+            marker, _, path = lines[k].partition(": ")
+            lines[k] = f"{marker}: {convert(path.strip())}"
+    return "\n".join(lines)
 
 
 def lines_after_patch(lines: Sequence[str]) -> range:

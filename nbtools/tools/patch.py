@@ -42,11 +42,15 @@ class PatchParams(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class PatchData:
-    """The files changed or created, deleted, and moved (from, to).  Paths are relative to the workspace."""
+    """The files changed or created, deleted, and moved (from, to).  Paths are relative to the workspace.
+
+    ``notes`` says how inexact hunks were found, and what else the caller should know.
+    """
 
     files: tuple[FileChanged, ...]
     deleted: tuple[str, ...]
     moved: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
 
 
 class PatchTool(BaseDeclarativeTool[PatchParams]):
@@ -147,6 +151,7 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
             tuple(files),
             tuple(file.former for file in planned.files if file.after is None),
             tuple((file.former, file.name) for file in planned.files if file.moved),
+            notes,
         )
         text = "\n".join([*_action_sentences(planned), *(f"{note.rstrip('.')}." for note in notes)])
         edits = [diff for file, diff in zip(planned.files, diffs, strict=True) if file.before is not None and file.after is not None]

@@ -53,6 +53,14 @@ DOCUMENTED: Mapping[str, tuple[str, ...]] = {
         *("ScheduleWakeup", "SendMessage", "ListAgents", "ListMcpResourcesTool", "ReadMcpResourceTool", "Workflow", "REPL"),
         *("EndConversation", "Task", "LS", "NotebookRead", "MultiEdit", "BashOutput", "KillShell", "KillBash"),
     ),
+    "codex": (
+        *("shell", "shell_command", "container.exec", "local_shell", "exec_command", "write_stdin", "apply_patch", "update_plan"),
+        *("view_image", "list_dir", "grep_files", "read_file", "request_user_input", "request_permissions", "web_search"),
+        *("image_generation", "spawn_agent", "send_input", "send_message", "followup_task", "resume_agent", "wait_agent", "close_agent"),
+        *("list_agents", "spawn_agents_on_csv", "report_agent_job_result", "exec", "wait", "js_repl", "js_repl_reset", "tool_search"),
+        *("tool_suggest", "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "test_sync_tool"),
+        *("get_goal", "create_goal", "update_goal"),
+    ),
 }
 """The tools that each agent's documentation names, or named."""
 

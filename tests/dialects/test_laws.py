@@ -72,7 +72,7 @@ def test_its_schema_is_one_for_every_provider(agent: Dialect, spelling: ToolMapp
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
     assert not has_cycle_in_schema(schema)
-    assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", spelling.name)
+    assert spelling.former or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", spelling.name)
     for name, part in schema.get("properties", {}).items():
         assert re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name)
         assert part.get("description"), f"{spelling.name}.{name} has no description"

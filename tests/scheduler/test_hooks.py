@@ -140,7 +140,7 @@ async def test_what_the_person_makes_of_a_call_is_seen_too(tmp_path: Path) -> No
 
 async def test_notes_reach_the_model_in_every_dialect(tmp_path: Path) -> None:
     noted = after(name="critic")(lambda _: Note("mind the gap"))
-    for dialect in ("nbtools", "claude", "gemini", "void"):
+    for dialect in ("nbtools", "claude", "codex", "gemini", "void"):
         async with session(tmp_path, saying(Note("first")), noted) as s:
             s.dialect = dialect
             result = await s.call("read", {"path": "a.txt"})

@@ -124,6 +124,8 @@ async def test_secrets_stay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("gemini", "run_shell_command", {"command": LINES}),
         ("claude", "Bash", {"command": LINES}),
         ("void", "run_command", {"command": LINES}),
+        ("codex", "exec_command", {"cmd": LINES}),
+        ("codex", "shell", {"command": ["bash", "-lc", LINES]}),
     ],
 )
 async def test_every_dialect_gives_it(tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]) -> None:

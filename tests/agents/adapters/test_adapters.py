@@ -23,7 +23,7 @@ def test_the_facade_is_a_list():
     assert all(callable(getattr(adapters, name)) for name in adapters.__all__)
 
 
-@pytest.mark.parametrize("dialect", ["nbtools", "claude", "gemini", "void"])
+@pytest.mark.parametrize("dialect", ["nbtools", "claude", "codex", "gemini", "void"])
 def test_every_tool_is_there_in_the_dialect_with_a_valid_schema(tmp_path, dialect):
     session = Session(tmp_path, dialect=dialect)
     names = list(session.tools.names())

@@ -136,7 +136,9 @@ async def test_with_the_setting_they_have_it_and_it_is_taken_out_of_what_they_pr
         assert VALUE in str((await shell(session, "echo $SOME_API_KEY")).llm_content)
 
 
-@pytest.mark.parametrize(("dialect", "name"), [("claude", "Bash"), ("gemini", "run_shell_command"), ("void", "run_command")])
+@pytest.mark.parametrize(
+    ("dialect", "name"), [("claude", "Bash"), ("gemini", "run_shell_command"), ("void", "run_command"), ("codex", "shell_command")]
+)
 async def test_in_every_accent(tmp_path: Path, secret: None, dialect: str, name: str) -> None:
     async with allowed(tmp_path, secrets=True) as session:
         session.dialect = dialect

@@ -1,0 +1,189 @@
+"""Codex's tools that run a command to its end: `shell` and its former names."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Self, TypeVar
+
+from pydantic import AliasChoices, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.result import ToolResult
+from nbtools.dialects.codex.command_words import PatchCall, command_line, is_bare_patch, patch_in_line, patch_in_words
+from nbtools.dialects.codex.output import exit_text, notices, shell_exit_code, shell_output
+from nbtools.dialects.codex.replies import CodexParams, reply
+from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.tools.commands.shell import ShellData
+
+P = TypeVar("P", bound=CodexParams)
+_DEFAULT_TIMEOUT, _MAX_TIMEOUT = 10_000, 600_000
+"""Milliseconds."""
+MAX_SILENCE = 600
+_TIMED_OUT = 124
+
+
+class Command(CodexParams):
+    """Base class of the tools that run a command to its end.  A longer ``timeout_ms`` than ten minutes is lowered."""
+
+    workdir: str | None = None
+    """The folder to run the command in; the workspace by default."""
+    timeout_ms: Annotated[int | None, Field(ge=0, validation_alias=AliasChoices("timeout_ms", "timeout"))] = None
+    """The longest time that the command may run, in milliseconds: 10000 by default, at most 600000."""
+
+    rejected: ClassVar[str] = "exec command rejected by user"
+    failed: ClassVar[str] = "execution error: {message}"
+
+    def line(self) -> str:
+        """Returns the command line."""
+        raise NotImplementedError
+
+    def patch_call(self) -> PatchCall | None:
+        """Returns the patch that the command only applies."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _leave_patches(self) -> Self:
+        return leave_patch(self, self.patch_call())
+
+    def to_canonical(self) -> Arguments:
+        milliseconds = min(max(1, _DEFAULT_TIMEOUT if self.timeout_ms is None else self.timeout_ms), _MAX_TIMEOUT)
+        line = refuse_bare_patch(self.line())
+        return {"command": line, "path": self.workdir or ".", "timeout": milliseconds / 1000, "silence": MAX_SILENCE}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        data = result.data
+        if not isinstance(data, ShellData):
+            return result
+        code = shell_exit_code(data)
+        text = exit_text(code, data.seconds, shell_output(data) + notices(result, data))
+        if code == 0:
+            return reply(result, text)
+        return ToolResult(text, result.return_display, ToolError(ErrorCode.EXECUTION_FAILED, text), result.summary, data)
+
+    def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
+        data = result.data
+        if not isinstance(data, ShellData):
+            return super().failure(result, error)
+        output = f"command timed out after {round(data.seconds * 1000)} milliseconds\n{shell_output(data)}{notices(result, data)}"
+        text = exit_text(_TIMED_OUT, data.seconds, output)
+        return ToolResult(text, result.return_display, ToolError(error.code, text), result.summary, data)
+
+
+def leave_patch(params: P, patch: PatchCall | None) -> P:
+    """Returns ``params``.  Raises ``ValueError`` for a command that applies a patch: the mapping for patches reads it."""
+    if patch is not None:
+        raise ValueError("the command applies a patch")
+    return params
+
+
+def refuse_bare_patch(line: str) -> str:
+    """Returns ``line``.  Raises ``ToolFailure`` for a patch without the command that applies it, as Codex does."""
+    if is_bare_patch(line):
+        message = "The command is a patch, but nothing applies it. Call apply_patch with the patch as its input."
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
+    return line
+
+
+class Shell(Command):
+    """An argument list.  That of ``bash -lc`` is run as its script."""
+
+    command: Annotated[tuple[str, ...], Field(min_length=1, json_schema_extra={"body": True})]
+    """The program and its arguments, as execvp takes them; most commands begin with ["bash", "-lc"]."""
+
+    def line(self) -> str:
+        return command_line(self.command)
+
+    def patch_call(self) -> PatchCall | None:
+        return patch_in_words(self.command)
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"command": "", "path": ".", "timeout": None, "silence": None})
+        if values is None or not values["path"] or values["silence"] != MAX_SILENCE:
+            return None
+        milliseconds = milliseconds_of(values["timeout"], _MAX_TIMEOUT)
+        words = ["bash", "-lc", values["command"]]
+        if milliseconds is None or patch_in_words(words) or is_bare_patch(values["command"]):
+            return None
+        return without_none(command=words, workdir=None if values["path"] == "." else values["path"], timeout_ms=milliseconds)
+
+
+def milliseconds_of(seconds: float | None, most: int) -> int | None:
+    """Returns a time in whole milliseconds; None if that is not exact, or more than ``most``."""
+    milliseconds = round((seconds or 0) * 1000)
+    return milliseconds if 0 < milliseconds <= most and milliseconds / 1000 == seconds else None
+
+
+class ShellCommand(Command):
+    """A command line, with ``bash -c``."""
+
+    command: Annotated[str, Field(json_schema_extra={"body": True})]
+    """The command line."""
+
+    def line(self) -> str:
+        return self.command
+
+    def patch_call(self) -> PatchCall | None:
+        return patch_in_line(self.command)
+
+
+class LocalShell(Shell):
+    """The action of the API's own shell tool.  ``env`` is refused: variables could change what the policy has judged."""
+
+    workdir: str | None = Field(default=None, validation_alias=AliasChoices("working_directory", "workdir"))
+    """The folder to run the command in."""
+    env: SkipJsonSchema[dict[str, str] | None] = None
+
+    def to_canonical(self) -> Arguments:
+        if self.env:
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "env is not supported. Set the variables in the command.")
+        return super().to_canonical()
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        return None
+
+
+class CanonicalShell(CodexParams):
+    """The canonical parameters: Codex's name is also that of the canonical tool."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command: str
+    """The command line."""
+    path: str = "."
+    """The folder to run it in."""
+    timeout: float | None = None
+    """The longest time that it may run, in seconds."""
+    silence: float | None = None
+    """The longest time without output, in seconds."""
+    background: bool = False
+    """Whether to return at once."""
+    keep: bool = False
+    """Whether the command continues in the background at its timeout."""
+
+    @model_validator(mode="after")
+    def _leave_patches(self) -> Self:
+        return leave_patch(self, patch_in_line(self.command))
+
+    def to_canonical(self) -> Arguments:
+        return self.model_dump(exclude_unset=True)
+
+    def convert_result(self, result: ToolResult) -> ToolResult:
+        return result
+
+
+COMMANDS = (
+    ToolMapping(
+        "shell",
+        "shell",
+        Shell,
+        "Runs a command to its end and returns its output and exit code. The words are passed to the program as they are; for a command "
+        'line use ["bash", "-lc", "…"]. Give workdir instead of using cd.',
+    ),
+    ToolMapping("shell", "shell", CanonicalShell, former=True),
+    ToolMapping("shell", "shell", ShellCommand, former=True),
+    ToolMapping("shell_command", "shell", ShellCommand, former=True),
+    ToolMapping("container.exec", "shell", Shell, former=True),
+    ToolMapping("local_shell", "shell", LocalShell, former=True),
+)

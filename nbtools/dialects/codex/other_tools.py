@@ -1,0 +1,193 @@
+"""Codex's tools for plans, images, questions and MCP resources."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nbtools.core.errors import ErrorCode, ToolError
+from nbtools.core.result import ToolResult
+from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
+from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.tools.ask import Answers
+from nbtools.tools.todo import TodoData
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+
+class PlanItem(Part):
+    step: str
+    """The step."""
+    status: Literal["pending", "in_progress", "completed"]
+    """The status of the step; at most one is in_progress."""
+
+
+class UpdatePlan(CodexParams):
+    explanation: str | None = None
+    """Why the plan changes, for the person."""
+    plan: tuple[PlanItem, ...]
+    """The whole list of steps; it replaces the previous one."""
+
+    def to_canonical(self) -> Arguments:
+        return {"items": tuple({"text": item.step, "status": item.status} for item in self.plan)}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        items = arguments.get("items")
+        if with_defaults(arguments, {"items": None}) is None or items is None:
+            return None
+        steps = [{"step": item["text"], "status": item.get("status", "pending")} for item in items]
+        known = all(step["status"] in {"pending", "in_progress", "completed"} for step in steps)
+        return {"plan": steps} if known else None
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        return reply(result, "Plan updated") if isinstance(result.data, TodoData) else result
+
+
+class ViewImage(CodexParams):
+    """Returns the picture alone; other files are refused, although the canonical tool reads them."""
+
+    path: str
+    """The image file."""
+    detail: Literal["original"] | None = None
+    """Has no effect: the picture is passed in its own size."""
+
+    def to_canonical(self) -> Arguments:
+        return {"path": self.path}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": None, "start": None, "end": None, "pages": None})
+        if values is None or values["path"] is None or any(values[name] is not None for name in ("start", "end", "pages")):
+            return None
+        return {"path": values["path"]}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        parts = result.llm_content if isinstance(result.llm_content, tuple) else ()
+        pictures = tuple(part for part in parts if str(part.get("inline_data", {}).get("mime_type", "")).startswith("image/"))
+        if pictures:
+            return reply(result, pictures)
+        text = f"unable to process image at `{self.absolute(self.path)}`: it is not a picture"
+        return error_reply(ToolError(ErrorCode.INVALID_TOOL_PARAMS, text), text)
+
+    def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
+        path = self.absolute(self.path)
+        match error.code:
+            case ErrorCode.FILE_NOT_FOUND:
+                return error_reply(error, f"unable to locate image at `{path}`: {error.message}", result.data)
+            case ErrorCode.TARGET_IS_DIRECTORY:
+                return error_reply(error, f"image path `{path}` is not a file", result.data)
+            case _:
+                return super().failure(result, error)
+
+
+class Option(Part):
+    label: str
+    """One to five words."""
+    description: str = ""
+    """What this option means."""
+
+
+class Question(Part):
+    id: str
+    """The key of the answer."""
+    header: str = ""
+    """A heading of at most twelve characters."""
+    question: str
+    """The question."""
+    options: Annotated[tuple[Option, ...], Field(min_length=1)]
+    """Two or three answers to choose from; the person can always give another one."""
+
+    def to_canonical(self) -> Arguments:
+        choices = tuple({"label": option.label, "description": option.description} for option in self.options)
+        return {"text": self.question, "header": self.header, "kind": "choice", "choices": choices}
+
+
+_OF_QUESTION = {
+    "text": "",
+    "header": "",
+    "kind": None,
+    "choices": (),
+    "several": False,
+    "placeholder": "",
+    "default": "",
+    "optional": False,
+}
+
+
+class RequestUserInput(CodexParams):
+    questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=4)]
+    """One to three questions."""
+
+    def to_canonical(self) -> Arguments:
+        return {"questions": tuple(question.to_canonical() for question in self.questions)}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"questions": ()})
+        questions = [with_defaults(question, _OF_QUESTION) for question in values["questions"]] if values else []
+        spoken = [_to_codex(f"q{number}", question) for number, question in enumerate(questions, 1)]
+        return {"questions": spoken} if spoken and None not in spoken else None
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        if not isinstance(result.data, Answers):
+            return result
+        pairs = zip(self.questions, result.data.answers, strict=True)
+        answers = {question.id: {"answers": [text] if text else []} for question, text in pairs}
+        return reply(result, json.dumps({"answers": answers}, ensure_ascii=False, separators=(",", ":")))
+
+
+def _to_codex(key: str, question: dict[str, object] | None) -> Arguments | None:
+    """Converts a question; None for one that is no plain choice."""
+    if question is None or not question["choices"] or question["kind"] not in {None, "choice"}:
+        return None
+    if any(question[name] for name in ("several", "placeholder", "default", "optional")):
+        return None
+    return {"id": key, "header": question["header"], "question": question["text"], "options": question["choices"]}
+
+
+class ListMcpResources(CodexParams):
+    server: str | None = None
+    """Only resources of this server."""
+    cursor: str | None = None
+    """Has no effect: all resources are listed at once."""
+
+    def to_canonical(self) -> Arguments:
+        return {"server": self.server or ""}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"server": ""})
+        return None if values is None else without_none(server=values["server"] or None)
+
+
+class ReadMcpResource(CodexParams):
+    server: str
+    """The server that lists the resource."""
+    uri: str
+    """The URI of the resource, from list_mcp_resources."""
+
+    def to_canonical(self) -> Arguments:
+        return {"server": self.server, "uri": self.uri}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"uri": None, "server": ""})
+        return None if values is None or values["uri"] is None else {"server": values["server"], "uri": values["uri"]}
+
+
+OTHERS = (
+    ToolMapping(
+        "update_plan", "todo", UpdatePlan, "Replaces the plan: a list of steps with the status of each, and optionally an explanation."
+    ),
+    ToolMapping("view_image", "read", ViewImage, "Returns an image file for you to look at."),
+    ToolMapping("request_user_input", "ask", RequestUserInput, "Asks the person one to three questions with answers to choose from."),
+)
+RESOURCES = (
+    ToolMapping("list_mcp_resources", "list_mcp_resources", ListMcpResources, "Lists the resources of the connected MCP servers."),
+    ToolMapping("read_mcp_resource", "read_mcp_resource", ReadMcpResource, "Reads a resource of a connected MCP server by its URI."),
+)
