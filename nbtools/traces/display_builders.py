@@ -234,7 +234,7 @@ def exit_code_of_result(result: str) -> int | None:
 
 def _file(_call: Call, args: Mapping[str, Any], result: str) -> FileText | None:
     lines = result.splitlines()
-    path = next((text for key in ("file_path", "path", "absolute_path") if (text := string(args.get(key)))), "")
+    path = next((text for key in ("file_path", "path", "absolute_path", "filePath") if (text := string(args.get(key)))), "")
     if not path or not lines:
         return None
     numbered = [_NUMBERED_LINE.fullmatch(line) for line in lines]

@@ -14,18 +14,18 @@ from nbtools.traces.model import PREVIEW, Op
 
 _TOOL_NAMES: dict[Op, str] = {
     "shell": "bash Bash execute_bash run_shell_command shell exec exec_command local_shell bash_session execute_command run_command "
-    "run_terminal_cmd terminal bash_command BashOutput run_in_terminal",
-    "read": "Read read_file read_many_files read_text_file view view_file open_file cat",
-    "write": "Write write_file create_file write_to_file save_file create",
-    "edit": "Edit MultiEdit replace edit edit_file str_replace_editor str_replace_based_edit_tool text_editor str_replace "
+    "run_terminal_cmd terminal bash_command BashOutput run_in_terminal local_shell_call powershell",
+    "read": "Read read read_file read_many_files read_text_file view view_file open_file cat",
+    "write": "Write write write_file create_file write_to_file save_file create",
+    "edit": "Edit MultiEdit replace edit edit_file multiedit str_replace_editor str_replace_based_edit_tool text_editor str_replace "
     "search_replace replace_in_file insert_edit_into_file",
     "patch": "apply_patch patch apply_diff",
-    "search": "Grep grep search_file_content grep_search codebase_search search_files ripgrep find_in_files file_search_text",
-    "list": "Glob LS glob ls list_directory list_dir list_files find_files file_search",
-    "fetch": "WebFetch web_fetch fetch fetch_url read_url_content",
-    "web_search": "WebSearch web_search google_web_search",
-    "plan": "TodoWrite write_todos update_plan todo_write TaskCreate TaskUpdate update_todo_list task_tracker",
-    "ask": "AskUserQuestion ask_user ask_followup_question",
+    "search": "Grep grep codesearch search_file_content grep_search codebase_search search_files ripgrep find_in_files file_search_text",
+    "list": "Glob LS glob ls list list_directory list_dir list_files find find_files file_search",
+    "fetch": "WebFetch web_fetch webfetch fetch fetch_url read_url_content",
+    "web_search": "WebSearch web_search websearch google_web_search",
+    "plan": "TodoWrite write_todos update_plan todo_write todowrite todoread TaskCreate TaskUpdate update_todo_list task_tracker",
+    "ask": "AskUserQuestion ask_user ask_user_question ask_followup_question question",
     "agent": "Task Agent task spawn_agent delegate dispatch_agent run_subagent",
     "notebook": "NotebookEdit NotebookRead notebook_edit edit_notebook_file run_notebook_cell",
 }
@@ -33,7 +33,7 @@ _OPS: dict[str, Op] = {name: op for op, names in _TOOL_NAMES.items() for name in
 _EDITOR_COMMANDS: dict[str, Op] = {"view": "read", "create": "write"}
 """Operations of editor tools that take a command."""
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "target_file", "filePath", "filename", "dir_path", "directory")
-_PATCH_KEYS = ("patch", "input", "diff")
+_PATCH_KEYS = ("patch", "patchText", "input", "diff")
 _PATH_ARGUMENTS = frozenset({*_PATH_KEYS, *_PATCH_KEYS, "paths"})
 """Arguments that may name a path."""
 _SUBJECT_KEYS = ("command", "cmd", *_PATH_KEYS, "pattern", "query", "url", "question", "description", "prompt", "code", "script", "input")
@@ -112,7 +112,10 @@ def edits_of(name: str, args: Mapping[str, Any]) -> Iterator[Edit]:
         )
     elif op == "edit" and command != "undo_edit":
         for one in mappings(args.get("edits")) or [args]:
-            old, new = _first(one, "old_string", "old_str", "oldText"), _first(one, "new_string", "new_str", "insert_text", "newText")
+            old, new = (
+                _first(one, "old_string", "old_str", "oldText", "oldString"),
+                _first(one, "new_string", "new_str", "insert_text", "newText", "newString"),
+            )
             yield Edit(path, "modify", old, new)
     elif name in {"NotebookEdit", "notebook_edit"}:
         yield Edit(path, "modify", None, _first(args, "new_source"))

@@ -166,8 +166,8 @@ def _is_qwen_code(record: Mapping[str, Any]) -> bool:
 
 def _unsupported_agent(head: Head) -> str:
     """Returns the name of the unsupported agent whose log it looks like; empty for others."""
-    if head.has("sessionID") or (head.has("projectID", "directory") and b'"ses_' in head.start):
-        return "opencode"
+    if head.has("sessionID"):
+        return "opencode (a single message or part; open the file of its session)"
     return "OpenHands in an unknown variant" if head.is_json and _OPENHANDS.search(head.start) else ""
 
 

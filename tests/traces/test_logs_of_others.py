@@ -79,16 +79,16 @@ KEPT = {
     "qwen, a long first line": ("qwen-code", as_lines(QWEN_LONG, *QWEN)),
     "qwen, an older session": ("gemini-cli", json.dumps(QWEN_SESSION)),
     "qwen, an older session laid out": ("gemini-cli", json.dumps(QWEN_SESSION, indent=2)),
-}
-REFUSED = {
     "opencode's export": ("opencode", json.dumps(EXPORT, indent=2)),
     "opencode's export on a line": ("opencode", json.dumps(EXPORT)),
     "opencode's long export": ("opencode", json.dumps(LONG_EXPORT, indent=2)),
+    "opencode's long export on a line": ("opencode", json.dumps(LONG_EXPORT)),
     "opencode's messages": ("opencode", json.dumps(EXPORT["messages"])),
-    "opencode's session": ("opencode", json.dumps(SESSION, indent=2)),
+    "opencode's output": ("opencode", as_lines({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": TOOL})),
+}
+REFUSED = {
     "opencode's message": ("opencode", json.dumps(ANSWERED, indent=2)),
     "opencode's part": ("opencode", json.dumps(TOOL, indent=2)),
-    "opencode's output": ("opencode", as_lines({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": TOOL})),
 }
 
 

@@ -17,6 +17,7 @@ _AGENTS = {
     "gemini-cli": "Gemini CLI",
     "inspect_ai": "Inspect",
     "mini-swe-agent": "mini-SWE-agent",
+    "opencode": "opencode",
     "openhands": "OpenHands",
     "qwen-code": "Qwen Code",
     "swe-agent": "SWE-agent",

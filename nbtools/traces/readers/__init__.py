@@ -12,6 +12,7 @@ from nbtools.traces.readers.inspect.log import InspectAI
 from nbtools.traces.readers.messages import Messages
 from nbtools.traces.readers.mini_swe_agent import MiniSweAgent
 from nbtools.traces.readers.nbtools_log import NbtoolsLog
+from nbtools.traces.readers.opencode import OpenCode
 from nbtools.traces.readers.openhands import OpenHands
 from nbtools.traces.readers.otlp import Otlp
 from nbtools.traces.readers.qwen_code import QwenCode
@@ -26,6 +27,7 @@ FORMATS: tuple[Format, ...] = (
     MiniSweAgent(),
     SweAgent(),
     OpenHands(),
+    OpenCode(),
     GeminiCheckpoint(),
     GeminiCli(),
     GeminiTelemetry(),
