@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -70,7 +70,8 @@ class Dialect:
     """Converts calls to canonical ones and results to an agent's wording.  A name without mapping is taken as canonical.
 
     Several mappings may share a name: the first whose parameters accept the arguments applies.  Where none does, and the name is both a
-    former one and that of the canonical tool, the canonical parameters apply.
+    former one and that of the canonical tool, the canonical parameters apply.  Otherwise, if the agent ignores unknown parameters, the
+    mapping applies that ignores the fewest.
     ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
     ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.
     ``server_names``: the agent's names of MCP tools.
@@ -101,16 +102,18 @@ class Dialect:
         if spellings is None:
             return CanonicalCall(name, arguments, _unchanged)
         problems: list[str] = []
-        for spelling in spellings:
-            try:
-                params = spelling.params.model_validate(dict(arguments), context=root)
-            except ValidationError as error:
-                problems.append(spelling.params.explain_errors(name, error))
-            else:
-                return CanonicalCall(spelling.tool, params.to_canonical(), params.convert_result)
+        call = _first_accepting(spellings, name, [arguments] * len(spellings), root, problems)
+        if call is not None:
+            return call
         if all(spelling.former and spelling.tool == name for spelling in spellings):
             return CanonicalCall(name, arguments, _unchanged)
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problems[0])
+        lenient = [spelling for spelling in spellings if spelling.params.ignores_unknown]
+        known = [spelling.params.known_only(arguments) for spelling in lenient]
+        order = sorted(range(len(lenient)), key=lambda index: -len(known[index]))
+        call = _first_accepting([lenient[index] for index in order], name, [known[index] for index in order], root, [])
+        if call is None:
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problems[0])
+        return call
 
     def speak(self, tool: str, arguments: Arguments) -> tuple[str, Arguments] | None:
         """Converts a canonical call to the agent's tool and parameters; None where it has none.  Without mappings: the call itself."""
@@ -125,6 +128,20 @@ class Dialect:
     def names_of(self, tool: str) -> tuple[str, ...]:
         """Returns the agent's current names of the canonical tool ``tool``."""
         return tuple(dict.fromkeys(spelling.name for spelling in self.mappings if spelling.tool == tool and not spelling.former))
+
+
+def _first_accepting(
+    spellings: Sequence[ToolMapping], name: str, arguments: Sequence[Arguments], root: str, problems: list[str]
+) -> CanonicalCall | None:
+    """Returns the call of the first mapping that accepts its arguments; adds to ``problems`` why those before do not."""
+    for spelling, given in zip(spellings, arguments, strict=True):
+        try:
+            params = spelling.params.model_validate(dict(given), context=root)
+        except ValidationError as error:
+            problems.append(spelling.params.explain_errors(name, error))
+        else:
+            return CanonicalCall(spelling.tool, params.to_canonical(), params.convert_result)
+    return None
 
 
 NBTOOLS = Dialect("nbtools")

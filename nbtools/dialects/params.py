@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from posixpath import join, normpath
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from nbtools.core.parameters import describe_errors
 from nbtools.core.result import ToolResult
@@ -23,10 +24,19 @@ class DialectParams(BaseModel, ABC):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, json_schema_extra=_without_docstring)
 
+    ignores_unknown: ClassVar[bool] = False
+    """Whether the agent ignores parameters that the tool does not have."""
+
     _root: str = ""
 
     def model_post_init(self, context: Any) -> None:
         self._root = context if isinstance(context, str) else ""
+
+    @classmethod
+    def known_only(cls, arguments: Arguments) -> Arguments:
+        """Returns the arguments without unknown parameters; of several names of one parameter the current one counts."""
+        names = (next((name for name in _names(name, field) if name in arguments), "") for name, field in cls.model_fields.items())
+        return {name: arguments[name] for name in names if name}
 
     def absolute(self, path: str) -> str:
         """Returns a path of the workspace as an absolute path."""
@@ -49,3 +59,11 @@ class DialectParams(BaseModel, ABC):
     def explain_errors(cls, name: str, error: ValidationError) -> str:
         """Describes invalid arguments in this agent's wording."""
         return describe_errors(name, cls, error)
+
+
+def _names(name: str, field: FieldInfo) -> tuple[str, ...]:
+    """Returns the names under which a parameter is accepted, the current one first."""
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(choice for choice in alias.choices if isinstance(choice, str))
+    return (alias if isinstance(alias, str) else name,)

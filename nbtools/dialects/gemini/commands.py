@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
@@ -32,7 +32,7 @@ class RunShellCommand(GeminiParams):
     """The exact command to run, as bash reads it."""
     description: str | None = None
     """What the command does, in a sentence, for the person."""
-    dir_path: str = "."
+    dir_path: str = Field(default=".", validation_alias=AliasChoices("dir_path", "directory"))
     """The folder to run the command in."""
     is_background: bool = False
     """Whether the command goes on in the background, such as a server."""
@@ -78,17 +78,6 @@ class RunShellCommand(GeminiParams):
             text = f"Command was automatically cancelled because it exceeded the timeout of {limit}.\n{_report(data)}"
             return ToolResult(text, result.return_display, ToolError(error.code, text.split("\n", 1)[0]), result.summary, asdict(data))
         return super().failure(result, error)
-
-
-class FormerRunShellCommand(RunShellCommand):
-    """The folder parameter's name until version 0.11."""
-
-    dir_path: str = Field(default=".", alias="directory")
-    """The folder to run the command in."""
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return None
 
 
 def _unwrapped(command: str) -> str:
@@ -170,7 +159,6 @@ COMMANDS = (
         RunShellCommand,
         "Runs a command with `bash -c`; returns its output, and an exit code other than 0. Set is_background for long-running processes.",
     ),
-    ToolMapping("run_shell_command", "shell", FormerRunShellCommand, former=True),
     ToolMapping(
         "list_background_processes",
         "shell_output",

@@ -10,4 +10,9 @@ DIFFERENCES = (
         "`replace` in a file with both CRLF and LF: Gemini CLI rewrites all line endings as CRLF; here lines that are not replaced keep "
         "theirs, so that a diff shows only the change."
     ),
+    (
+        "Parameters of former versions (`offset`, `limit`, `path`, `include`, `directory`, `expected_replacements` …) are read, in every "
+        "mix; Gemini CLI ignores them today, so that a call would do something else than it says. Parameters that no version had are "
+        "ignored as there, except under the former names `edit` and `grep`, which are names of nbtools' own tools, too."
+    ),
 )

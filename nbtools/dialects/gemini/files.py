@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import Binary, ErrorCode, ToolError
@@ -48,17 +48,19 @@ _TRUNCATED_LINE = re.compile(r"… \[[\d,]+ more characters\]$")
 
 
 class ReadFile(GeminiParams):
-    """Reads lines, 1-based, both ends included.
+    """Reads lines, 1-based, both ends included; ``offset``, 0-based, and ``limit`` are the parameters of earlier versions.
 
     A start past the end is an error; Gemini CLI returns an empty text with a reversed range.
     """
 
-    file_path: str
+    file_path: str = Field(validation_alias=AliasChoices("file_path", "absolute_path", "path"))
     """The path to the file to read."""
     start_line: Annotated[int, Field(ge=1)] | None = None
     """The 1-based line to start reading at."""
     end_line: Annotated[int, Field(ge=1)] | None = None
     """The 1-based line to stop reading at, included."""
+    offset: SkipJsonSchema[Annotated[int, Field(ge=0)] | None] = None
+    limit: SkipJsonSchema[Annotated[int, Field(ge=1)] | None] = None
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.FILE_NOT_FOUND, "File not found: {path}. {message}"),
@@ -67,7 +69,12 @@ class ReadFile(GeminiParams):
     }
 
     def to_canonical(self) -> Arguments:
-        return without_none(path=self.file_path, start=self.start_line, end=self.end_line)
+        start, end = self.start_line, self.end_line
+        if start is None and end is None and (self.offset is not None or self.limit is not None):
+            start = (self.offset or 0) + 1
+        if end is None and self.limit is not None:
+            end = (start or 1) + self.limit - 1
+        return without_none(path=self.file_path, start=start, end=end)
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
@@ -103,30 +110,6 @@ class ReadFile(GeminiParams):
             text = f"Cannot display content of binary file: {self.file_path}"
             return ToolResult(text, text, summary=text)
         return super().failure(result, error)
-
-
-class FormerReadFile(GeminiParams):
-    """The parameters until version 0.11: an absolute path and 0-based lines."""
-
-    absolute_path: str
-    """The absolute path to the file to read."""
-    offset: Annotated[int, Field(ge=0)] | None = None
-    """The 0-based line to start at."""
-    limit: Annotated[int, Field(ge=1)] | None = None
-    """How many lines to read."""
-
-    def to_canonical(self) -> Arguments:
-        first = (self.offset or 0) + 1
-        start = None if self.offset is None and self.limit is None else first
-        return without_none(path=self.absolute_path, start=start, end=None if self.limit is None else first + self.limit - 1)
-
-    def path_parameter(self) -> str:
-        return self.absolute_path
-
-    def convert_result(self, result: ToolResult) -> ToolResult:
-        current = ReadFile(file_path=self.absolute_path)
-        current.model_post_init(self.absolute("."))
-        return current.convert_result(result)
 
 
 class WriteFile(GeminiParams):
@@ -175,6 +158,7 @@ class Replace(GeminiParams):
 
     Unlike there, an inexact match must be unique and is always reported.  An empty ``old_string`` also fills an empty file.  As there, the
     file keeps its line endings and its end: CRLF in the texts means LF, and a final newline is neither added nor removed.
+    ``expected_replacements`` of earlier versions is checked; current ones ignore it.
     """
 
     file_path: str
@@ -187,6 +171,7 @@ class Replace(GeminiParams):
     """The exact new text."""
     allow_multiple: bool = False
     """Whether to replace all occurrences; otherwise there must be exactly one."""
+    expected_replacements: SkipJsonSchema[Annotated[int, Field(ge=1)] | None] = None
     modified_by_user: SkipJsonSchema[bool | None] = None
     ai_proposed_content: SkipJsonSchema[str | None] = None
 
@@ -217,7 +202,12 @@ class Replace(GeminiParams):
         texts = {"old": self.old_string, "new": self.new_string}
         if self.old_string:
             texts = {name: text.replace("\r\n", "\n") for name, text in texts.items()}
-        return {"path": self.file_path, **texts, "count": "all" if self.allow_multiple else 1, "keep_end": True}
+        return {
+            "path": self.file_path,
+            **texts,
+            "count": "all" if self.allow_multiple else self.expected_replacements or 1,
+            "keep_end": True,
+        }
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
@@ -268,18 +258,10 @@ _ONE_EDIT: Mapping[str, Any] = {
 
 
 class FormerReplace(Replace):
-    """The parameters of older versions: the expected number of occurrences, and no instruction.
-
-    Current versions of Gemini CLI accept ``expected_replacements`` but ignore it; here it is checked.
-    """
+    """The parameters of versions without an instruction."""
 
     instruction: str = ""
     """The purpose of the change."""
-    expected_replacements: Annotated[int, Field(ge=1)] = 1
-    """The required number of occurrences; all of them are replaced."""
-
-    def to_canonical(self) -> Arguments:
-        return {**super().to_canonical(), "count": "all" if self.allow_multiple else self.expected_replacements}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
@@ -294,7 +276,6 @@ FILES = (
         "Reads a file of the workspace: text, images, PDF and notebooks. A long file is truncated; the result says how to continue with "
         "start_line and end_line.",
     ),
-    ToolMapping("read_file", "read", FormerReadFile, former=True),
     ToolMapping(
         "write_file",
         "write",

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
@@ -23,7 +24,7 @@ _CHARACTERS = 250_000
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
 
 class WebFetch(GeminiParams):
@@ -73,6 +74,8 @@ Status = Literal["pending", "in_progress", "completed", "cancelled", "blocked"]
 
 
 class Todo(Part):
+    model_config = ConfigDict(extra="forbid")
+
     description: str
     """The task."""
     status: Status
@@ -80,6 +83,10 @@ class Todo(Part):
 
 
 class WriteTodos(GeminiParams):
+    """Refuses unknown parameters, as in Gemini CLI."""
+
+    ignores_unknown: ClassVar[bool] = False
+
     todos: tuple[Todo, ...]
     """The whole new list; it replaces the previous one."""
 
@@ -174,7 +181,7 @@ class SaveMemory(GeminiParams):
 class ReadManyFiles(GeminiParams):
     """Used by Gemini CLI itself for ``@`` in a prompt; no longer declared to models."""
 
-    include: Annotated[tuple[str, ...], Field(min_length=1)]
+    include: Annotated[tuple[str, ...], Field(min_length=1, validation_alias=AliasChoices("include", "paths"))]
     """Files, folders and glob patterns to read."""
     exclude: tuple[str, ...] = ()
     """Glob patterns of files to exclude."""
@@ -184,15 +191,11 @@ class ReadManyFiles(GeminiParams):
     """Whether to exclude git-ignored files and the usual dependency folders."""
     file_filtering_options: dict[str, bool] | None = None
     """Whether to respect ignore files."""
+    respect_git_ignore: SkipJsonSchema[bool] = True
 
     def to_canonical(self) -> Arguments:
-        respects = (self.file_filtering_options or {}).get("respect_git_ignore", True)
+        respects = (self.file_filtering_options or {}).get("respect_git_ignore", self.respect_git_ignore)
         return {"paths": self.include, "exclude": self.exclude, "ignored": not (respects and self.useDefaultExcludes)}
-
-
-class FormerReadManyFiles(ReadManyFiles):
-    include: Annotated[tuple[str, ...], Field(min_length=1, alias="paths")]
-    """Files, folders and glob patterns to read."""
 
 
 OTHERS = (
@@ -217,7 +220,6 @@ OTHERS = (
     ),
     ToolMapping("save_memory", "memory", SaveMemory, former=True),
     ToolMapping("read_many_files", "read_many", ReadManyFiles, former=True),
-    ToolMapping("read_many_files", "read_many", FormerReadManyFiles, former=True),
 )
 
 

@@ -23,8 +23,10 @@ class GeminiParams(DialectParams):
     """Base class of Gemini CLI's parameters.
 
     ``errors`` maps error codes to Gemini CLI's code and wording, in which ``{path}`` is the absolute path of the call and ``{message}`` the
-    canonical message.
+    canonical message.  Unknown parameters are ignored, because Gemini CLI's schemas allow them.
     """
+
+    ignores_unknown: ClassVar[bool] = True
 
     wait_for_previous: bool = False
     """Whether to wait for earlier calls of the same turn. Calls that change something always do."""
@@ -55,7 +57,9 @@ class GeminiParams(DialectParams):
 
     @classmethod
     def explain_errors(cls, name: str, error: ValidationError) -> str:
-        return ", ".join(_problem(dict(item)) for item in error.errors(include_url=False))
+        problems = error.errors(include_url=False)
+        told = [item for item in problems if not (cls.ignores_unknown and item["type"] == "extra_forbidden")]
+        return ", ".join(_problem(dict(item)) for item in told or problems)
 
 
 def failure(error: ToolError, data: object = None) -> ToolResult:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Listing, Match, ToolResult
@@ -23,7 +24,7 @@ _MAX_LINE = 2_000
 
 
 class Filtering(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
     respect_git_ignore: bool = True
     """Whether to exclude files listed in .gitignore."""
@@ -32,14 +33,18 @@ class Filtering(BaseModel):
 
 
 class ListDirectory(GeminiParams):
-    """Lists a folder.  A missing folder is ``ls_execution_error``, as in Gemini CLI."""
+    """Lists a folder.  A missing folder is ``ls_execution_error``, as in Gemini CLI.
 
-    dir_path: str
+    ``respect_git_ignore`` is the parameter of earlier versions.
+    """
+
+    dir_path: str = Field(validation_alias=AliasChoices("dir_path", "path"))
     """The path to the folder to list."""
     ignore: tuple[str, ...] = ()
     """Glob patterns of names to exclude."""
     file_filtering_options: Filtering = Filtering()
     """Whether to respect ignore files."""
+    respect_git_ignore: SkipJsonSchema[bool | None] = None
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.LS_EXECUTION_ERROR, "Error listing directory: {path} does not exist. {message}"),
@@ -47,7 +52,9 @@ class ListDirectory(GeminiParams):
     }
 
     def to_canonical(self) -> Arguments:
-        return {"path": self.dir_path, "ignore": self.ignore, "ignored": not self.file_filtering_options.respect_git_ignore}
+        options = self.file_filtering_options
+        respects = options.respect_git_ignore if self.respect_git_ignore is None else self.respect_git_ignore
+        return {"path": self.dir_path, "ignore": self.ignore, "ignored": not respects}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
@@ -75,17 +82,6 @@ class ListDirectory(GeminiParams):
         return reply(result, "\n".join([f"Directory listing for {path}:", *lines]) + ignored + more)
 
 
-class FormerListDirectory(ListDirectory):
-    """The parameter's name until version 0.11."""
-
-    dir_path: str = Field(alias="path")
-    """The absolute path to the folder to list."""
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return None
-
-
 def _name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
@@ -99,7 +95,7 @@ class Glob(GeminiParams):
 
     pattern: str
     """The glob pattern to match, such as '**/*.py' or 'docs/*.md'."""
-    dir_path: str = "."
+    dir_path: str = Field(default=".", validation_alias=AliasChoices("dir_path", "path"))
     """The folder to search in."""
     case_sensitive: bool = False
     """Whether the search is case-sensitive."""
@@ -160,9 +156,9 @@ class GrepSearch(GeminiParams):
 
     pattern: str
     """The regular expression to look for."""
-    dir_path: str = "."
+    dir_path: str = Field(default=".", validation_alias=AliasChoices("dir_path", "path"))
     """The folder or file to search."""
-    include_pattern: str | None = None
+    include_pattern: str | None = Field(default=None, validation_alias=AliasChoices("include_pattern", "include"))
     """A glob of the files to search, such as '*.ts' or 'src/**'."""
     exclude_pattern: str | None = None
     """A regular expression; lines that match it are excluded."""
@@ -314,19 +310,6 @@ _DEFAULTS = {
 }
 
 
-class SearchFileContent(GrepSearch):
-    """The parameters of the former names ``search_file_content`` and ``grep``."""
-
-    dir_path: str = Field(default=".", alias="path")
-    """The folder to search."""
-    include_pattern: str | None = Field(default=None, alias="include")
-    """A glob of the files to search."""
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return None
-
-
 SEARCH = (
     ToolMapping(
         "list_directory",
@@ -334,7 +317,6 @@ SEARCH = (
         ListDirectory,
         "Lists the files and folders directly in a folder; glob patterns can exclude entries.",
     ),
-    ToolMapping("list_directory", "ls", FormerListDirectory, former=True),
     ToolMapping(
         "glob",
         "glob",
@@ -347,8 +329,6 @@ SEARCH = (
         GrepSearch,
         "Searches file contents for a regular expression; returns matching lines with their numbers, or only the files.",
     ),
-    ToolMapping("grep_search", "grep", SearchFileContent, former=True),
     ToolMapping("search_file_content", "grep", GrepSearch, former=True),
-    ToolMapping("search_file_content", "grep", SearchFileContent, former=True),
-    ToolMapping("grep", "grep", SearchFileContent, former=True),
+    ToolMapping("grep", "grep", GrepSearch, former=True),
 )
