@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtools import shell
+from nbtools.core.decision import Action
 from nbtools.policy.command_rules import CommandRules
-from nbtools.policy.layers import SourcedRule
-from nbtools.policy.rules import Rule, read_rule
+from nbtools.policy.layers import SourcedRule, as_rule
+from nbtools.policy.rules import Rule
 
 if TYPE_CHECKING:
     from nbtools.shell import AnalysedCommand, CommandAnalysis, Entry, ProgramTable
@@ -82,7 +83,7 @@ def coverage(rule: str | Rule, table: ProgramTable | None = None) -> Coverage:
 
     Raises ``PolicyError`` for an invalid rule.
     """
-    parsed, name = (rule, str(rule)) if isinstance(rule, Rule) else (read_rule(rule), rule)
+    parsed, name = as_rule(rule, Action.ALLOW), str(rule)
     if parsed.is_bare:
         return Coverage(name, "every command, whatever it does", "what needs approval in every mode (rm -r ~, writing .git)", complete=True)
     if not parsed.spec:

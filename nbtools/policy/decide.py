@@ -25,7 +25,7 @@ from nbtools.core.tool import (
 )
 from nbtools.policy.command_matching import CommandMatcher
 from nbtools.policy.grants import exceeds_tool_kind
-from nbtools.policy.layers import SESSION, Layer, Policy, effective_mode, effective_programs, sourced_rules
+from nbtools.policy.layers import SESSION, Layer, Policy, effective_mode, effective_programs, grant_policy, sourced_rules
 from nbtools.policy.modes import ALWAYS_ASKS, Mode, default_decision, deny_instead_of_asking, plan_denial
 from nbtools.policy.path_rules import PathContext, rooted_pattern
 from nbtools.policy.rule_index import ActionRules, ToolRules
@@ -53,7 +53,7 @@ class PolicyEngine:
         grounds: PathContext | None = None,
     ) -> None:
         rule_layers = (Layer(SESSION, layers),) if isinstance(layers, Policy) else tuple(layers)
-        all_layers = (*rule_layers, Layer(GRANT, Policy(allow=tuple(grants))))
+        all_layers = (*rule_layers, Layer(GRANT, grant_policy(grants)))
         self.mode = effective_mode(rule_layers)
         self._asks = Mode.DONT_ASK not in (self.mode, effective_mode(layer for layer in rule_layers if layer.trusted))
         self.path_context = grounds or PathContext()

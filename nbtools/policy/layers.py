@@ -10,9 +10,11 @@ from nbtools import shell
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import nearest
+from nbtools.policy.claude_rules import check_allowed_name, claude_meaning, custom_parameter
 from nbtools.policy.modes import Mode, stricter
 from nbtools.policy.own_programs import check_programs
-from nbtools.policy.rules import Rule, read_rule
+from nbtools.policy.patterns import is_path_pattern
+from nbtools.policy.rules import PATH_RULES, Rule, read_rule
 
 if TYPE_CHECKING:
     from nbtools.shell import ProgramTable
@@ -44,7 +46,7 @@ class Policy:
             rules = getattr(self, action)
             listed = (rules,) if isinstance(rules, str | Rule) else tuple(rules)
             for rule in listed:
-                as_rule(rule)
+                check_rule(rule, action)
             object.__setattr__(self, action, listed)
         if self.programs:
             check_programs(self.programs)
@@ -76,8 +78,35 @@ class SourcedRule:
     name: str
 
 
-def as_rule(rule: str | Rule) -> Rule:
-    return rule if isinstance(rule, Rule) else read_rule(rule)
+def as_rule(rule: str | Rule, action: Action) -> Rule:
+    """Returns the rule in the terms of nbtools, tool names excepted.  Raises ``PolicyError`` where it cannot be matched."""
+    meaning = claude_meaning(rule if isinstance(rule, Rule) else read_rule(rule), action)
+    if meaning.spec and meaning.tool.lower() in PATH_RULES and not is_path_pattern(meaning.spec):
+        raise PolicyError(f"The rule {rule} has an incomplete bracket or backslash. Write \\[ and \\\\ for these characters in a path.")
+    return meaning
+
+
+def check_rule(rule: str | Rule, action: Action) -> None:
+    """Raises ``PolicyError`` for a rule that may not be in a policy's list of this action."""
+    as_rule(rule, action)
+    if action is Action.ALLOW and isinstance(rule, str):
+        check_allowed_name(read_rule(rule))
+
+
+def is_plain(rule: Rule, action: Action) -> bool:
+    """Whether the rule's text in a list of this action means the whole rule."""
+    if rule != Rule(rule.tool, rule.spec):
+        return False
+    try:
+        check_rule(str(rule), action)
+    except PolicyError:
+        return False
+    return True
+
+
+def grant_policy(grants: Iterable[str]) -> Policy:
+    """Returns the policy that allows what the person has granted; a grant may be for the tools of all MCP servers, as Void's switch is."""
+    return Policy(allow=tuple(read_rule(rule) if "*" in rule.partition("(")[0] else rule for rule in grants))
 
 
 def effective_mode(layers: Iterable[Layer]) -> Mode:
@@ -106,7 +135,8 @@ def sourced_rules(layers: Iterable[Layer], action: Action, mode: Mode, tool_name
         if action is Action.ALLOW and not layer.trusted:
             continue
         for written in layer.policy.rules(action):
-            rule = as_rule(written)
+            rule = as_rule(written, action)
             if rule.applies_in(mode):
                 tool = tool_named(rule.tool)
-                yield SourcedRule(rule if tool == rule.tool else replace(rule, tool=tool), layer.name, str(written))
+                named = custom_parameter(rule if tool == rule.tool else replace(rule, tool=tool), action)
+                yield SourcedRule(named, layer.name, str(written))

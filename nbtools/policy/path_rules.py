@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nbtools.policy.layers import SourcedRule
+from nbtools.policy.patterns import is_path_pattern
 from nbtools.policy.rules import Rule
 
 _SPECIAL = re.compile(r"[*?\[\\]")
@@ -248,17 +249,22 @@ class _PatternIndex:
 
 def rooted_pattern(rule: Rule) -> str:
     """Returns the spec as a gitignore pattern relative to the root, or one that begins with ``//`` or ``~/``."""
-    return _cleaned(rule.spec.removeprefix("./"))
+    return _cleaned(rule.spec.removeprefix("./")) if is_path_pattern(rule.spec) else _ALL
 
 
 def _cleaned(text: str) -> str:
-    """Returns ``**`` for ``.``, ``/`` and an empty pattern, and escapes ``#``, which would begin a comment."""
-    return _ALL if text.strip("/") in ("", ".") and text not in ("//", "~") else f"\\{text}" if text.startswith("#") else text
+    """Returns ``**`` for ``.``, ``/`` and an empty pattern; escapes ``#`` and ``!``, which would begin a comment or an exception."""
+    return _ALL if text.strip("/") in ("", ".") and text not in ("//", "~") else f"\\{text}" if text.startswith(("#", "!")) else text
 
 
 def _patterns(spec: str, grounds: PathContext, *, narrow: bool) -> Iterator[tuple[bool, str]]:
-    """Yields the patterns of a spec, each with whether it starts from the file system's root."""
-    if spec.startswith("//"):
+    """Yields the patterns of a spec, each with whether it starts from the file system's root.
+
+    A spec that is no valid pattern covers everything; in an allow rule it covers nothing.
+    """
+    if not is_path_pattern(spec):
+        yield from () if narrow else ((True, _ALL), (False, _ALL))
+    elif spec.startswith("//"):
         yield True, _anchored(spec)
     elif spec == "~" or spec.startswith("~/"):
         for home in grounds.homes:

@@ -17,6 +17,11 @@ _MOST_STEPS = 20_000_000
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)(]*?[:=!>]|[()|]|\{\d*,?\d*\}|[*+?]|.", re.DOTALL)
 
 
+_PATH_PATTERN = re.compile(r"!?(?:[^\\\[]|\\[^/]|\[[!^]?(?:[^\[\]\\/&|~^!-]|(?<=\w)-(?=\w))+\])+", re.DOTALL)
+_CLASS = re.compile(r"\[[^\]]*\]")
+_RANGE = re.compile(r"(\w)-(\w)")
+
+
 class TextTooLong(Exception):  # noqa: N818 - an answer, not an error
     """The text is too long to be matched in bounded time."""
 
@@ -84,6 +89,17 @@ def _tokens(text: str) -> Iterator[str]:
 @lru_cache(maxsize=64)
 def _longest(loops: int) -> int:
     return int((_MOST_STEPS * factorial(min(loops, 100))) ** (1 / loops)) if loops else _MOST_STEPS
+
+
+def is_path_pattern(text: str) -> bool:
+    """Whether the text is a gitignore pattern whose brackets and backslashes have one certain meaning."""
+    ordered = all(first <= last for first, last in _RANGE.findall("".join(_CLASS.findall(text))))
+    return ordered and text != "!" and _PATH_PATTERN.fullmatch(text) is not None
+
+
+def literal_pattern(text: str) -> str:
+    """Returns a readable regular expression that matches exactly this text."""
+    return re.escape(text).replace("\\ ", " ").replace("\\-", "-")
 
 
 def matches_pieces(pieces: tuple[str, ...], word: str) -> bool:

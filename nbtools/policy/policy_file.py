@@ -26,11 +26,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import describe_errors
-from nbtools.policy.layers import Policy
+from nbtools.policy.layers import Policy, is_plain
 from nbtools.policy.modes import Mode
-from nbtools.policy.rules import Rule
+from nbtools.policy.rules import Rule, read_spec
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -55,8 +56,8 @@ class _RuleTable(BaseModel):
 
     @property
     def rule(self) -> Rule:
-        values = self.model_dump(exclude={"decision", "annotations"})
-        return Rule(**values, annotations=tuple(sorted(self.annotations.items())))
+        values = self.model_dump(exclude={"decision", "annotations", "spec"})
+        return Rule(**values, spec=read_spec(self.spec), annotations=tuple(sorted(self.annotations.items())))
 
 
 class _PolicyFile(BaseModel):
@@ -118,21 +119,17 @@ def add_policy(text: str, policy: Policy) -> str:
 def _add(document: TOMLDocument, verb: str, rules: Iterable[str | Rule]) -> None:
     import tomlkit  # noqa: PLC0415 - as in with_policy
 
-    plain = [str(rule) for rule in rules if isinstance(rule, str) or _is_plain(rule)]
+    action = Action(verb)
+    plain = [str(rule) for rule in rules if isinstance(rule, str) or is_plain(rule, action)]
     new = [rule for rule in dict.fromkeys(plain) if rule not in document.get(verb, ())]
     if new:
         listed = document.setdefault(verb, tomlkit.array())
         listed.extend(new)
         listed.multiline(len(listed) > 1)
-    tables = [_table(verb, rule) for rule in rules if isinstance(rule, Rule) and not _is_plain(rule)]
+    tables = [_table(verb, rule) for rule in rules if isinstance(rule, Rule) and not is_plain(rule, action)]
     for table in tables:
         if table not in document.get("rule", ()):
             document.setdefault("rule", tomlkit.aot()).append(table)
-
-
-def _is_plain(rule: Rule) -> bool:
-    """Whether the rule is fully expressed by its text."""
-    return rule == Rule(rule.tool, rule.spec)
 
 
 def _table(verb: str, rule: Rule) -> Table:

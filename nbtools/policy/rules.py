@@ -10,6 +10,8 @@
     fetch(domain:*.x.org)    pages of the hosts below x.org
     mcp__docs__*             every tool of the MCP server docs
     *                        every call
+
+A rule with a tool name of Claude Code, such as ``Bash(ls*)``, has Claude Code's meaning (see ``claude_rules``).
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from nbtools.policy.modes import Mode
 from nbtools.policy.patterns import expression
 
 _RULE = re.compile(r"(?P<tool>[\w.*?-]+)(?:\((?P<spec>.*)\))?", re.DOTALL)
-_PATHS = frozenset({"read", "edit"})
+PATH_RULES = frozenset({"read", "edit"})
+"""The tools whose rules about paths cover every tool that reads or writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Rule:
     @property
     def is_about_paths(self) -> bool:
         """Whether it covers reading or writing of paths, with any tool."""
-        return bool(self.spec) and self.tool in _PATHS
+        return bool(self.spec) and self.tool in PATH_RULES
 
     def applies_to(self, tool: str) -> bool:
         """Whether the rule applies to the tool of that name."""
@@ -98,8 +101,13 @@ def read_rule(text: str) -> Rule:
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise PolicyError(f"{text!r} is not a rule. Write tool or tool(what), for example edit(src/**) or shell(git status:*).")
-    spec = (found["spec"] or "").strip()
-    return Rule(found["tool"], "" if spec in ("*", ":*") else spec)
+    return Rule(found["tool"], read_spec(found["spec"] or ""))
+
+
+def read_spec(text: str) -> str:
+    """Returns the spec without blanks around it; empty for a star, which stands for every call."""
+    spec = text.strip()
+    return "" if spec in ("*", ":*") else spec
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:

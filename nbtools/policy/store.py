@@ -24,12 +24,12 @@ from typing import Any, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, field_validator
 
+from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, PolicyError, from_os_error
 from nbtools.core.parameters import describe_errors
 from nbtools.policy.grants import Grant
-from nbtools.policy.layers import SAVED, Layer, Policy
+from nbtools.policy.layers import SAVED, Layer, Policy, as_rule, grant_policy
 from nbtools.policy.policy_file import add_policy, read_policy
-from nbtools.policy.rules import read_rule
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -170,7 +170,7 @@ class PolicyStore:
         """Returns the layers of the existing files.  ``problems`` returns what is wrong with them."""
         project = self.project()
         trusted = self.trust(project.digest) is Trust.TRUSTED
-        saved = Policy(allow=tuple(grant.rule for grant in self.grants()))
+        saved = grant_policy(grant.rule for grant in self.grants())
         user = self.user()
         layers = [] if user.absent else [Layer(user.layer, user.policy)]
         layers += [] if project.absent else [Layer(project.layer, project.policy, trusted)]
@@ -255,7 +255,7 @@ class _GrantRow(BaseModel):
     @classmethod
     def _is_a_rule(cls, rule: str) -> str:
         try:
-            read_rule(rule)
+            as_rule(rule, Action.ALLOW)
         except PolicyError as error:
             raise ValueError(str(error)) from None
         return rule

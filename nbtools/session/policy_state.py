@@ -14,9 +14,9 @@ from nbtools.core.decision import Action
 from nbtools.core.errors import from_os_error
 from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.grants import Grant
-from nbtools.policy.layers import SAVED, SESSION, Layer, as_rule
+from nbtools.policy.layers import SAVED, SESSION, Layer, as_rule, grant_policy
 from nbtools.policy.path_rules import PathContext
-from nbtools.policy.rules import read_rule
+from nbtools.policy.rules import Rule, read_rule
 from nbtools.policy.store import PolicyStore
 from nbtools.workspace.paths import real_path
 from nbtools.workspace.state_folder import config_folder, state_folder, state_path, workspace_key
@@ -171,7 +171,7 @@ class PolicyState:
             for action in Action
             for rule in policy.rules(action)
         )
-        return any(_OF_SERVER.match(as_rule(rule).tool) for rule in (*rules, *self._session_grants))
+        return any(_OF_SERVER.match((rule if isinstance(rule, Rule) else read_rule(rule)).tool) for rule in (*rules, *self._session_grants))
 
     @property
     def policy(self) -> Policy:
@@ -216,7 +216,7 @@ class PolicyState:
 
     def allow(self, rule: str, *, save: bool, by: str) -> None:
         """Adds a grant.  Raises ``PolicyError`` for an invalid rule, ``ToolFailure`` where it cannot be saved; then nothing has changed."""
-        read_rule(rule)
+        as_rule(rule, Action.ALLOW)
         grant = Grant(rule, save, time.time(), by)
         if save:
             self.store.save(self._session_grants.get(rule, grant))
@@ -239,4 +239,4 @@ class PolicyState:
     def _set_saved(self, rules: tuple[str, ...]) -> None:
         # Grants that other sessions have saved since apply to sessions opened later, not to this one.
         others = tuple(layer for layer in self._layers if layer.name != SAVED)
-        self.layers = (*others, Layer(SAVED, Policy(allow=rules))) if rules else others
+        self.layers = (*others, Layer(SAVED, grant_policy(rules))) if rules else others

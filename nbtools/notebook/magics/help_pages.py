@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nbtools.core.decision import Action
 from nbtools.core.tool import AnyToolBuilder, is_mcp_tool
 from nbtools.core.tool_names import server_prefix
 from nbtools.notebook.cards.tables import Sheet
@@ -76,16 +77,16 @@ def policy_says(tool: AnyToolBuilder, session: Session) -> str:
 
 
 def _rules_on(tool: AnyToolBuilder, session: Session) -> list[str]:
-    from nbtools.policy.layers import Layer, Policy, as_rule  # noqa: PLC0415 - not needed to load the extension
+    from nbtools.policy.layers import Layer, as_rule, grant_policy  # noqa: PLC0415 - not needed to load the extension
 
-    layers = (*session.layers, Layer("session", session.policy), Layer("grants", Policy(allow=session.grants)))
+    layers = (*session.layers, Layer("session", session.policy), Layer("grants", grant_policy(session.grants)))
     return [
         f"{verb} {rule}"
-        for verb in ("allow", "ask", "deny")
+        for verb in (Action.ALLOW, Action.ASK, Action.DENY)
         for layer in layers
-        if layer.trusted or verb != "allow"
+        if layer.trusted or verb is not Action.ALLOW
         for rule in getattr(layer.policy, verb)
-        if as_rule(rule).applies_to(session.tool_named(tool.name))
+        if as_rule(rule, verb).applies_to(session.tool_named(tool.name))
     ]
 
 

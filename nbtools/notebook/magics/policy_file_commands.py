@@ -16,7 +16,7 @@ from nbtools.policy.importers.claude import looks_like_claude, read_claude_setti
 from nbtools.policy.importers.gemini_policies import read_gemini_policies
 from nbtools.policy.importers.gemini_settings import read_gemini_settings
 from nbtools.policy.importers.imported import ImportedPolicy
-from nbtools.policy.layers import Layer, Policy
+from nbtools.policy.layers import Layer, Policy, grant_policy
 from nbtools.policy.policy_file import VERBS, is_policy_file, read_policy
 from nbtools.policy.store import StoredPolicy, Trust
 from nbtools.workspace.files.read import read_bytes
@@ -56,7 +56,7 @@ class LayerCommands:
         if rest:
             raise refused("%tools rules takes no arguments. %tools allow, ask, deny and revoke change rules.")
         session = self._session
-        layers = (*session.layers, Layer("session", session.policy), Layer("this session's grants", Policy(allow=session.grants)))
+        layers = (*session.layers, Layer("session", session.policy), Layer("this session's grants", grant_policy(session.grants)))
         rows = tuple(row for layer in layers for row in _rows(layer))
         if not rows:
             return sheet_of_lines(f"There are no rules. The mode ({session.mode.value}) decides.")

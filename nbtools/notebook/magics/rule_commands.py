@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
+from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import did_you_mean
 from nbtools.notebook.cards.tables import Sheet
@@ -14,6 +15,7 @@ from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sh
 from nbtools.policy.coverage import RUN_COMMANDS, coverage
 from nbtools.policy.grants import Grant
 from nbtools.policy.importers.void import Switch, approval_rules
+from nbtools.policy.layers import check_rule
 from nbtools.policy.policy_file import VERBS
 from nbtools.policy.rules import Rule, read_rule
 
@@ -123,6 +125,8 @@ def checked(rules: list[str], verb: str) -> list[str]:
         raise PolicyError(f'%tools {verb} needs a rule, as in %tools {verb} edit or %tools {verb} "shell(git status)".')
     for rule in rules:
         read_rule(rule)
+        if verb in VERBS:
+            check_rule(rule, Action(verb))
     return rules
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import describe_errors
 from nbtools.core.tool_names import mcp_rule
-from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available, literal_pattern, rules_or_problem
+from nbtools.policy.claude_rules import READERS, WRITERS, claude_meaning
+from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available, rules_or_problem
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
 
@@ -27,10 +30,7 @@ _MODES = {
     "dontAsk": Mode.DONT_ASK,
 }
 _RULE = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<spec>.*)\))?", re.DOTALL)
-_PARAMETER = re.compile(r"(?P<name>[A-Za-z_]\w*):(?P<value>.+)", re.DOTALL)
-_PARAMETERS_OF_BASH = frozenset({"timeout", "description", "run_in_background", "dangerouslyDisableSandbox"})
-_WRITERS = frozenset({"Write", "NotebookEdit", "MultiEdit"})
-_READERS = frozenset({"Grep", "Glob", "LS", "NotebookRead"})
+_NO_EFFECT = "has no effect in Claude Code, where only Read and Edit rules apply to paths"
 _ELSEWHERE = {
     "hooks": "Hooks were not imported. Session(hooks=claude_hooks(PATH)) from nbtools.hooks runs the hooks of this file.",
     "sandbox": "The sandbox was not imported, because it is a setting of nbtools: %tools set sandbox required.",
@@ -70,7 +70,7 @@ def read_claude_settings(text: str, tool_named: ToolNameLookup, *, source: str =
     except ValidationError as error:
         raise PolicyError(f"{describe_errors('The settings', _Settings, error)}.") from None
     gathering = ImportBuilder()
-    for verb in ("deny", "ask", "allow"):
+    for verb in (Action.DENY, Action.ASK, Action.ALLOW):
         for rule in getattr(settings.permissions, verb):
             _RuleConverter(gathering, verb, rule, tool_named, source.rstrip("/")).convert()
     gathering.add("deny", *(Rule(mcp_rule(server)) for server in settings.disabled))
@@ -98,7 +98,7 @@ def _rest(settings: _Settings, gathering: ImportBuilder) -> None:
 class _RuleConverter:
     """Converts one rule.  What cannot be expressed becomes a remark."""
 
-    def __init__(self, gathering: ImportBuilder, verb: str, text: str, tool_named: ToolNameLookup, source: str) -> None:
+    def __init__(self, gathering: ImportBuilder, verb: Action, text: str, tool_named: ToolNameLookup, source: str) -> None:
         self._gathering = gathering
         self._verb = verb
         self._text = text
@@ -121,82 +121,38 @@ class _RuleConverter:
         tool = self._tool_named(named)
         if named.startswith("mcp__"):
             return self._of_server(named, spec)
-        if "*" in named and self._verb == "allow":
+        if "*" in named and self._verb is Action.ALLOW:
             return self._remark("was not imported, because no rule may allow tools by a pattern of names")
         if not is_available(tool) and "*" not in named:
             return self._remark(f"was not imported, because nbtools has no tool {named}")
-        narrowed = {"Bash": self._of_command, "WebFetch": self._of_host}.get(named, self._of_path)
-        return narrowed(named, tool, spec) if spec else [Rule(tool)]
+        if named == "WebFetch" and spec:
+            return self._of_host(tool, spec)
+        if named in WRITERS | READERS and spec:
+            meant = f"{'Edit' if named in WRITERS else 'Read'}({spec})"
+            if self._verb is Action.ALLOW:
+                return self._remark(f"{_NO_EFFECT}; write {meant} instead")
+            self._remark(f"{_NO_EFFECT}; it was imported as {meant.lower()}")
+        rule = claude_meaning(Rule(named, spec), self._verb, self._source)
+        return [replace(rule, tool=self._tool_named(rule.tool) if rule.tool == named else rule.tool)]
 
     def _of_server(self, named: str, spec: str) -> Iterable[Rule]:
         server, _, name = named.removeprefix("mcp__").partition("__")
-        if self._verb == "allow" and ("*" in server or (name != "*" and "*" in name)):
+        if self._verb is Action.ALLOW and "*" in server:
             return self._remark("was not imported, because no rule may allow tools by a pattern of names")
-        tool = mcp_rule(server, name or "*")
-        return [Rule(tool, arguments=_parameter(spec))] if spec else [Rule(tool)]
+        return [replace(claude_meaning(Rule(named, spec), self._verb), tool=mcp_rule(server, name or "*"))]
 
-    def _of_command(self, _: str, tool: str, spec: str) -> Iterable[Rule]:
-        parameter = _PARAMETER.fullmatch(spec)
-        if parameter is not None and parameter["name"] in _PARAMETERS_OF_BASH and parameter["value"] != "*":
-            if parameter["name"] == "run_in_background" and self._verb != "allow":
-                return [Rule(tool, arguments=_parameter(f"background:{parameter['value']}"))]
-            return self._remark("was not imported, because rules cannot match that parameter")
-        words, open_ended = (spec[:-2], True) if spec.endswith((":*", " *")) else (spec, False)
-        if "*" not in words:
-            return [Rule(tool, spec)]
-        ending = r"(?:\s|$)" if open_ended else "" if words.endswith("*") else "$"
-        return [Rule(tool, command=_with_wildcards(words.rstrip("*") if not ending else words) + ending)]
-
-    def _of_host(self, _: str, tool: str, spec: str) -> Iterable[Rule]:
+    def _of_host(self, tool: str, spec: str) -> Iterable[Rule]:
+        claude_meaning(Rule("WebFetch", spec), self._verb)
         if not spec.startswith("domain:"):
             return self._remark("was not imported, because it names no domain")
         host = spec.removeprefix("domain:").strip().rstrip(".").lower()
-        if self._verb == "allow" and "*" in host.removeprefix("*."):
+        if self._verb is Action.ALLOW and "*" in host.removeprefix("*."):
             return self._remark("was not imported, because a star inside a host name would match more here")
         return [Rule(tool, f"domain:{host}")]
-
-    def _of_path(self, named: str, _: str, spec: str) -> Iterable[Rule]:
-        if named in ("Read", "Edit"):
-            return [Rule(named.lower(), self._anchored(spec))]
-        about = "edit" if named in _WRITERS else "read" if named in _READERS else ""
-        if not about or self._verb == "allow":
-            meant = f"; write {about.capitalize()}({spec}) instead" if about else ""
-            return self._remark(f"has no effect in Claude Code, where only Read and Edit rules apply to paths{meant}")
-        self._remark(f"has no effect in Claude Code, where only Read and Edit rules apply to paths; it was imported as {about}({spec})")
-        return [Rule(about, self._anchored(spec))]
-
-    def _anchored(self, spec: str) -> str:
-        """Returns the path pattern relative to the start that rules of nbtools use."""
-        if spec.startswith(("//", "~")):
-            return spec
-        if spec.startswith("/"):
-            return f"{_from_root(self._source)}{spec}" if self._source else spec
-        if spec.startswith("./"):
-            return spec.removeprefix(".")
-        one_folder = re.fullmatch(r"[^!/*?\[][^/*?\[]*/\*\*", spec) is not None
-        return f"**/{spec}" if one_folder and self._verb != "allow" else spec
 
     def _remark(self, why: str) -> tuple[Rule, ...]:
         self._gathering.remark(f"{self._verb} {self._text} {why}.")
         return ()
-
-
-def _from_root(folder: str) -> str:
-    return folder if folder.startswith("~") else f"/{folder}"
-
-
-def _with_wildcards(words: str) -> str:
-    """Returns a regular expression for words in which a star matches any text."""
-    return ".*".join(literal_pattern(piece) for piece in words.split("*"))
-
-
-def _parameter(spec: str) -> str:
-    """Converts ``name:value`` to an expression for the arguments: a top-level parameter with a plain value, stars match any text."""
-    found = _PARAMETER.fullmatch(spec)
-    if found is None:
-        raise PolicyError(f"{spec!r} is not of the form parameter:value")
-    value = '[^\\0"]*'.join(re.escape(piece) for piece in found["value"].split("*"))
-    return f'\\0"{found["name"]}":"?{value}"?\\0'
 
 
 def looks_like_claude(settings: dict[str, Any]) -> bool:

@@ -13,8 +13,7 @@ from typing import Any
 
 from nbtools.core.errors import PolicyError
 from nbtools.policy.importers.gemini_names import EVERY_TOOL, PATH_ARGUMENTS
-from nbtools.policy.importers.imported import literal_pattern
-from nbtools.policy.patterns import expression
+from nbtools.policy.patterns import expression, literal_pattern
 from nbtools.policy.rules import Rule
 
 _PLAIN_PREFIX = re.compile(r"""[^\s!|&;<>(){}$`\\"'](?:[^\n\r\t|&;<>(){}$`\\"']*[^\s|&;<>(){}$`\\"'])?""")

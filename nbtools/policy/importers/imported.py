@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.tool_names import CANONICAL_NAMES
-from nbtools.policy.layers import Policy
+from nbtools.policy.layers import Policy, is_plain
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
 
@@ -43,24 +43,19 @@ class ImportBuilder:
         self.remarks[sentence] = None
 
     def build(self) -> ImportedPolicy:
-        lists = {verb: tuple(map(plain_rule, rules)) for verb, rules in self.rules.items()}
+        lists = {verb: tuple(plain_rule(rule, Action(verb)) for rule in rules) for verb, rules in self.rules.items()}
         policy = Policy(self.mode or "", lists["allow"], lists["ask"], lists["deny"])
         return ImportedPolicy(policy, tuple(self.remarks))
 
 
-def plain_rule(rule: Rule) -> str | Rule:
+def plain_rule(rule: Rule, action: Action) -> str | Rule:
     """Returns the rule as text where the text expresses all of it."""
-    return str(rule) if rule == Rule(rule.tool, rule.spec) else rule
+    return str(rule) if is_plain(rule, action) else rule
 
 
 def is_available(tool: str) -> bool:
     """Whether the name can be that of a tool in nbtools: a canonical one, or one of an MCP server."""
     return tool in CANONICAL_NAMES or tool == "*" or tool.startswith("mcp__")
-
-
-def literal_pattern(text: str) -> str:
-    """Returns a readable regular expression that matches exactly this text."""
-    return re.escape(text).replace("\\ ", " ").replace("\\-", "-")
 
 
 def rules_or_problem(make: Callable[[], Iterable[Rule]]) -> tuple[Rule, ...] | str:

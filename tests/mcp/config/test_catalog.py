@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nbtools import Policy, Session
+from nbtools import Policy, Rule, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.errors import ToolFailure
 from nbtools.core.settings import Settings
@@ -18,7 +18,7 @@ from nbtools.mcp.config.catalog import TrustState
 from nbtools.mcp.config.files import own_file
 from tests.mcp.client.test_servers import ECHO
 
-ALLOWED = Policy(allow=["mcp__*"])
+ALLOWED = Policy(allow=[Rule("mcp__*")])
 
 
 class Person:
