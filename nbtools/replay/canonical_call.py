@@ -5,7 +5,6 @@ Uses the agent's dialect if it is supported, else the call's operation (``Call.o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from nbtools.core.errors import ToolFailure, TraceError
 from nbtools.core.result import ToolResult
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, dialect
+from nbtools.diff.codex_patch import with_paths
 from nbtools.replay.working_directory import WorkingDirectory
 from nbtools.traces.json_access import integer_of, items, mapping, string
 from nbtools.traces.known_tools import command_of, edits_of, paths_of
@@ -21,7 +21,6 @@ from nbtools.traces.model import Call, Detail, Op
 
 Found = tuple[str, dict[str, Any]]
 _ENVELOPE = "*** Begin Patch"
-_HEAD = re.compile(r"^(\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )(.+?)[ \t]*$", re.MULTILINE)
 _START = ("start_line", "start", "offset", "line_start")
 _END = ("end_line", "end", "line_end")
 
@@ -36,8 +35,7 @@ def convert_by_operation(call: Call, detail: Detail, ground: WorkingDirectory) -
 
 
 def _patch(text: str, ground: WorkingDirectory) -> Found:
-    envelope = text[text.index(_ENVELOPE) :]
-    return "patch", {"patch": _HEAD.sub(lambda head: head[1] + ground.relative(head[2]), envelope)}
+    return "patch", {"patch": with_paths(text[text.index(_ENVELOPE) :], ground.relative)}
 
 
 def _shell(_: Call, detail: Detail, __: WorkingDirectory) -> Found | None:
@@ -119,8 +117,9 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 Arguments = Mapping[str, Any]
-_PATHS = ("file_path", "path", "notebook_path", "absolute_path", "dir_path", "directory", "from", "to")
+_PATHS = ("file_path", "path", "notebook_path", "absolute_path", "dir_path", "directory", "workdir", "working_directory", "from", "to")
 _LISTS = ("paths", "include")
+_SECONDS = 120
 _NOT_REPEATABLE = {
     **dict.fromkeys(("shell_output", "shell_kill"), "it refers to a background command of that session"),
     **dict.fromkeys(("terminal_open", "terminal_run", "terminal_output", "terminal_kill"), "it refers to a terminal of that session"),
@@ -148,7 +147,7 @@ def canonical_call(call: Call, ground: WorkingDirectory, root: str = ".", detail
     meaning = meaning or _by_operation(call, recorded, ground)
     if meaning.tool in _NOT_REPEATABLE:
         raise TraceError(f"{call.name} cannot be run again: {_NOT_REPEATABLE[meaning.tool]}.")
-    return _in_copy(meaning, recorded, ground, root)
+    return _in_copy(meaning, call, recorded, ground, root)
 
 
 def _by_operation(call: Call, detail: Detail, ground: WorkingDirectory) -> CanonicalCall:
@@ -195,13 +194,21 @@ def _with_relative_paths(args: Arguments, ground: WorkingDirectory) -> dict[str,
     return result
 
 
-def _in_copy(meaning: CanonicalCall, detail: Detail, ground: WorkingDirectory, root: str) -> CanonicalCall:
-    """Adapts commands and patterns to the copy: their paths, and the folder in which a command runs."""
+def _in_copy(meaning: CanonicalCall, call: Call, detail: Detail, ground: WorkingDirectory, root: str) -> CanonicalCall:
+    """Adapts commands, patches and patterns to the copy: their paths, and the folder in which a command runs.
+
+    A command that ended when it was recorded is run to its end: how long an agent waited for it says nothing about another machine.
+    """
     arguments = dict(meaning.arguments)
     if meaning.tool == "shell":
+        if arguments.get("keep") and call.exit_code is not None:
+            del arguments["keep"]
+            arguments["timeout"] = max(_SECONDS, arguments.get("timeout", 0))
         arguments["command"] = ground.map_paths(string(arguments.get("command")), root)
         if detail.cwd and ground.cwd and arguments.get("path", ".") == "." and (folder := ground.relative(detail.cwd)) != ".":
             arguments["path"] = folder
+    elif meaning.tool == "patch":
+        arguments["patch"] = with_paths(string(arguments.get("patch")), ground.relative)
     elif meaning.tool == "glob" and string(arguments.get("pattern")).startswith("/"):
         arguments["pattern"] = ground.relative(arguments["pattern"])
     return CanonicalCall(meaning.tool, arguments, meaning.word_result)

@@ -129,4 +129,4 @@ def _dialect_of(chain: list[Session]) -> str:
     text = " ".join(f"{one.format} {one.agent}" for one in chain[:1]).lower()
     if text.startswith("nbtools"):
         return "nbtools"
-    return next((name for name in ("claude", "gemini") if name in text), "")
+    return next((name for name in ("claude", "gemini", "codex") if name in text), "")

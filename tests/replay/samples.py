@@ -33,6 +33,25 @@ def log(path: Path, *calls: tuple[str, dict[str, Any], str, dict[str, Any]], cwd
     return load(path)
 
 
+def codex_log(path: Path, *calls: tuple[str, dict[str, Any] | str, str], cwd: str = CWD) -> Trace:
+    """What Codex would have written.  Each call: name, arguments (of a free-form tool: the text), what the model read."""
+    lines: list[tuple[str, dict[str, Any]]] = [
+        ("session_meta", {"id": "s1", "cwd": cwd, "cli_version": "0.125.0", "originator": "codex-tui"})
+    ]
+    for number, (name, given, text) in enumerate(calls):
+        kind = "custom_tool_call" if isinstance(given, str) else "function_call"
+        said = {"input": given} if isinstance(given, str) else {"arguments": json.dumps(given)}
+        lines.append(("response_item", {"type": kind, "name": name, "call_id": f"call_{number}", **said}))
+        lines.append(("response_item", {"type": f"{kind}_output", "call_id": f"call_{number}", "output": text}))
+    record = {"timestamp": "2026-04-01T00:00:00.000Z"}
+    path.write_text("".join(json.dumps({**record, "type": kind, "payload": payload}) + "\n" for kind, payload in lines))
+    return load(path)
+
+
+def exec_output(printed: str, code: int = 0) -> str:
+    return f"Chunk ID: 3eac63\nWall time: 0.0534 seconds\nProcess exited with code {code}\nOriginal token count: 9\nOutput:\n{printed}"
+
+
 def edit(old: str, new: str, path: str = f"{CWD}/price.py") -> tuple[str, dict[str, Any], str, dict[str, Any]]:
     given = {"file_path": path, "old_string": old, "new_string": new}
     return "Edit", given, f"The file {path} has been updated successfully.", {"filePath": path, "oldString": old, "newString": new}

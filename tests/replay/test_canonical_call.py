@@ -11,7 +11,7 @@ from nbtools.core.errors import TraceError
 from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
 from nbtools.replay.canonical_call import convert_by_operation
 from nbtools.traces.model import NOWHERE, Call, Detail, Op
-from tests.replay.samples import CWD, bash, edit, log, sample
+from tests.replay.samples import CWD, bash, codex_log, edit, exec_output, log, sample
 
 
 class Nowhere:
@@ -113,3 +113,69 @@ def test_a_shell_that_patches_is_a_patch() -> None:
     found = convert_by_operation(call("shell", "patch"), Detail(args={"command": ["bash", "-lc", text]}), GROUND)
     assert found is not None
     assert found[0] == "patch"
+
+
+PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-price = 1\n+price = 2\n*** End Patch"
+HERE = PATCH.format("price.py")
+JSON_OUTPUT = '{"output":"","metadata":{"exit_code":0,"duration_seconds":0.1}}'
+TEXT_OUTPUT = "Exit code: 0\nWall time: 0 seconds\nOutput:\na b"
+RUN = {"timeout": 120, "silence": 600}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "printed", "meant"),
+    [
+        (
+            "exec_command",
+            {"cmd": f"ls {CWD}/a", "workdir": CWD, "yield_time_ms": 1000},
+            exec_output("x"),
+            {"command": "ls /copy/a", "path": ".", **RUN},
+        ),
+        ("exec_command", {"cmd": "ls", "workdir": f"{CWD}/src"}, exec_output("x", 1), {"command": "ls", "path": "src", **RUN}),
+        (
+            "shell",
+            {"command": ["bash", "-lc", "ls"], "timeout_ms": 2000},
+            JSON_OUTPUT,
+            {"command": "ls", "path": ".", "timeout": 2, "silence": 600},
+        ),
+        ("shell", {"command": ["echo", "a b"]}, TEXT_OUTPUT, {"command": "echo 'a b'", "path": ".", "timeout": 10, "silence": 600}),
+        (
+            "shell_command",
+            {"command": "ls", "workdir": "src"},
+            TEXT_OUTPUT,
+            {"command": "ls", "path": "src", "timeout": 10, "silence": 600},
+        ),
+        ("apply_patch", PATCH.format(f"{CWD}/price.py"), "Success.", {"patch": HERE}),
+        ("apply_patch", HERE, "Success.", {"patch": HERE}),
+        (
+            "shell",
+            {"command": ["apply_patch", PATCH.format("price.py")], "workdir": f"{CWD}/src"},
+            "{}",
+            {"patch": PATCH.format("src/price.py")},
+        ),
+        ("exec_command", {"cmd": f"cd src && apply_patch <<'EOF'\n{HERE}\nEOF"}, exec_output(""), {"patch": PATCH.format("src/price.py")}),
+        ("update_plan", {"plan": [{"step": "a", "status": "pending"}]}, "Plan updated", {"items": ({"text": "a", "status": "pending"},)}),
+        ("view_image", {"path": f"{CWD}/a.png"}, "", {"path": "a.png"}),
+    ],
+)
+def test_calls_of_codex(tmp_path: Path, name: str, given: dict[str, Any] | str, printed: str, meant: dict[str, Any]) -> None:
+    trace = codex_log(tmp_path / "rollout.jsonl", (name, given, printed))
+    ground = working_directory_of(trace.calls[0])
+    assert ground == WorkingDirectory(CWD, "", "codex")
+    assert dict(canonical_call(trace.calls[0], ground, "/copy").arguments) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "why"),
+    [
+        ("write_stdin", {"session_id": 3, "chars": ""}, "background command of that session"),
+        ("spawn_agent", {"message": "x"}, "only runs tools"),
+        ("web_search", {"query": "x"}, "OpenAI's servers"),
+        ("exec_command", {"cmd": "ls", "workdir": "/etc"}, "outside of the session's folder"),
+        ("apply_patch", PATCH.format("/etc/hosts"), "outside of the session's folder"),
+    ],
+)
+def test_calls_of_codex_that_mean_nothing_here(tmp_path: Path, name: str, given: dict[str, Any] | str, why: str) -> None:
+    call = codex_log(tmp_path / "rollout.jsonl", (name, given, "")).calls[0]
+    with pytest.raises(TraceError, match=why):
+        canonical_call(call, working_directory_of(call))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
@@ -15,7 +16,7 @@ from nbtools.policy.modes import Mode
 from nbtools.replay import Replayed, Skipped, replay, stepping
 from nbtools.replay.output_comparison import normalize, same_changes, volatile_differences
 from nbtools.testing import ONCE, ScriptedConfirmer
-from tests.replay.samples import CWD, bash, edit, git, log, sample, shop
+from tests.replay.samples import CWD, bash, codex_log, edit, exec_output, git, log, sample, shop
 
 FREE = Policy(mode=Mode.YOLO)
 
@@ -48,6 +49,24 @@ async def test_a_command_asks_and_is_compared_with_what_it_printed(tmp_path: Pat
     assert replayed.same
     assert replayed.volatile == ("duration: 0.31s → 0.25s",)
     assert "+took 0.25s" in replayed.difference.file_diff
+
+
+async def test_calls_of_codex(tmp_path: Path) -> None:
+    folder = shop(tmp_path / "shop")
+    patch = f"*** Begin Patch\n*** Update File: {CWD}/price.py\n@@\n-price = 5\n+price = 6\n*** End Patch"
+    told = {"output": f"Success. Updated the following files:\nM {CWD}/price.py\n", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}
+    listed = {"cmd": f"cd {CWD} && cat price.py; pwd; exit 3", "yield_time_ms": 250}
+    trace = codex_log(
+        tmp_path / "rollout.jsonl",
+        ("exec_command", listed, exec_output(f"price = 5\ntax = 2\n{CWD}\n", 3)),
+        ("apply_patch", patch, json.dumps(told)),
+        ("exec_command", listed, exec_output("price = 5\n")),
+    )
+    printed, patched, other = [await replay(call, folder, policy=FREE) for call in trace.calls]
+    assert printed.same
+    assert patched.same, patched
+    assert [file.places for file in patched.result.data.files] == [1]
+    assert not other.same
 
 
 async def test_an_exit_code_is_part_of_it(tmp_path: Path) -> None:
