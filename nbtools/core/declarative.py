@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from nbtools.core import parameters
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.result import ToolResult, failed
+from nbtools.core.result import ToolResult, complete, failed
 from nbtools.core.tool import Asks, Icon, Kind, ToolInvocation, UpdateOutput
 
 P = TypeVar("P")
@@ -61,7 +61,7 @@ class DeclarativeTool(ABC, Generic[P]):
 
     async def build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
         """Builds and executes without asking for approval.  Raises ``ToolFailure``."""
-        return await self.build(params).execute(update_output)
+        return complete(await self.build(params).execute(update_output))
 
     def silent_build(self, params: Mapping[str, Any]) -> ToolInvocation[P] | ToolError:
         """Builds an invocation and returns a failure as a value."""
@@ -76,7 +76,7 @@ class DeclarativeTool(ABC, Generic[P]):
         if isinstance(invocation, ToolError):
             return failed(invocation)
         try:
-            return await invocation.execute(update_output)
+            return complete(await invocation.execute(update_output))
         except ToolFailure as failure:
             return failed(failure.error, failure.data)
         except Exception as bug:  # noqa: BLE001 - the promise of this method

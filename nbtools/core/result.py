@@ -166,7 +166,9 @@ class ToolResult:
     """The result of a call.
 
     ``llm_content`` is for a model, ``return_display`` for people, ``data`` for programs; ``summary`` has one line.  ``error`` is None when
-    the tool worked, even if a command exits with 1.  ``notes`` are added by hooks; after ``with_notes`` they are also in ``llm_content``.
+    the tool worked, even if a command exits with 1.  ``notes`` are what a model must learn in every dialect: what was ended, left out or
+    cannot be undone, and what hooks add.  A tool and its hooks only set them; whoever passes the result on, such as the session after the
+    dialect has worded its reply, adds them to ``llm_content`` with ``complete``.
     """
 
     llm_content: LlmContent
@@ -204,9 +206,11 @@ def with_output(result: ToolResult, output: CancelledOutput, display: ToolResult
     return replace(result, llm_content=f"{result.llm_content}\nIts output until then:\n{output.text}", return_display=display)
 
 
-def with_notes(result: ToolResult, notes: tuple[str, ...]) -> ToolResult:
-    """Returns the result with ``notes`` at the end of the content for a model."""
-    text = "\n".join(notes)
+def complete(result: ToolResult) -> ToolResult:
+    """Returns the result with its notes at the end of the content for a model."""
+    if not result.notes:
+        return result
+    text = "\n".join(result.notes)
     content = result.llm_content
     added = f"{content}\n\n{text}".lstrip() if isinstance(content, str) else (*content, {"text": text})
-    return replace(result, llm_content=added, notes=notes)
+    return replace(result, llm_content=added)

@@ -227,7 +227,7 @@ def _only_text(result: ToolResult) -> str:
 
 
 def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
-    body: Json = {"output": _text(result)} if result.error is None else {"error": result.error.message}
+    body: Json = {"output": _text(result)} if result.error is None else _gemini_error(_text(result), result.error.message)
     response: Json = {"id": call_id, "name": tool_name, "response": body}
     binary = [
         {"inlineData": {"mimeType": part["inline_data"]["mime_type"], "data": part["inline_data"]["data"]}}
@@ -235,6 +235,11 @@ def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
         if "inline_data" in part
     ]
     return {"functionResponse": response | ({"parts": binary} if binary else {})}
+
+
+def _gemini_error(text: str, message: str) -> Json:
+    """Returns the error, and the whole text where it has more lines: output before a timeout or a cancellation, notes."""
+    return {"error": message} | ({"output": text} if text.count("\n") > message.count("\n") else {})
 
 
 def _blocks(result: ToolResult) -> list[Json]:

@@ -15,7 +15,7 @@ from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.redaction import Redactor
-from nbtools.core.result import CancelledOutput, ToolResult, failed, with_notes, with_output
+from nbtools.core.result import CancelledOutput, ToolResult, complete, failed, with_output
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import Dialect, DialectTools
@@ -90,8 +90,7 @@ class CallPipeline:
         """Adds the notes of ``result`` to the dialect's ``reply`` and redacts it again: its wording may show other secrets."""
         if isinstance(result.data, CancelledOutput) and reply is not result:
             reply = with_output(reply, result.data, result.return_display)
-        if result.notes:
-            reply = with_notes(reply, result.notes)
+        reply = complete(replace(reply, notes=result.notes)) if result.notes else reply
         redactor = self._scheduler.redactor
         return reply if redactor is None or reply is result else redactor.result(reply)
 

@@ -81,7 +81,7 @@ BASH = {
     "what is left behind is ended and told": Case(
         "Bash",
         {"command": "tail -f /dev/null & echo a"},
-        "a\n(1 background process was ended (tail))",
+        "a\n\n(1 background process was ended (tail))",
         data={"stdout": "a", "stderr": "(1 background process was ended (tail))"},
     ),
     "no command": Case("Bash", {"command": " "}, says=("<tool_use_error>", "empty"), code=ErrorCode.INVALID_TOOL_PARAMS),

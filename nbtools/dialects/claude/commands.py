@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.result import ToolResult
 from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, reply
 from nbtools.dialects.claude.tool_use_result import (
     BashOutputResult,
@@ -105,13 +105,12 @@ class Bash(ClaudeParams):
         return reply(result, reply_text, ran)
 
     def _ended(self, result: ToolResult, data: ShellData) -> ToolResult:
-        text, notice = data.text.rstrip("\n"), _notice(result, data)
+        text = data.text.rstrip("\n")
         meaning = _meaning(self.command, data)
-        ran = _ran(data, text, meaning=meaning, notice=notice)
-        output = "\n".join(part for part in (text, notice) if part)
+        ran = _ran(data, text, meaning=meaning, notes=result.notes)
         if data.exit_code == 0 or meaning:
-            return reply(result, output or "(Bash completed with no output)", ran)
-        message = "\n".join(part for part in (f"Exit code {_exit_code(data)}", output) if part)
+            return reply(result, text or "(Bash completed with no output)", ran)
+        message = "\n".join(part for part in (f"Exit code {_exit_code(data)}", text) if part)
         return ToolResult(message, result.return_display, ToolError(ErrorCode.EXECUTION_FAILED, message), result.summary, ran)
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
@@ -119,7 +118,8 @@ class Bash(ClaudeParams):
             return failure(error, result.data)
         text = result.data.text.rstrip("\n")
         message = "\n".join(part for part in (f"Exit code {_exit_code(result.data)}", f"Command timed out: {error.message}", text) if part)
-        return ToolResult(message, result.return_display, ToolError(error.code, message), result.summary, _ran(result.data, text))
+        ran = _ran(result.data, text, notes=result.notes)
+        return ToolResult(message, result.return_display, ToolError(error.code, message), result.summary, ran)
 
 
 def _moves_to_background(command: str) -> bool:
@@ -137,17 +137,10 @@ def _meaning(command: str, data: ShellData) -> str | None:
     return None if piped or not data.meaning else _MEANINGS.get(data.meaning, data.meaning)
 
 
-def _notice(result: ToolResult, data: ShellData) -> str:
-    """Returns other notices: remaining processes that were ended, output that could not be saved."""
-    note = result.return_display.note if isinstance(result.return_display, CommandOutput) else ""
-    notices = note.removeprefix(data.meaning).removeprefix("; ")
-    return f"({notices})" if notices else ""
-
-
-def _ran(data: ShellData, text: str, *, meaning: str | None = None, notice: str = "") -> BashResult:
+def _ran(data: ShellData, text: str, *, meaning: str | None = None, notes: tuple[str, ...] = ()) -> BashResult:
     return BashResult(
         stdout=text,
-        stderr=notice,
+        stderr="\n".join(notes),
         interrupted=bool(data.stopped),
         is_image=False,
         return_code_interpretation=meaning,

@@ -145,12 +145,11 @@ def output_result(
     state = f"{'had already ended: ' if ended_before else ''}{condition_text(condition)}"
     text = news.text or ("(no new line matches)\n" if news.lines else "(no output)\n" if whole else "(no new output)\n")
     content = f"{text}{'' if text.endswith(chr(10)) else chr(10)}({state})"
-    if job.output.problem:
-        content += f"\n({job.output.problem})"
     display = CommandOutput(news.text, job.output.lines, condition.exit_code, job.output.full_output, state)
     lines = f"{news.lines:,} {'' if whole else 'new '}line{'' if news.lines == 1 else 's'}"
     data = output_data(job, condition, news, whole=whole, ended_before=ended_before)
-    return ToolResult(content, display, summary=f"{lines} · {state}", data=data)
+    notes = (f"({job.output.problem})",) if job.output.problem else ()
+    return ToolResult(content, display, summary=f"{lines} · {state}", data=data, notes=notes)
 
 
 def output_data(

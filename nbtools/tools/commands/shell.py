@@ -210,7 +210,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
                 ended = await self._run(confined.argv, folder, receive)
             except BaseException:
                 if update_output:
-                    update_output(_so_far(collector))
+                    update_output(_so_far(collector, watch.note))
                 await watch.end()
                 raise
             finally:
@@ -269,8 +269,9 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         output = collector.shortened(self.tool.limit)
         meaning = exit_meaning(self.params.command, ended.exit_code)
         why = confined.description if ended.exit_code and not meaning and confined.confined else ""
-        reasons = (_stopped(ended, self), meaning, _background(ended), collector.problem, why, confined.created_warning(), undo_note)
-        note = "; ".join(part for part in (*reasons, self._secrets_note(ended, output.text)) if part)
+        secrets = self._secrets_note(ended, output.text)
+        notes = _present(_background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets)
+        remarks = _present(_stopped(ended, self), meaning)
         data = ShellData(
             ended.exit_code,
             ended.signal,
@@ -283,9 +284,10 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             output.text,
             confined.description,
         )
-        display = CommandOutput(text, collector.lines, ended.exit_code, output.full_output, note)
-        error = ToolError(ErrorCode.TIMEOUT, f"The command {note}.") if ended.stopped else None
-        return ToolResult(_llm_content(output.text, ended, note), display, error, _summary(ended, collector.lines), data)
+        display = CommandOutput(text, collector.lines, ended.exit_code, output.full_output, "; ".join((*remarks, *notes)))
+        error = ToolError(ErrorCode.TIMEOUT, f"The command {'; '.join(remarks)}.") if ended.stopped else None
+        content = _llm_content(output.text, ended, remarks)
+        return ToolResult(content, display, error, _summary(ended, collector.lines), data, _sentences(notes))
 
     def _secrets_note(self, ended: ProgramResult, text: str) -> str:
         """Names the removed variables, once, if the command may have failed because they are missing."""
@@ -314,25 +316,27 @@ def _translated_start_errors() -> Iterator[None]:
 
 def _started(job: BackgroundCommand, confined: SandboxedCommand, seconds: float, text: str = "", note: str = "") -> ToolResult:
     """Returns the result for a background command; ``seconds`` and ``text``: its time and output when it was moved there."""
-    suffix = f" ({note})" if note else ""
     path = job.output.full_output
     since = f"Still running after {seconds:g} seconds; it continues" if seconds else "Running"
-    where = f"its output goes to {path}" if path else f"its output is not saved to a file: {job.output.problem}"
+    where = f"its output goes to {path}" if path else "its output is not saved to a file"
     advice = "Read it with shell_output, end it with shell_kill."
     message = f"{since} in the background with the id {job.id} (pid {job.pid}); {where}. {advice}"
     gap = "" if text.endswith("\n") else "\n"
-    content = f"{text}{gap}({message}){suffix}" if text else f"{message}{suffix}"
+    content = f"{text}{gap}({message})" if text else message
     display = CommandOutput(job.output.display()[0], job.output.lines, None, path, f"runs in the background, id {job.id}")
     data = ShellBackgroundData(job.id, job.pid, path, seconds, text, confined.description)
-    return ToolResult(content, display, summary=f"runs in the background, id {job.id}", data=data)
+    notes = _sentences(_present(job.output.problem, note))
+    return ToolResult(content, display, summary=f"runs in the background, id {job.id}", data=data, notes=notes)
 
 
-def _so_far(collector: OutputCollector) -> CommandOutput:
+def _so_far(collector: OutputCollector, undo_note: str) -> CommandOutput:
     """Returns the output of a cancelled command; if it is truncated, a file has all of it."""
     text, complete = collector.display()
     if not complete:
         collector.write_to_file()
-    return CommandOutput(text, collector.lines, None, "" if complete else collector.full_output, collector.problem)
+    return CommandOutput(
+        text, collector.lines, None, "" if complete else collector.full_output, "; ".join(_present(collector.problem, undo_note))
+    )
 
 
 def _output_updater(collector: OutputCollector, update_output: UpdateOutput) -> Callable[[], None]:
@@ -359,14 +363,22 @@ def _background(ended: ProgramResult) -> str:
     return f"{count} background {'process was' if count == 1 else 'processes were'} ended ({names})"
 
 
-def _llm_content(text: str, ended: ProgramResult, note: str) -> str:
+def _present(*notes: str) -> tuple[str, ...]:
+    return tuple(note for note in notes if note)
+
+
+def _sentences(notes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"({note})" for note in notes)
+
+
+def _llm_content(text: str, ended: ProgramResult, remarks: tuple[str, ...]) -> str:
     lines = [text.removesuffix("\n") if text else "(no output)"]
     if ended.exit_code:
         lines.append(f"exit code {ended.exit_code}")
     if ended.signal and not ended.stopped:
         lines.append(f"ended by {ended.signal}")
-    if note:
-        lines.append(f"({note})")
+    if remarks:
+        lines.append(f"({'; '.join(remarks)})")
     return "\n".join(lines)
 
 

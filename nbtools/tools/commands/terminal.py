@@ -347,11 +347,12 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
     def _result(self, terminal: Terminal, look: ScreenContent, finished: bool, undo_note: str) -> ToolResult:
         state = terminal_state(self.tool.workspace, self.params.id, terminal, look)
         code = (terminal.exit_code if state.running else state.exit_code) if finished else None
-        note = "; ".join(filter(None, (self._note(state, finished, code), undo_note)))
+        note = self._note(state, finished, code)
         data = TerminalRunData(state.id, state.running, code, state.screen, state.new, state.path, finished, sandbox=state.sandbox)
         summary = f"exit {code}" if finished else "still running"
-        display = replace(terminal_display(terminal, look, note), exit_code=code)
-        return ToolResult(terminal_text(terminal, look, note), display, summary=summary, data=data)
+        display = replace(terminal_display(terminal, look, "; ".join(filter(None, (note, undo_note)))), exit_code=code)
+        notes = (f"({undo_note})",) if undo_note else ()
+        return ToolResult(terminal_text(terminal, look, note), display, summary=summary, data=data, notes=notes)
 
     def _note(self, state: TerminalState, finished: bool, code: int | None) -> str:
         if not state.running:

@@ -25,7 +25,7 @@ def tool(tmp_path: Path) -> ShellTool:
 
 
 async def shell(tool: ShellTool, command: str, **params: object) -> ToolResult:
-    return await tool.build({"command": command, **params}).execute()
+    return await tool.build_and_execute({"command": command, **params})
 
 
 def shown(result: ToolResult) -> CommandOutput:
