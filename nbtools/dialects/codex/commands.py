@@ -10,7 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.dialects.codex.command_words import PatchCall, command_line, is_bare_patch, patch_in_line, patch_in_words
-from nbtools.dialects.codex.output import exit_text, notices, shell_exit_code, shell_output
+from nbtools.dialects.codex.output import exit_text, shell_exit_code, shell_output
 from nbtools.dialects.codex.replies import CodexParams, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.tools.commands.shell import ShellData
@@ -55,7 +55,7 @@ class Command(CodexParams):
         if not isinstance(data, ShellData):
             return result
         code = shell_exit_code(data)
-        text = exit_text(code, data.seconds, shell_output(data) + notices(result, data))
+        text = exit_text(code, data.seconds, shell_output(data))
         if code == 0:
             return reply(result, text)
         return ToolResult(text, result.return_display, ToolError(ErrorCode.EXECUTION_FAILED, text), result.summary, data)
@@ -64,7 +64,7 @@ class Command(CodexParams):
         data = result.data
         if not isinstance(data, ShellData):
             return super().failure(result, error)
-        output = f"command timed out after {round(data.seconds * 1000)} milliseconds\n{shell_output(data)}{notices(result, data)}"
+        output = f"command timed out after {round(data.seconds * 1000)} milliseconds\n{shell_output(data)}"
         text = exit_text(_TIMED_OUT, data.seconds, output)
         return ToolResult(text, result.return_display, ToolError(error.code, text), result.summary, data)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import signal
 
-from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.tools.commands.shell import ShellData
 
 MAX_TOKENS = 10_000
@@ -44,13 +43,6 @@ def shell_output(data: ShellData, tokens: int = MAX_TOKENS) -> str:
 def shell_exit_code(data: ShellData) -> int:
     """Returns the exit code as a shell reports it: 128 plus the number for a signal."""
     return data.exit_code if data.exit_code is not None else 128 + signal.Signals[data.signal]
-
-
-def notices(result: ToolResult, data: ShellData) -> str:
-    """Returns a line with what nbtools did besides running the command, such as ending processes; empty if nothing."""
-    note = result.return_display.note if isinstance(result.return_display, CommandOutput) else ""
-    parts = [part for part in note.split("; ") if part and part != data.meaning]
-    return f"\n({'; '.join(parts[1:] if data.stopped else parts)})" if parts[bool(data.stopped) :] else ""
 
 
 def exit_text(code: int, seconds: float, output: str) -> str:

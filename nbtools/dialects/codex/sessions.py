@@ -14,7 +14,7 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.dialects.codex.command_words import command_line, is_bare_patch, patch_in_line
 from nbtools.dialects.codex.commands import MAX_SILENCE, leave_patch, milliseconds_of, refuse_bare_patch
-from nbtools.dialects.codex.output import MAX_TOKENS, cut, notices, shell_exit_code, shell_output, tokens_in
+from nbtools.dialects.codex.output import MAX_TOKENS, cut, shell_exit_code, shell_output, tokens_in
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.tools.commands.background import ShellOutput
@@ -79,7 +79,7 @@ class ExecCommand(CodexParams):
         most = MAX_TOKENS if self.max_output_tokens is None else self.max_output_tokens
         match result.data:
             case ShellData() as data:
-                output = shell_output(data, most) + notices(result, data)
+                output = shell_output(data, most)
                 return reply(result, session_text(data.seconds, shell_exit_code(data), None, tokens_in(data.bytes), output))
             case ShellBackgroundData() as started:
                 size = len(started.text.encode())
