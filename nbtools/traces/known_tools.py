@@ -39,7 +39,8 @@ _PATH_ARGUMENTS = frozenset({*_PATH_KEYS, *_PATCH_KEYS, "paths"})
 _SUBJECT_KEYS = ("command", "cmd", *_PATH_KEYS, "pattern", "query", "url", "question", "description", "prompt", "code", "script", "input")
 _PATCH_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\+\+\+ b/(.+?)\s*$", re.MULTILINE)
 _EXIT_CODE = re.compile(
-    r"^Exit code:? (-?\d{1,9})$|Process exited with code (-?\d{1,9})|completed with exit code (-?\d{1,9})|<returncode>(-?\d{1,9})</",
+    r"^Exit code:? (-?\d{1,9})$|(?:Process|Command) exited with code (-?\d{1,9})"
+    r"|completed with exit code (-?\d{1,9})|<returncode>(-?\d{1,9})</",
     re.MULTILINE,
 )
 

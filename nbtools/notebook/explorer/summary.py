@@ -19,6 +19,7 @@ _AGENTS = {
     "mini-swe-agent": "mini-SWE-agent",
     "opencode": "opencode",
     "openhands": "OpenHands",
+    "pi": "Pi",
     "qwen-code": "Qwen Code",
     "swe-agent": "SWE-agent",
 }

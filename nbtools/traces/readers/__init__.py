@@ -15,6 +15,7 @@ from nbtools.traces.readers.nbtools_log import NbtoolsLog
 from nbtools.traces.readers.opencode import OpenCode
 from nbtools.traces.readers.openhands import OpenHands
 from nbtools.traces.readers.otlp import Otlp
+from nbtools.traces.readers.pi import Pi
 from nbtools.traces.readers.qwen_code import QwenCode
 from nbtools.traces.readers.swe_agent import SweAgent
 
@@ -33,6 +34,7 @@ FORMATS: tuple[Format, ...] = (
     GeminiTelemetry(),
     CodexExec(),
     Codex(),
+    Pi(),
     InspectAI(),
     Otlp(),
     Messages(),
