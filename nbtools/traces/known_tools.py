@@ -14,7 +14,7 @@ from nbtools.traces.model import PREVIEW, Op
 
 _TOOL_NAMES: dict[Op, str] = {
     "shell": "bash Bash execute_bash run_shell_command shell exec exec_command local_shell bash_session execute_command run_command "
-    "run_terminal_cmd terminal bash_command BashOutput run_in_terminal local_shell_call powershell",
+    "run_terminal_cmd terminal bash_command BashOutput read_bash write_bash stop_bash run_in_terminal local_shell_call powershell",
     "read": "Read read read_file read_many_files read_text_file view view_file open_file cat",
     "write": "Write write write_file create_file write_to_file save_file create",
     "edit": "Edit MultiEdit replace edit edit_file multiedit str_replace_editor str_replace_based_edit_tool text_editor str_replace "
@@ -39,7 +39,7 @@ _PATH_ARGUMENTS = frozenset({*_PATH_KEYS, *_PATCH_KEYS, "paths"})
 _SUBJECT_KEYS = ("command", "cmd", *_PATH_KEYS, "pattern", "query", "url", "question", "description", "prompt", "code", "script", "input")
 _PATCH_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\+\+\+ b/(.+?)\s*$", re.MULTILINE)
 _EXIT_CODE = re.compile(
-    r"^Exit code:? (-?\d{1,9})$|(?:Process|Command) exited with code (-?\d{1,9})"
+    r"^Exit code:? (-?\d{1,9})$|(?:Process |Command |<)exited with (?:exit )?code (-?\d{1,9})"
     r"|completed with exit code (-?\d{1,9})|<returncode>(-?\d{1,9})</",
     re.MULTILINE,
 )

@@ -14,6 +14,7 @@ from nbtools.traces.trace import Trace
 _AGENTS = {
     "claude-code": "Claude Code",
     "codex": "Codex",
+    "copilot-cli": "Copilot CLI",
     "gemini-cli": "Gemini CLI",
     "inspect_ai": "Inspect",
     "mini-swe-agent": "mini-SWE-agent",

@@ -7,6 +7,7 @@ from nbtools.traces.readers.atif import Atif
 from nbtools.traces.readers.claude_code import ClaudeCode
 from nbtools.traces.readers.claude_stream import ClaudeStream
 from nbtools.traces.readers.codex import Codex, CodexExec
+from nbtools.traces.readers.copilot_cli import CopilotCli
 from nbtools.traces.readers.gemini_cli import GeminiCheckpoint, GeminiCli, GeminiTelemetry
 from nbtools.traces.readers.inspect.log import InspectAI
 from nbtools.traces.readers.messages import Messages
@@ -34,6 +35,7 @@ FORMATS: tuple[Format, ...] = (
     GeminiTelemetry(),
     CodexExec(),
     Codex(),
+    CopilotCli(),
     Pi(),
     InspectAI(),
     Otlp(),
