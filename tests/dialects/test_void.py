@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome
+from nbtools.core.errors import ToolFailure
 from nbtools.core.schema import Provider
+from nbtools.dialects.void import VOID
+from nbtools.workspace.text.patch_plan import plan_patch, read_patch
+from nbtools.workspace.workspace import Workspace
 from tests.dialects.table import Case, play, put, text_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 11))
@@ -468,6 +474,9 @@ EDIT = [
     edit("no divider", "<<<<<<< ORIGINAL\nlast\n>>>>>>> UPDATED\n", code="invalid_tool_params", parts=["no ======= line"]),
     edit("an empty ORIGINAL does not take the first line", blocks(("", "x\n")), code="invalid_tool_params", parts=["old text is empty"]),
     edit("an empty ORIGINAL fills an empty file", blocks(("", "x\n")), "", "x\n"),
+    edit("a blank ORIGINAL fills an empty file", blocks(("\n", "x\n")), "", "x\n"),
+    edit("a blank ORIGINAL fills a blank file", blocks(("  \n\n", "x\n")), "\n \n", "x\n"),
+    edit("a blank ORIGINAL does not take the first line", blocks(("\n", "x\n")), "a\n", **FAIL),
     edit("a blank ORIGINAL is no part of a line", blocks(("   \n", "x\n")), "a\n    b\n", parts=["is blank"], **FAIL),
     edit("a blank line that is there is a line", blocks(("\n", "x\n")), "a\n\nb\n", "a\nx\nb\n"),
     edit(
@@ -488,11 +497,27 @@ EDIT = [
         after=CODE.replace("x = 1", "x = 2").replace("last", "end"),
     ),
     edit(
-        "text around a marker is no part of the new text",
+        "no newline before an end marker",
         blocks(("x = 1\n", "x = 2")) + blocks(("last\n", "end\n")),
-        code="invalid_tool_params",
-        parts=["line 4", "rewrite_file"],
+        after=CODE.replace("x = 1", "x = 2").replace("last", "end"),
     ),
+    edit(
+        "no newline around a marker between two blocks",
+        (blocks(("x = 1\n", "x = 2")).rstrip("\n") + blocks(("last\n", "end\n"))),
+        after=CODE.replace("x = 1", "x = 2").replace("last", "end"),
+    ),
+    edit(
+        "text in the lines of markers, outside of the block",
+        "".join(f"{before}{blocks(pair)[:-1]}``` " for before, pair in [("1. ", ("x = 1\n", "x = 2\n")), ("2. ", ("last\n", "end\n"))]),
+        after=CODE.replace("x = 1", "x = 2").replace("last", "end"),
+    ),
+    edit(
+        "an end marker inside a line of UPDATED is told",
+        blocks(("last\n", "a >>>>>>> UPDATED b\nend\n")),
+        code="invalid_tool_params",
+        parts=["ends no block", "rewrite_file"],
+    ),
+    edit("a description may name the markers", f"<<<<<<< ORIGINAL to >>>>>>> UPDATED:\n{LAST}", after=CODE.replace("last", "end")),
     edit(
         "an indented block is not passed over",
         blocks(("last\n", "end\n")) + "".join(f"  {line}\n" for line in blocks(("x = 1\n", "x = 2\n")).splitlines()),
@@ -664,6 +689,24 @@ async def test_a_command_that_is_silent_is_ended_after_8_seconds(tmp_path: Path)
     assert not (tmp_path / "late").exists()
 
 
+@pytest.mark.parametrize("number", [1, 1.0, "1"])
+async def test_a_terminal_id_may_be_a_number(tmp_path: Path, number: object) -> None:
+    async with Session(tmp_path, dialect="void", policy=Policy(mode="yolo")) as session:
+        await session.call("open_persistent_terminal", {})
+        ran = await session.call("run_persistent_command", {"command": "echo hi", "persistent_terminal_id": number})
+        looked = await session.call("run_persistent_command", {"command": "", "persistent_terminal_id": number})
+        closed = await session.call("kill_persistent_terminal", {"persistent_terminal_id": number})
+    assert text_of(ran) == "hi\n(exit code 0)"
+    assert text_of(looked) == "(terminal 1 is open)"
+    assert text_of(closed) == "Successfully closed terminal 1."
+
+
+@pytest.mark.parametrize("value", [True, 1.5, float("inf"), None, [1], {}])
+def test_other_values_are_no_terminal_id(value: object) -> None:
+    with pytest.raises(ToolFailure, match="persistent_terminal_id"):
+        VOID.read("kill_persistent_terminal", {"persistent_terminal_id": value})
+
+
 async def test_a_terminal_keeps_its_state_and_goes_on(tmp_path: Path) -> None:
     put(tmp_path, {"d/a": ""})
 
@@ -768,3 +811,60 @@ def test_its_model_is_told_of_text_alone(tmp_path: Path, provider: Provider) -> 
         if needed is not None and more is not None:
             assert sorted(schema["properties"]) == sorted([*needed, *more])
             assert sorted(schema["required"]) == sorted(needed)
+
+
+_SIGNS = ("<<<<<<<", ">>>>>>>")
+_BLOCK_LINES = (
+    "a",
+    "b",
+    "  c",
+    "",
+    "=======",
+    "```",
+    "x <<<<<<< ORIGINAL",
+    "<<<<<<< ORIGINAL",
+    ">>>>>>> UPDATED",
+    ">>>>>>> UPDATED y",
+    "<<<",
+)
+_DAMAGE = (" ", "\t", "\r", "\n", "x", "<", ">", "```")
+
+
+@settings(max_examples=600, deadline=None, database=None)
+@given(data=st.data())
+def test_a_marker_is_never_written_by_blocks(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever the texts of two blocks are, and wherever characters are lost or added."""
+    root = tmp_path_factory.getbasetemp()
+    (root / "f").write_text("a\nb\n  c\n\nd\n")
+    lines = st.lists(st.sampled_from(_BLOCK_LINES[:6]) if data.draw(st.booleans()) else st.sampled_from(_BLOCK_LINES), max_size=3)
+    text = blocks(*(("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in data.draw(lines))) for old in (["a"], ["  c"])))
+    for _ in range(data.draw(st.integers(0, 2))):
+        place = data.draw(st.integers(0, len(text) - 1))
+        removed = data.draw(st.integers(0, 1))
+        text = text[:place] + ("" if removed else data.draw(st.sampled_from(_DAMAGE))) + text[place + removed :]
+    try:
+        call = VOID.read("edit_file", {"uri": "f", "search_replace_blocks": text})
+        planned = plan_patch(Workspace(root), read_patch(call.arguments["patch"], "f"), "blanks")
+    except ToolFailure:
+        return
+    after = b"".join(file.after or b"" for file in planned.files).decode()
+    assert not [line for line in after.split("\n") if any(sign in line for sign in _SIGNS)], text
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(
+    news=st.lists(st.text(st.sampled_from("xyz =\t"), max_size=8), min_size=1, max_size=4),
+    glue=st.lists(st.sampled_from(["\n", "", " ", "```\n", "\n\nThen:\n", ", and "]), min_size=4, max_size=4),
+    newline=st.booleans(),
+)
+def test_blocks_are_all_applied_whatever_is_between_them(
+    news: list[str], glue: list[str], newline: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.getbasetemp()
+    olds = [f"line {number}\n" for number in range(len(news))]
+    (root / "f").write_text("".join(olds))
+    end = "\n" if newline else ""
+    text = "".join(f"{blocks((old, f'new {new}{end}'))[:-1]}{between}" for old, new, between in zip(olds, news, glue, strict=False))
+    call = VOID.read("edit_file", {"uri": "f", "search_replace_blocks": text})
+    planned = plan_patch(Workspace(root), read_patch(call.arguments["patch"], "f"), "blanks")
+    assert planned.files[0].after == "".join(f"new {new}\n" for new in news).encode()

@@ -11,7 +11,7 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, failure, reply
-from nbtools.dialects.void.text_parameters import OptionalPath, OptionalText, Text, is_plain_folder
+from nbtools.dialects.void.text_parameters import Identifier, OptionalIdentifier, OptionalPath, Text, is_plain_folder
 from nbtools.tools.commands.shell import ShellData
 from nbtools.tools.commands.terminal import TerminalRunData, TerminalState
 
@@ -60,7 +60,7 @@ class RunCommand(VoidParams):
 class FormerRunCommand(RunCommand):
     """Accepts a parameter that descriptions of Void mention but Void itself lacks; every command has its own shell."""
 
-    terminal_id: OptionalText = None
+    terminal_id: OptionalIdentifier = None
     """Has no effect."""
 
     @classmethod
@@ -77,7 +77,7 @@ def _halved(text: str) -> str:
 
 
 class _InTerminal(VoidParams):
-    persistent_terminal_id: Text
+    persistent_terminal_id: Identifier
     """The terminal's id, from open_persistent_terminal."""
 
     phrases: ClassVar[Mapping[str, str]] = {"terminal_open": "open_persistent_terminal"}

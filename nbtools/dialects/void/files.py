@@ -19,34 +19,52 @@ from nbtools.tools.read import LinesRead
 from nbtools.tools.revise import ReviseData
 from nbtools.tools.write import FileChanged
 
-_START = re.compile(r"<{7} (?:ORIGINAL|SEARCH)\s*")
-_END = re.compile(r">{7} (?:UPDATED|REPLACE)\s*")
-_MARKERS = re.compile(rf"\s*(?:{_START.pattern}|{_END.pattern})+")
+_START = re.compile(r"(?<!<)<{7} (?:ORIGINAL|SEARCH)[^\S\n]*(?=\n|\Z)")
+_END = re.compile(r"(?<!>)>{7} (?:UPDATED|REPLACE)")
+_MARKERS = re.compile(r"\s*(?:(?:<{7} (?:ORIGINAL|SEARCH)|>{7} (?:UPDATED|REPLACE))\s*)+")
 
 
 def only_blocks(text: str) -> str:
-    """Blanks the lines outside of search/replace blocks, which keeps line numbers.
+    """Converts the text to search/replace blocks whose markers are whole lines; text outside of blocks becomes empty lines.
 
-    Lines that contain only misplaced markers stay, because the parser of the blocks reports them.
+    As in Void, text may precede a block's first marker in its line, and the last marker ends a block wherever it stands in a line.  Markers
+    outside of blocks stay, because the parser of the blocks reports them: the text of a block may have contained the last marker.
     Raises ``ToolFailure`` (``invalid_tool_params``) where there is no block.
     """
-    lines = text.split("\n")
-    if not any(map(_START.fullmatch, lines)):
+    blocks = "".join(_blocks(text))
+    if not blocks.strip():
         raise ToolFailure(
             ErrorCode.INVALID_TOOL_PARAMS,
             "No Search/Replace blocks were received! Each begins with the line <<<<<<< ORIGINAL and ends with the line >>>>>>> UPDATED, "
             "with the line ======= between its two texts.",
         )
-    return "\n".join(_block_lines(lines))
+    return blocks
 
 
-def _block_lines(lines: list[str]) -> Iterator[str]:
-    inside = False
-    for line in lines:
-        ends = _END.fullmatch(line) is not None
-        inside = inside or _START.fullmatch(line) is not None
-        yield line if inside or _MARKERS.fullmatch(line) else ""
-        inside = inside and not ends
+def _blocks(text: str) -> Iterator[str]:
+    position = 0
+    while start := _START.search(text, position):
+        yield _outside(text[position : start.start()], first=position == 0).rstrip(" \t")
+        end = _END.search(text, start.end())
+        if end is None:
+            yield text[start.start() :]
+            return
+        block = text[start.start() : end.start()]
+        yield f"{block}{'' if block.endswith(chr(10)) else chr(10)}{end[0]}"
+        position = end.end()
+    if position:
+        yield _outside(text[position:], first=False)
+
+
+def _outside(text: str, *, first: bool) -> str:
+    """Empties the lines between blocks, but leaves those with misplaced markers; ``first``: the text precedes all blocks."""
+    return "\n".join(line if not line.strip() or _MARKERS.fullmatch(line) else _misplaced(line, first) for line in text.split("\n"))
+
+
+def _misplaced(line: str, first: bool) -> str:
+    # A description before the blocks may name the markers.
+    found = None if first else _END.search(line)
+    return found[0] if found else ""
 
 
 PAGE = 500_000

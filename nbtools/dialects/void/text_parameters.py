@@ -32,6 +32,16 @@ def _text(value: object) -> str:
     return value
 
 
+def _identifier(value: object) -> str:
+    """Reads text or a whole number; Void passes numbers for the ids of terminals, which are digits."""
+    is_number = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if is_number or (isinstance(value, int) and not isinstance(value, bool)) else _text(value)
+
+
+def _optional_identifier(value: object) -> str | None:
+    return None if _absent(value) else _identifier(value)
+
+
 def _absent(value: object) -> bool:
     return not value or (isinstance(value, str) and value.strip() in _EMPTY_WORDS)
 
@@ -91,6 +101,8 @@ def _optional_path(value: object) -> str | None:
 
 
 Text: TypeAlias = Annotated[str, BeforeValidator(_text), WithJsonSchema(_TEXT)]
+Identifier: TypeAlias = Annotated[str, BeforeValidator(_identifier), WithJsonSchema(_TEXT)]
+OptionalIdentifier: TypeAlias = Annotated[str | None, BeforeValidator(_optional_identifier), WithJsonSchema(_TEXT)]
 OptionalText: TypeAlias = Annotated[str | None, BeforeValidator(_optional_text), WithJsonSchema(_TEXT)]
 Flag: TypeAlias = Annotated[bool, BeforeValidator(_flag), WithJsonSchema(_TEXT)]
 Line: TypeAlias = Annotated[int | None, BeforeValidator(_line), WithJsonSchema(_TEXT)]

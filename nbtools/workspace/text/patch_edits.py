@@ -243,7 +243,8 @@ def _find_block(index: TextIndex, block: Block, match: MatchMode, subject: str) 
     """Returns the edits of a block; of several readings, that with the longest old text in the file counts."""
     first = block.replacements[0]
     if len(block.replacements) == 1:
-        return _replace(index, block.name, first, match, subject) if first.old else _fill(index, block.name, first, subject)
+        fills = not first.old or not (first.old.strip() or index.text.strip())
+        return _fill(index, block.name, first, subject) if fills else _replace(index, block.name, first, match, subject)
     for reading in block.replacements:
         if reading.old and next(index.matches(reading.old, "exact", whole_lines=True), None):
             found = _replace(index, block.name, reading, match, subject)
