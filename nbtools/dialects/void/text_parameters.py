@@ -34,8 +34,9 @@ def _text(value: object) -> str:
 
 def _identifier(value: object) -> str:
     """Reads text or a whole number; Void passes numbers for the ids of terminals, which are digits."""
-    is_number = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if is_number or (isinstance(value, int) and not isinstance(value, bool)) else _text(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value)
 
 
 def _optional_identifier(value: object) -> str | None:
