@@ -8,10 +8,11 @@ log records none.
 from __future__ import annotations
 
 import reprlib
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -49,7 +50,8 @@ StatusSource: TypeAlias = Literal["flag", "exit_code", "text", "none"]
 
 
 # Rows are many and never in a reference cycle: gc=False keeps the garbage collector from scanning them.
-class Ref(Struct, frozen=True, gc=False):
+# array_like: they are sent between processes without the names of their fields.
+class Ref(Struct, frozen=True, array_like=True, gc=False):
     """A position in a log: bytes ``offset`` … ``offset + length`` of the source's file number ``file``.
 
     ``line`` is 1-based, and 0 where lines do not apply. ``member`` is the file inside an archive to which offset and length apply.
@@ -110,7 +112,7 @@ class Session(Struct, frozen=True, kw_only=True):
     ref: Ref = NOWHERE
 
 
-class Event(Struct, frozen=True, gc=False):
+class Event(Struct, frozen=True, array_like=True, gc=False):
     """A message or another entry of a session. ``seq`` is its position in reading order, from 0, shared with calls.
 
     ``text`` is its beginning (at most ``PREVIEW`` characters), ``size`` the number of characters of the whole text. ``live`` is False on a
@@ -162,15 +164,15 @@ class Detail:
         return f"<Detail of {reprlib.repr(dict(self.args))}{f', {sizes}' if sizes else ''}>"
 
 
-@runtime_checkable
-class Origin(Protocol):
+class Origin(ABC):
     """Reads the details of the calls that came from it."""
 
+    @abstractmethod
     def detail(self, call: Call) -> Detail:
         """Reads the detail of ``call`` from the log. Raises ``TraceError`` where the file has changed or gone since it was loaded."""
 
 
-class Call(Struct, frozen=True, gc=False):
+class Call(Struct, frozen=True, array_like=True, gc=False):
     """A tool call. ``id`` is unique in its session even where the format's own id (``native_id``) is not.
 
     ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, or a sub-agent's calls repeated in its
@@ -225,7 +227,7 @@ class Call(Struct, frozen=True, gc=False):
         return replay
 
 
-class FileChange(Struct, frozen=True, kw_only=True, gc=False):
+class FileChange(Struct, frozen=True, array_like=True, kw_only=True, gc=False):
     """A path that a call changed.
 
     ``path`` is as recorded, and empty where the log does not name it. ``applied``: the change took effect, as far as the log records.

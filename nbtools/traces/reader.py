@@ -105,7 +105,7 @@ class Format(Protocol):
 
 
 @dataclass(frozen=True)
-class LogFile:
+class LogFile(Origin):
     """A log file with its format; the origin of its rows."""
 
     source: Source

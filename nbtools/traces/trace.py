@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import gc
 import glob
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from msgspec import Struct
-
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
-from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, Row, Session
+from nbtools.traces.model import Call, Event, FileChange, Problem, Row, Session
+from nbtools.traces.parallel_reading import RowBatch, gc_paused, read_in_processes, read_rows
 from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.search import Hit, Searcher
 from nbtools.traces.query.sql import Database, QueryResult, open_database
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile, open_log
 from nbtools.traces.rows import Rows
-
-
-class _RowBatch(Struct, array_like=True):
-    """Rows by type, for transfer between processes: pickling rows takes longer than reading the log again."""
-
-    sessions: list[Session] = []
-    events: list[Event] = []
-    calls: list[Call] = []
-    changes: list[FileChange] = []
-    problems: list[Problem] = []
 
 
 def open_logs(paths: str | Path | Iterable[str | Path]) -> list[LogFile]:
@@ -48,49 +34,6 @@ def open_logs(paths: str | Path | Iterable[str | Path]) -> list[LogFile]:
         if path not in owners and isinstance(log, LogFile):
             owners |= dict.fromkeys((file.resolve() for file in log.source.files[1:]), path)
     return [_raise_error(log) for path, log in logs.items() if path not in owners]
-
-
-def read_in_processes(workers: int, logs: Sequence[LogFile]) -> Iterator[Iterable[Row]]:
-    """Yields the rows of each log, in the given order, read by ``workers`` processes. Rows of one type are in reading order."""
-    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor  # noqa: PLC0415 - only needed with several processes
-    from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - as above
-
-    method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    with ProcessPoolExecutor(min(workers, len(logs)), get_context(method)) as pool:
-        largest = sorted(logs, key=lambda log: -sum(file.stat().st_size for file in log.source.files if file.is_file()))
-        results = {log.source.path: pool.submit(_read, log.source.path) for log in largest}
-        for log in logs:
-            try:
-                data = results.pop(log.source.path).result()
-            except BrokenExecutor as error:
-                raise TraceError(
-                    "A process that was reading logs died. In a script, call load_many below `if __name__ == '__main__':`."
-                ) from error
-            yield log.rows() if data is None else _rows(data, log)
-
-
-def _read(path: Path) -> bytes | None:
-    """Reads a log in a worker process. Returns None where a row contains a value that cannot be sent."""
-    batch = _RowBatch()
-    lists: dict[type, list[Any]] = {
-        Session: batch.sessions,
-        Event: batch.events,
-        Call: batch.calls,
-        FileChange: batch.changes,
-        Problem: batch.problems,
-    }
-    for row in open_log(path).rows():
-        lists[type(row)].append(row)
-    try:
-        return msgspec.msgpack.encode(batch, enc_hook=lambda _: None)
-    except (msgspec.MsgspecError, UnicodeError, OverflowError, TypeError, ValueError):
-        return None
-
-
-def _rows(data: bytes, origin: Origin) -> Iterator[Row]:
-    batch = msgspec.msgpack.decode(data, type=_RowBatch, dec_hook=lambda *_: origin)
-    for rows in (batch.sessions, batch.events, batch.calls, batch.changes, batch.problems):
-        yield from rows
 
 
 def _open_or_error(path: Path) -> LogFile | TraceError:
@@ -112,22 +55,10 @@ def _expand(pattern: str | Path) -> list[str]:
     return [str(expanded)] if expanded.exists() else sorted(glob.glob(str(expanded), recursive=True))  # noqa: PTH207 - it may be absolute
 
 
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Pauses garbage collection of reference cycles: rows are in none, and scanning millions of them repeatedly is slow."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 class Trace:
     """Session logs loaded into memory. Lists are in reading order; ``problems`` are the bytes that could not be read."""
 
-    def __init__(self, readings: Sequence[LogFile], rows: Iterable[Iterable[Row]] | None = None) -> None:
+    def __init__(self, readings: Sequence[LogFile], rows: Iterable[RowBatch] | None = None) -> None:
         """``rows`` are the rows of each log, where they have been read already."""
         self.readings = tuple(readings)
         self.sessions: Rows[Session] = Rows(Session)
@@ -135,20 +66,10 @@ class Trace:
         self.calls: Rows[Call] = Rows(Call)
         self.file_changes: Rows[FileChange] = Rows(FileChange)
         self.problems: Rows[Problem] = Rows(Problem)
-        add: dict[type, Any] = {
-            Session: self.sessions.append,
-            Event: self.events.append,
-            Call: self.calls.append,
-            FileChange: self.file_changes.append,
-            Problem: self.problems.append,
-        }
         with gc_paused():
-            for log, log_rows in zip(self.readings, rows or map(LogFile.rows, self.readings), strict=True):
-                first = len(self.calls)
-                for row in log_rows:
-                    add[type(row)](row)
-                self.calls[first:] = sorted(self.calls[first:], key=lambda call: call.seq)
-                for table in self._tables.values():
+            for log, batch in zip(self.readings, rows or map(read_rows, self.readings), strict=True):
+                for name, table in self._tables.items():
+                    table.extend(getattr(batch, name))
                     table.assign_log_file(log)
 
     def facts(self) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import pytest
 from nbtools.core.errors import TraceError
 from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
 from nbtools.replay.canonical_call import convert_by_operation
-from nbtools.traces.model import NOWHERE, Call, Detail, Op
+from nbtools.traces.model import NOWHERE, Call, Detail, Op, Origin
 from tests.replay.samples import CWD, bash, codex_log, edit, exec_output, log, sample
 
 
-class Nowhere:
+class Nowhere(Origin):
     def detail(self, call: Call) -> Detail:
         raise AssertionError
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from nbtools import traces
 from nbtools.traces import TraceError
+from nbtools.traces.parallel_reading import read_rows, read_written_rows, write_rows
+from nbtools.traces.reader import open_log
 from tests.traces.recorded import SAMPLES
 
 LAYOUT = SAMPLES / "claude-code" / "subagent-layout"
@@ -58,3 +62,36 @@ def test_two_processes_read_what_one_does(pattern: str) -> None:
         (call.id, call.status, call.result_ref) for call in one.calls
     ]
     assert [call.detail for call in two.calls[:3]] == [call.detail for call in one.calls[:3]]
+
+
+FILES = [path for path in sorted(SAMPLES.glob("*/*")) if path.is_file()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_a_worker_process_writes_is_what_it_has_read(path: Path, tmp_path: Path) -> None:
+    try:
+        log = open_log(path)
+    except TraceError:
+        pytest.skip("no log")
+    here = read_rows(log)
+    write_rows({0: path}, tmp_path)
+    sent = read_written_rows(tmp_path / "0", log)
+    assert sent is not None
+    assert sent == here
+    assert all(call.origin is log for call in sent.calls)
+
+
+def test_a_log_is_read_by_one_process_only(tmp_path: Path) -> None:
+    paths = dict(enumerate(sorted((SAMPLES / "claude-code").glob("*.jsonl"))[:2]))
+    (tmp_path / "1.claim").touch()
+    write_rows(paths, tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"0", "0.claim", "1.claim"}
+
+
+def test_a_script_without_main_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    logs = [str(path) for path in sorted((SAMPLES / "claude-code").glob("*.jsonl"))[:2]]
+    script.write_text(f"from nbtools import traces\ntraces.load_many({logs!r}, workers=2)\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "below `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.optional_libraries import import_library
+from nbtools.traces.parallel_reading import process_context
 
 F = TypeVar("F", bound="Sized")
 T = TypeVar("T")
@@ -139,19 +140,14 @@ def _result(future: Future[list[T | TaskFailure]]) -> list[T | TaskFailure] | Ba
 
 @contextmanager
 def _executor(client: Any, tasks: int) -> Iterator[Executor]:
-    """Yields the client's executor, or a pool of our own.
-
-    Processes are not forked, because a notebook's kernel has threads whose locks a fork would copy.
-    """
+    """Yields the client's executor, or a pool of our own."""
     if client is not None:
         # Not pure: clusters would reuse the results of equal tasks.
         yield client.get_executor(pure=False) if hasattr(client, "get_executor") else client
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only needed for many logs; slow to import
-    from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - as above
 
-    method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    with ProcessPoolExecutor(min(processors(), tasks), get_context(method), _ignore_interrupts) as pool:
+    with ProcessPoolExecutor(min(processors(), tasks), process_context(), _ignore_interrupts) as pool:
         try:
             _check_start(pool)
             yield pool

@@ -193,13 +193,13 @@ class _DocumentReader:
         statistics = mapping(info.get("model_stats"))
         config = mapping(parse_json(self.document.replay_config))
         model = string(mapping(mapping(config.get("agent")).get("model")).get("name"))
-        native: dict[str, Any] = {"input": statistics.get("tokens_sent"), "output": statistics.get("tokens_received")}
+        sent, received = integer_of(statistics.get("tokens_sent")), integer_of(statistics.get("tokens_received"))
         self.session.end(
             format_version="1" if config else "",
             agent="swe-agent",
             models=(model,) if model else (),
-            tokens=Tokens(input=integer_of(native["input"]), output=integer_of(native["output"])),
-            native_tokens=native,
+            tokens=Tokens(input=sent, output=received),
+            native_tokens={name: count for name, count in (("input", sent), ("output", received)) if count is not None},
             cost=float_of(statistics.get("instance_cost")),
             counts={
                 "exit_status": info.get("exit_status"),

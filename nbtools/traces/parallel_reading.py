@@ -1,0 +1,133 @@
+"""Reads whole logs, several of them in parallel processes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, Session
+from nbtools.traces.reader import LogFile, open_log
+
+
+class RowBatch(Struct, array_like=True):
+    """The rows of a log by type, in reading order."""
+
+    sessions: list[Session] = []
+    events: list[Event] = []
+    calls: list[Call] = []
+    file_changes: list[FileChange] = []
+    problems: list[Problem] = []
+
+
+def read_rows(log: LogFile) -> RowBatch:
+    batch = RowBatch()
+    add: dict[type, Callable[[Any], None]] = {
+        Session: batch.sessions.append,
+        Event: batch.events.append,
+        Call: batch.calls.append,
+        FileChange: batch.file_changes.append,
+        Problem: batch.problems.append,
+    }
+    with gc_paused():
+        for row in log.rows():
+            add[type(row)](row)
+        batch.calls.sort(key=lambda call: call.seq)
+    return batch
+
+
+def read_in_processes(workers: int, logs: Sequence[LogFile]) -> Iterator[RowBatch]:
+    """Yields the rows of each log, in the given order, read by ``workers`` processes, this one included.
+
+    This process reads too, so its rows need not be sent. The others write theirs into a folder: sending them would interrupt its reading.
+    """
+    largest_first = sorted(range(len(logs)), key=lambda number: -_size(logs[number]))
+    mine: dict[int, RowBatch] = {}
+    with TemporaryDirectory(prefix="nbtools-rows-") as name:
+        folder = Path(name)
+        paths = {number: logs[number].source.path for number in largest_first}
+        with _processes(min(workers, len(logs)) - 1, write_rows, paths, folder):
+            for number in _unclaimed(largest_first, folder):
+                mine[number] = read_rows(logs[number])
+        for number, log in enumerate(logs):
+            yield mine.pop(number, None) or read_written_rows(folder / str(number), log) or read_rows(log)
+
+
+def _size(log: LogFile) -> int:
+    return sum(file.stat().st_size for file in log.source.files if file.is_file())
+
+
+def _unclaimed(numbers: Iterable[int], folder: Path) -> Iterator[int]:
+    """Yields each number that no other process has claimed, and claims it by a file."""
+    for number in numbers:
+        with suppress(FileExistsError):
+            (folder / f"{number}.claim").touch(exist_ok=False)
+            yield number
+
+
+def write_rows(paths: Mapping[int, Path], folder: Path) -> None:
+    """Reads logs in a worker process, as long as there are unclaimed ones. Of a log that cannot be read or sent, it writes nothing."""
+    for number in _unclaimed(paths, folder):
+        with suppress(TraceError, OSError, *_ENCODE_ERRORS):
+            (folder / str(number)).write_bytes(msgspec.msgpack.encode(read_rows(open_log(paths[number])), enc_hook=lambda _: None))
+
+
+_ENCODE_ERRORS = (msgspec.MsgspecError, UnicodeError, OverflowError, TypeError, ValueError)
+
+
+def read_written_rows(file: Path, origin: Origin) -> RowBatch | None:
+    if not file.exists():
+        return None
+    with gc_paused():
+        return msgspec.msgpack.decode(file.read_bytes(), type=RowBatch, dec_hook=lambda *_: origin)
+
+
+@contextmanager
+def _processes(count: int, work: Callable[..., None], *arguments: object) -> Iterator[None]:
+    """Runs ``work`` in so many processes and waits for them at the end. Raises ``TraceError`` where one dies."""
+    context = process_context()
+    processes = [context.Process(target=work, args=arguments, daemon=True) for _ in range(count)]
+    try:
+        for process in processes:
+            process.start()
+        yield
+        for process in processes:
+            process.join()
+    finally:
+        for process in processes:
+            process.terminate()
+    if any(process.exitcode for process in processes):
+        raise TraceError("A process that was reading logs died. In a script, call load_many below `if __name__ == '__main__':`.")
+
+
+def process_context() -> Any:
+    """Returns how processes are started: not by a fork of this one, as a notebook's kernel has threads whose locks a fork would copy.
+
+    Where the system can, a server starts them that has loaded the readers once.
+    """
+    from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - only needed here
+
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["__main__", "nbtools.traces.readers"])
+    return context
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Pauses garbage collection of reference cycles: rows are in none, and scanning millions of them repeatedly is slow."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
