@@ -110,9 +110,7 @@ def main() -> None:
             ],
         )
         scale = paired(rates["rows_two"], rates["rows"])
-        print(
-            f"  two processes are {scale:.2f} x one; load_many with two is {paired(rates['sent'], rates['rows_kept']):.2f} x load (bars 1.7)"
-        )
+        print(f"  two processes are {scale:.2f} x one; load_many with two is {paired(rates['sent'], rates['rows_kept']):.2f} x load (1.7)")
         print("\nOne file, streamed")
         for megabytes in sorted({LARGEST // 10, LARGEST}):
             large = plant(Path(folder, "large.jsonl"), megabytes * 1e6, source)
