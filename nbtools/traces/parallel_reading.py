@@ -57,7 +57,7 @@ def read_in_processes(workers: int, logs: Sequence[LogFile]) -> Iterator[RowBatc
             for number in _unclaimed(largest_first, folder):
                 mine[number] = read_rows(logs[number])
         for number, log in enumerate(logs):
-            yield mine.pop(number, None) or read_written_rows(folder / str(number), log) or read_rows(log)
+            yield mine.get(number) or read_written_rows(folder / str(number), log) or read_rows(log)
 
 
 def _size(log: LogFile) -> int:
