@@ -1,26 +1,30 @@
 """Reads the output of ``claude -p --output-format stream-json``, as CI logs keep it.
 
-Its messages have no times and no parents.
+Also reads the same messages as a JSON array: ``claude -p --output-format json --verbose``, and the file that Claude Code's GitHub action
+writes. The messages have no times and no parents.
 
 Messages with ``parent_tool_use_id`` repeat what sub-agents do, so their calls are nested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from nbtools.traces.json_access import mapping
-from nbtools.traces.model import Call, Detail, Origin, Row, Session
+from nbtools.traces.json_access import mapping, string
+from nbtools.traces.json_document import decode_items, open_document
+from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row, Session
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.records import Echo, Line, Message, Outcome, Progress, decode_leniently
 from nbtools.traces.readers.claude_code.row_builder import RowBuilder
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
+
+T = TypeVar("T")
 
 
 class _StreamMessage(msgspec.Struct, gc=False):
@@ -38,6 +42,22 @@ class _StreamMessage(msgspec.Struct, gc=False):
     num_turns: int | None = None
 
 
+class _Array(Source):
+    """A source whose lines are the items of a JSON array."""
+
+    def lines(self, decode: Callable[[bytes], T], file: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
+        document = open_document(self.read_file(file), list[msgspec.Raw], file)
+        yield from document.problems
+        yield from decode_items(document, document.value or [], Ref(0, 0, 0, file), decode)
+
+
+def _is_array(source: Source) -> bool:
+    with source.open_file(0) as file:
+        return bool(file.read(4096).lstrip()[:1] == b"[")
+
+
+_FIRST = {"init", "hook_started", "hook_response"}
+"""Subtypes of the first message; hooks may run before the session begins."""
 _decode_message = msgspec.json.Decoder(_StreamMessage).decode
 
 
@@ -45,11 +65,16 @@ class ClaudeStream(Format):
     name = "claude-stream-json"
 
     def recognises(self, head: Head) -> bool:
-        first = mapping(head.first)
-        begins = first.get("type") == "system" and first.get("subtype") == "init"
+        if head.start.lstrip()[:1] == b"[":
+            first = mapping(next(iter(open_document(head.start, list[Any]).value or ()), None))
+        else:
+            first = mapping(head.first)
+        begins = first.get("type") == "system" and string(first.get("subtype")) in _FIRST
         return begins and "session_id" in first and "parentUuid" not in first
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        if _is_array(source):
+            source = _Array(source.path, recover=source.recover)
         ends: dict[str | None, _StreamMessage] = {}
 
         def decode(data: bytes) -> Line:

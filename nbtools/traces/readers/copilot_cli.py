@@ -66,7 +66,11 @@ class CopilotCli(Format):
 
 
 def _is_event(record: Mapping[str, Any]) -> bool:
-    return record.get("type") in _RECOGNISED and isinstance(record.get("data"), dict) and {"id", "timestamp", "parentId"} <= record.keys()
+    return (
+        string(record.get("type")) in _RECOGNISED
+        and isinstance(record.get("data"), dict)
+        and {"id", "timestamp", "parentId"} <= record.keys()
+    )
 
 
 class _SessionReader:

@@ -59,7 +59,7 @@ class OpenCode(Format):
         if _EXPORT.match(head.start) and head.is_json:
             return head.has("sessionID") or head.has("projectID") or b'"ses_' in head.start
         first = mapping(head.first)
-        if first.get("type") in _LINES:
+        if string(first.get("type")) in _LINES:
             return {"sessionID", "timestamp"} <= first.keys()
         return _is_session(first)
 
@@ -303,7 +303,7 @@ def _recorded_files(args: Mapping[str, Any], about: Mapping[str, Any]) -> list[M
     one = mapping(about.get("filediff"))
     if one:
         return [{"path": string(one.get("file")) or string(args.get("filePath")), **one}]
-    files = [file for file in mappings(about.get("files")) if file.get("type") in {"add", "update", "delete", "move"}]
+    files = [file for file in mappings(about.get("files")) if string(file.get("type")) in {"add", "update", "delete", "move"}]
     return [{"path": string(file.get("filePath")) or string(file.get("relativePath")), **file} for file in files]
 
 

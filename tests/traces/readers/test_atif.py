@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nbtools import traces
 from nbtools.core.result import CommandOutput, FileDiff, Media
+from nbtools.traces.reader import Head
 from nbtools.traces.readers.atif import Atif
 from tests.traces.readers.damage import damaged, read_whole, spoilt
 
@@ -68,6 +69,37 @@ def test_of_a_producer_who_writes_id_and_name_a_system_step_is_the_result_of_the
         ("shell", "pwd", True, "/"),
     ]
     assert [event.text for event in trace.events] == ["end"]
+
+
+@pytest.mark.parametrize("version", ["1.4", "1.0", "v1.8", "1.7.1", "ATIF-v1.4"])
+def test_a_version_may_lack_its_prefix(tmp_path: Path, version: str) -> None:
+    trace = load(tmp_path, step(1, tool_calls=[call("a", command="ls")], observation=observed(result("a", "x"))), schema_version=version)
+    assert trace.readings[0].format.name == "atif"
+    assert (trace.sessions[0].format_version, trace.calls[0].detail.result) == (version.rpartition("v")[2], "x")
+
+
+@pytest.mark.parametrize("version", ["2.4", "1", "1.4-other", 1.4])
+def test_other_versions_are_not_taken_for_atif(tmp_path: Path, version: Any) -> None:
+    path = write(tmp_path / "log.json", step(1), schema_version=version)
+    assert not Atif().recognises(Head(path, path.read_bytes()))
+
+
+def test_a_result_may_stand_before_its_call(tmp_path: Path) -> None:
+    trace = load(
+        tmp_path,
+        step(1, "system", observation=observed(result("a", "x.py"))),
+        step(2, "system", message="/", tool_call_id="b"),
+        step(3, tool_calls=[call("a", command="ls"), call("b", command="pwd"), call("c", command="true")]),
+        step(4, "system", observation=observed(result("c", "end"))),
+        step(5, "system", observation=observed(result("never", "lost"))),
+        schema_version="1.4",
+    )
+    assert [(one.native_id, one.answered, one.detail.result) for one in trace.calls] == [
+        ("a", True, "x.py"),
+        ("b", True, "/"),
+        ("c", True, "end"),
+    ]
+    assert [(event.kind, event.text) for event in trace.events] == [("tool_result", "lost")]
 
 
 def test_a_screen_that_several_calls_share_answers_none_and_is_shown_with_each(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.core.result import CommandOutput, FileDiff, FileText, Listing, Matches, Media, TodoList
 from nbtools.traces import Trace, TraceError
+from tests.traces.recorded import SAMPLES
 
 SESSION = "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f"
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
@@ -530,6 +531,50 @@ def test_what_claude_prints_is_read(tmp_path: Path) -> None:
         ("t2", "nested", "t1", None),
     ]
     assert [call.detail.args for call in trace.calls] == [{"prompt": "p"}, {"command": "ls"}]
+
+
+ACTION = SAMPLES / "claude-stream-json/made--action.json"
+
+
+@pytest.mark.parametrize("layout", ["lines", "an array on a line", "an array over many lines"])
+def test_the_same_messages_are_read_as_lines_and_as_an_array(tmp_path: Path, layout: str) -> None:
+    messages = json.loads(ACTION.read_text())
+    text = {
+        "lines": "".join(f"{json.dumps(one)}\n" for one in messages),
+        "an array on a line": json.dumps(messages),
+        "an array over many lines": json.dumps(messages, indent=2),
+    }[layout]
+    path = tmp_path / "execution.json"
+    path.write_text(text)
+    trace, expected = traces.load(path), traces.load(ACTION)
+    assert trace.readings[0].format.name == "claude-stream-json"
+    assert [(one.name, one.level, one.status) for one in expected.calls] == [
+        ("Read", "model", "ok"),
+        ("Edit", "model", "ok"),
+        ("Bash", "model", "error"),
+        ("Task", "model", "ok"),
+        ("Grep", "nested", "ok"),
+    ]
+    assert [(one.id, one.status, one.detail.args, one.detail.result) for one in trace.calls] == [
+        (one.id, one.status, one.detail.args, one.detail.result) for one in expected.calls
+    ]
+    assert [(one.kind, one.text) for one in trace.events] == [(one.kind, one.text) for one in expected.events]
+    assert {**trace.facts(), "bytes": 0} == {**expected.facts(), "bytes": 0}
+
+
+def test_an_array_that_was_cut_is_read_up_to_there(tmp_path: Path) -> None:
+    data = ACTION.read_bytes()
+    path = tmp_path / "cut.json"
+    path.write_bytes(data[: data.index(b'"toolu_3"')])
+    trace = traces.load(path)
+    assert [one.name for one in trace.calls] == ["Read", "Edit"]
+    assert len(trace.problems) == 1
+
+
+def test_hooks_may_run_before_a_printed_session_begins(tmp_path: Path) -> None:
+    hook = {"type": "system", "subtype": "hook_started", "hook_name": "SessionStart", "session_id": "s"}
+    said_something = {"type": "assistant", "session_id": "s", "message": {"id": "m", "content": [text("Hi")]}}
+    assert traces.load(write(tmp_path / "ci.log", [hook, said_something])).readings[0].format.name == "claude-stream-json"
 
 
 GOOD = [json.dumps(one).encode() for one in (*REWOUND, *ECHOED, {"type": "summary", "summary": "x", "leafUuid": "u"})]

@@ -3,14 +3,15 @@
 A trajectory is one JSON document, with results in the step of their calls.
 
 The format has no flag for errors, no durations and no diffs: they are read from ``extra`` where a producer stored them there
-(``atif_extra`` defines our fields). Some producers omit call ids, write ``id`` and ``name``, or put results into a step of their own.
-Sub-agents are embedded or in separate files, and a trajectory may be continued in another file; embedded trajectories are not counted in
-facts.
+(``atif_extra`` defines our fields). Some producers omit call ids, write ``id`` and ``name``, put results into a step of their own
+(even before the call's), or write the version without its prefix. Sub-agents are embedded or in separate files, and a trajectory may be
+continued in another file; embedded trajectories are not counted in facts.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ _EDITS = {"Edit", "MultiEdit", "Write", "write_file", "replace", "str_replace_ed
 _CHANGING_COMMANDS = {"create", "str_replace", "insert"}
 """Commands of ``str_replace_editor`` that change a file."""
 _KINDS: dict[str, EventKind] = {"user": "user", "agent": "assistant_text"}
+_BARE_VERSION = re.compile(rb'"schema_version"\s*:\s*"v?1\.\d{1,3}(?:\.\d{1,3})?"')
 _NULL = msgspec.Raw(b"null")
 _MAX_DEPTH = 50
 
@@ -53,7 +55,9 @@ class Atif(Format):
     tells_errors = False
 
     def recognises(self, head: Head) -> bool:
-        return b'"ATIF-v' in head.start and head.has("schema_version", "steps")
+        if not head.has("schema_version", "steps"):
+            return False
+        return b'"ATIF-v' in head.start or (_BARE_VERSION.search(head.start) is not None and head.has("step_id", "source"))
 
     def files(self, path: Path) -> Sequence[Path]:
         return linked_files(path)
@@ -123,6 +127,10 @@ class _TrajectoryReader:
         self.agent = mapping(document.agent)
         self.sums = {"step_input": 0, "step_output": 0}
         self._step_ids: set[str] = set()
+        self._known_ids: set[str] = set()
+        """The log's own ids of the calls so far."""
+        self._early: dict[str, tuple[Mapping[str, Any], float | None, Ref]] = {}
+        """Steps with results of calls that have not come yet, by the calls' ids."""
 
     def step(self, record: Any, ref: Ref) -> None:
         step, session = mapping(record), self.session
@@ -133,7 +141,9 @@ class _TrajectoryReader:
         self.sums["step_output"] += integer_of(metrics.get("completion_tokens")) or 0
         calls = mappings(step.get("tool_calls"))
         late = [] if calls else self._answered_calls(step)
-        self._messages(step, calls, at, ref, is_answer=bool(late))
+        early = [] if calls or late else [native for native in answers_to(step) if native and native not in self._known_ids]
+        self._early |= dict.fromkeys(early, (step, at, ref))
+        self._messages(step, calls, at, ref, is_answer=bool(late or early))
         for call, recorded in late:
             self._with_result(call, recorded, results_in_later_step(step, call.native_id), ref, at)
         step_id = id_text(step.get("step_id")) or str(session.records)
@@ -141,7 +151,7 @@ class _TrajectoryReader:
         self._step_ids.add(prefix)
         for position, recorded in enumerate(calls):
             self._call(step, recorded, f"{prefix}.{position}", at, ref)
-        if not late:
+        if not late and not early:
             self._shared_results(step, at, ref)
 
     def _messages(self, step: Mapping[str, Any], calls: Sequence[Any], at: float | None, ref: Ref, *, is_answer: bool) -> None:
@@ -169,6 +179,7 @@ class _TrajectoryReader:
 
     def _call(self, step: Mapping[str, Any], recorded: Mapping[str, Any], id_: str, at: float | None, ref: Ref) -> None:
         native, extra = native_of(recorded), extra_of(recorded, CallExtra)
+        self._known_ids.add(native)
         call = self.session.call(
             id_,
             tool_name(recorded),
@@ -187,6 +198,9 @@ class _TrajectoryReader:
             call = replace(call, live=extra.live, **known)
         if answers := results_of(step, native) if native else []:
             self._with_result(call, recorded, answers, ref, None)
+        elif native in self._early:
+            answer, answered_at, place = self._early.pop(native)
+            self._with_result(call, recorded, results_in_later_step(answer, native), place, answered_at)
         elif results_of(step, ""):
             self.session.add(replace(call, status="unknown", result_ref=ref))
         elif extra.status is not None:
@@ -229,6 +243,9 @@ class _TrajectoryReader:
         )
 
     def end(self, ref: Ref, records: int) -> None:
+        for missing, (step, at, place) in self._early.items():
+            for result in results_in_later_step(step, missing):
+                self._event(step, "tool_result", text_of(result.get("content")), at, place)
         metrics, extra = mapping(self.document.final_metrics), extra_of({"extra": self.document.extra}, SessionExtra)
         names = {"input": "total_prompt_tokens", "output": "total_completion_tokens", "cache_read": "total_cached_tokens"}
         native = {key: count for key, name in names.items() if (count := integer_of(metrics.get(name))) is not None}
@@ -239,7 +256,7 @@ class _TrajectoryReader:
         known["title"] = extra.title or (f"continues {previous}" if previous else "")
         self.session.end(
             **known,
-            format_version=string(self.document.schema_version).removeprefix("ATIF-v"),
+            format_version=string(self.document.schema_version).removeprefix("ATIF-").removeprefix("v"),
             agent=string(self.agent.get("name")),
             agent_version=string(self.agent.get("version")),
             models=tuple(dict.fromkeys(filter(None, (string(self.agent.get("model_name")), *self.session.models)))),
