@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -283,7 +283,24 @@ class CommandMatcher(CallMatcher):
         if not used and self.edits_run:
             why = "mode `auto_edit` allows commands that only change files in the workspace"
             return Decision(Action.ALLOW, why, AUTO_EDIT_RUNS, reading="strict", entry=self._entries)
-        return joint_permission(used, "strict", self._entries)
+        why = self._not_as_written(used)
+        return Decision(Action.ASK, why, UNCOVERED) if why else joint_permission(used, "strict", self._entries)
+
+    def _not_as_written(self, used: Sequence[SourcedRule]) -> str:
+        """Returns why literal rules among the used ones do not cover the line; empty where they do."""
+        literal = [one for one in used if one.rule.literal]
+        if not literal:
+            return ""
+        allow, line = self.rules.allow.commands, shell.parse_shell(self.command)
+        if line.parse_error:
+            return f"the line has an error: {line.parse_error}"
+        if line.has_redirection and not self.edits_run and not all(one.rule.redirects for one in literal):
+            return f"it has a redirect, and the rule {literal[0].name} covers none"
+        others = tuple(act.text for act in self.analysis.commands if any(not one.sourced.rule.literal for one in allow.find_allowing(act)))
+        parts = (*(command.text for command in line.commands), *(act.text for act in self.analysis.commands))
+        texts = (self.command.strip(), *parts)
+        odd = next((text for text in texts if not (text.startswith(others) or allow.find_literal(text))), "")
+        return f"the rule {literal[0].name} covers commands that are written so, and no rule covers {odd}" if odd else ""
 
     @property
     def _entries(self) -> str:

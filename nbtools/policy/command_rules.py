@@ -112,6 +112,7 @@ class CommandRules:
         self._others: list[WordRule] = []
         self._expressions: list[SourcedRule] = []
         self._texts: dict[str, SourcedRule] = {}
+        self._literal: list[SourcedRule] = []
         self._filled = False
         for one in rules:
             self._add(one)
@@ -121,6 +122,8 @@ class CommandRules:
 
     def _add(self, one: SourcedRule) -> None:
         self._filled = True
+        if one.rule.literal:
+            self._literal.append(one)
         if one.rule.command:
             self._expressions.append(one)
             return
@@ -219,6 +222,10 @@ class CommandRules:
             if _begins(one, text, if_too_long=False) and not _begins(one, unnamed, if_too_long=True):
                 yield WordRule(one, (), exact=False)
 
+    def find_literal(self, text: str) -> SourcedRule | None:
+        """Returns a literal rule whose words, or whose expression, the text begins with, without looking at what the text means."""
+        return next((one for one in self._literal if _begins_literally(one, text)), None)
+
     def _candidates(self, words: Sequence[str]) -> Sequence[WordRule]:
         if not self._others and words[0] not in self._by_program:
             return ()
@@ -286,6 +293,13 @@ def _begins(one: SourcedRule, text: str, *, if_too_long: bool) -> bool:
         return expression(one.rule.command).matches_start(text)
     except TextTooLong:
         return if_too_long
+
+
+def _begins_literally(one: SourcedRule, text: str) -> bool:
+    if one.rule.command:
+        return _begins(one, text, if_too_long=False)
+    words = one.rule.spec.removesuffix(":*")
+    return text == words or text.startswith((f"{words} ", f'{words}"'))
 
 
 @lru_cache(maxsize=65_536)

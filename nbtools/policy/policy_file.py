@@ -53,6 +53,7 @@ class _RuleTable(BaseModel):
     message: str = ""
     annotations: dict[str, bool] = {}
     redirects: bool = False
+    literal: bool = False
 
     @property
     def rule(self) -> Rule:

@@ -41,7 +41,9 @@ class Rule:
     The other fields have no text form.  ``command`` is a regular expression for the beginning of a command, ``arguments`` one that is
     searched in the arguments as JSON with sorted keys (see ``arguments_text``).  ``modes`` are those it applies in, empty for all.
     ``annotations`` are those that the tool must have.  ``redirects``: whether an allow of commands lets them write files by redirects.
-    ``message`` is added to the reason of a denial or question.  Raises ``PolicyError`` for an invalid expression, mode or spec.
+    ``literal``: an allow of commands covers a line only as it is written, with no redirects unless ``redirects``: the line itself and each
+    of its commands, launchers included, begin with the rule's words.  ``message`` is added to the reason of a denial or question.  Raises
+    ``PolicyError`` for an invalid expression, mode or spec.
     """
 
     tool: str
@@ -52,6 +54,7 @@ class Rule:
     message: str = ""
     annotations: tuple[tuple[str, bool], ...] = ()
     redirects: bool = False
+    literal: bool = False
 
     def __post_init__(self) -> None:
         for text in filter(None, (self.command, self.arguments)):

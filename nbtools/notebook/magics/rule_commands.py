@@ -143,6 +143,7 @@ def described(rule: str | Rule) -> str:
     only = [f"only in {', '.join(rule.modes)}"] if rule.modes else []
     only += [f"only where {name} is {'true' if value else 'false'}" for name, value in rule.annotations]
     only += ["including redirections"] if rule.redirects else []
+    only += ["only as written"] if rule.literal else []
     return f"{rule} ({'; '.join(only)})" if only else str(rule)
 
 

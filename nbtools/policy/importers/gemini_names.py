@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from nbtools.core.tool_names import mcp_rule
+from nbtools.core.tool_names import MAX_SERVER_LENGTH, mcp_rule
 from nbtools.policy.importers.imported import ToolNameLookup
 
 EVERY_TOOL = "*"
@@ -47,10 +47,16 @@ _OF_SERVER = re.compile(r"mcp_([A-Za-z0-9-]+)_([A-Za-z0-9_-]+)")
 _ALL_OF_SERVER = re.compile(r"mcp_(.+)_\*")
 _DISCOVERED = re.compile(r"discovered_tool_[A-Za-z0-9_-]+")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+_MAX_NAME = 63
 
 
 def allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> str:
     """Returns the tool that an allow covers here; empty where Gemini CLI has no such tool, or its name means something else here."""
+    too_long = len(_agent_name(tool_name, server)) > _MAX_NAME  # calls have a shortened name there, which the rule does not match
+    return "" if too_long else _allowed_tool(tool_name, server, tool_named)
+
+
+def _allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> str:
     if server:
         return _tool_of_server(tool_name, server)
     if tool_name in PATH_ARGUMENTS:
@@ -60,7 +66,7 @@ def allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> str
     if tool_name == "mcp_*":
         return "mcp__*"
     if (all_of := _ALL_OF_SERVER.fullmatch(tool_name)) is not None:
-        return mcp_rule(all_of[1]) if _NAME.fullmatch(all_of[1]) else ""
+        return mcp_rule(all_of[1]) if is_same_server(all_of[1]) else ""
     of_server = _OF_SERVER.fullmatch(tool_name)
     return mcp_rule(of_server[1], of_server[2]) if of_server else ""
 
@@ -69,8 +75,17 @@ def _tool_of_server(tool_name: str, server: str) -> str:
     """Returns the tool for an allow with ``mcpName``, where the tool's name has no prefix."""
     if server == EVERY_TOOL:
         return "mcp__*" if tool_name == EVERY_TOOL else ""
-    plain = "*" not in server and not tool_name.startswith("mcp_") and (tool_name == EVERY_TOOL or _NAME.fullmatch(tool_name))
+    plain = is_same_server(server) and not tool_name.startswith("mcp_") and (tool_name == EVERY_TOOL or _NAME.fullmatch(tool_name))
     return mcp_rule(server, tool_name) if plain else ""
+
+
+def is_same_server(server: str) -> bool:
+    """Whether the name of a server is part of its tools' names here without a change, so that no other server has the same part."""
+    return len(server) <= MAX_SERVER_LENGTH and _NAME.fullmatch(server) is not None
+
+
+def _agent_name(tool_name: str, server: str) -> str:
+    return f"mcp_{server}_{tool_name}" if server else tool_name
 
 
 def possible_tools(tool_name: str, server: str, tool_named: ToolNameLookup) -> tuple[str, ...]:

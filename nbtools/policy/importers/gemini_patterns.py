@@ -13,7 +13,7 @@ from typing import Any
 
 from nbtools.core.errors import PolicyError
 from nbtools.policy.importers.gemini_names import EVERY_TOOL, PATH_ARGUMENTS
-from nbtools.policy.patterns import expression, literal_pattern
+from nbtools.policy.patterns import MAX_LENGTH, expression, literal_pattern
 from nbtools.policy.rules import Rule
 
 _PLAIN_PREFIX = re.compile(r"""[^\s!|&;<>(){}$`\\"'](?:[^\n\r\t|&;<>(){}$`\\"']*[^\s|&;<>(){}$`\\"'])?""")
@@ -22,13 +22,21 @@ _FOLDER = re.compile(r'"(\w+)"\s*:\s*"(?:\./)?((?:/?[\w-][\w -]*)(?:/[\w -]+)*/)
 """An expression that consists only of the folder that a path begins with."""
 _SAME = r"""
     \\ [sSdDwWbBtnrfv/.^$*+?()\[\]{}|"':\ ,;=<>!@\#%&~_-] | \\ \\      # escapes
-  | \[ \^? (?: \\ [sSdDwWtnrfv\]\[\\^/.$*+?(){}|"'-] | [^\]\[\\] )+ \]  # classes
+  | \\ (?: x [0-9A-Fa-f]{2} | u [0-9A-Fa-f]{4} | 0 (?! \d ) )          # characters by number
+  | \[ \^? (?: \\ [sdwtnrfv\]\[\\^/.$*+?(){}|"'-] | [^\]\[\\] )+ \]    # classes
   | \( (?: \? [:=!] | (?!\?) ) | \)                                    # groups
   | (?: [*+?] | \{ \d+ (?: , \d* )? \} ) (?: \? (?!\?) | (?!\?) ) (?! [*+{] )  # repetitions, each read in one way
   | [^\\\[\](){}*+?]
 """
 _SAME_IN_BOTH = re.compile(f"(?:{_SAME})*", re.VERBOSE)
-"""An expression with the same meaning in JavaScript and Python."""
+"""An expression that ``_in_python`` can convert from JavaScript without a change of its meaning."""
+_UNSAFE = re.compile(r"\([^)]*[*+?{].*\)[*+?{]")
+"""An expression that Gemini CLI takes for one that may run without end; it then ignores the rule."""
+_ASCII = re.compile(r"\\[wWdDbB]")
+_TOKEN = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])+\]|.", re.DOTALL)
+_BLANKS = r"\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_CONVERTED = {"\\s": f"[{_BLANKS}]", "\\S": f"[^{_BLANKS}]"}
+_LINE = r"[^\n\r\u2028\u2029]"
 _NARROWER = r"""
     \\ [sdwb.*+?()\[\]{}|/-]
   | \[ \^? [\w\ .,:=@%/+*;&|<>-]+ \]
@@ -56,24 +64,24 @@ def allowed_beginning(tool: str, prefix: str, base: dict[str, Any]) -> Rule:
     if not _PLAIN_PREFIX.fullmatch(prefix) or "  " in prefix:
         raise PolicyError(f"the prefix {prefix!r} is more than the first words of one command")
     if "*" in prefix:
-        return Rule(tool, command=_literal_beginning(prefix), **base)
-    return Rule(tool, f"{prefix}:*", **base)
+        return Rule(tool, command=rf"{literal_pattern(prefix)}(?:[ \x22]|$)", **base, literal=True)
+    return Rule(tool, f"{prefix}:*", **base, literal=True)
 
 
 def allowed_command(regex: str) -> str:
     """Returns the expression if it matches no more here than in Gemini CLI.  Raises ``PolicyError`` otherwise."""
     expression(regex)
+    _check_safe(f'"command":"{regex}')
     if not _NARROWER_HERE.fullmatch(regex):
         raise PolicyError("its expression depends on more than the command's plain text, which is matched differently here")
-    return regex
+    return f"(?a){regex}" if _ASCII.search(regex) else regex
 
 
 def allowed_arguments(regex: str) -> str:
-    """Returns the expression for arguments of an MCP tool, which are the same here.  Raises ``PolicyError`` if its meaning differs."""
+    """Returns the expression for arguments that are the same here.  Raises ``PolicyError`` if its meaning differs."""
     expression(regex)
-    if not _SAME_IN_BOTH.fullmatch(regex):
-        raise PolicyError("its expression has another meaning in Python")
-    return regex
+    _check_safe(regex)
+    return _in_python("".join(_LINE if part == "." else part for part in _TOKEN.findall(regex)))
 
 
 def allowed_folder(tool_name: str, regex: str) -> str:
@@ -85,6 +93,32 @@ def allowed_folder(tool_name: str, regex: str) -> str:
     if found is None or found[1] not in PATH_ARGUMENTS.get(tool_name, ()):
         raise PolicyError("its pattern depends on how the arguments are written; use a rule like edit(docs/**) instead")
     return f"/{found[2]}**"
+
+
+def _check_safe(regex: str) -> None:
+    """Raises ``PolicyError`` for an expression that Gemini CLI rejects, together with its rule."""
+    if len(regex) > MAX_LENGTH or _UNSAFE.search(regex):
+        raise PolicyError("Gemini CLI ignores the rule, because its expression has a group that repeats or is too long")
+
+
+def _in_python(regex: str) -> str:
+    """Returns the expression with the same meaning in Python.  Raises ``PolicyError`` where that is not certain.
+
+    In JavaScript letters, digits and word boundaries are those of ASCII, and blanks are those of Unicode.
+    """
+    expression(regex)
+    if not _SAME_IN_BOTH.fullmatch(regex):
+        raise PolicyError("its expression has another meaning in Python")
+    parts = _TOKEN.findall(regex)
+    text = "".join(part.replace("\\s", _BLANKS) if part[0] == "[" else _CONVERTED.get(part, part) for part in parts)
+    converted = f"(?a){text}" if _ASCII.search(regex) else text
+    expression(converted)
+    return converted
+
+
+def has_own_arguments(tool: str) -> bool:
+    """Whether calls of the tool have the same arguments here as in Gemini CLI, as they do not depend on the dialect."""
+    return tool.startswith(("mcp_", "discovered_tool_"))
 
 
 # --- deny and ask
@@ -120,12 +154,9 @@ def _dot_matches_all(found: re.Match[str] | None) -> str:
 
 def _portable(regex: str, tool: str) -> str:
     """Returns the expression with the argument names used here.  Raises ``PolicyError`` where it may match fewer calls here."""
-    expression(regex)
-    if not _SAME_IN_BOTH.fullmatch(regex):
-        raise PolicyError("its expression has another meaning in Python")
-    if tool.startswith("mcp__"):
-        return regex
+    if has_own_arguments(tool):
+        return _in_python(regex)
     names = [found[1] for found in _NAMED.finditer(regex)]
     if any(name not in _RENAMED and name not in _UNCHANGED for name in names) or _UNCERTAIN.search(_NAMED.sub("", regex)):
         raise PolicyError("its pattern depends on arguments that have another form here")
-    return _NAMED.sub(lambda found: f'"{_RENAMED.get(found[1], found[1])}{found[2]}', regex)
+    return _in_python(_NAMED.sub(lambda found: f'"{_RENAMED.get(found[1], found[1])}{found[2]}', regex))

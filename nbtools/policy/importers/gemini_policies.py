@@ -7,7 +7,7 @@ never allows more than the file did:
 - A deny or an ask is imported as wide as it was or wider. Where its condition has no counterpart, every call of the tool is asked.
 
 Each rule that is left out or changed is named in a remark. A file that Gemini CLI rejects (wrong types, a priority outside 0-999) is
-rejected here, too.
+rejected here, too.  Two spellings of a key (``denyMessage``, ``deny_message``) are read.
 """
 
 from __future__ import annotations
@@ -15,14 +15,23 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import describe_errors
-from nbtools.policy.importers.gemini_names import EVERY_TOOL, allowed_tool, possible_tools
-from nbtools.policy.importers.gemini_patterns import allowed_arguments, allowed_beginning, allowed_command, allowed_folder, forbidding_rules
+from nbtools.policy.importers.gemini_dangers import dangerous_commands
+from nbtools.policy.importers.gemini_names import EVERY_TOOL, PATH_ARGUMENTS, allowed_tool, possible_tools
+from nbtools.policy.importers.gemini_patterns import (
+    allowed_arguments,
+    allowed_beginning,
+    allowed_command,
+    allowed_folder,
+    forbidding_rules,
+    has_own_arguments,
+)
 from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available, rules_or_problem
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
@@ -31,6 +40,8 @@ _Verb: TypeAlias = Literal["allow", "ask", "deny"]
 _VERBS: Mapping[str, _Verb] = {"allow": "allow", "ask_user": "ask", "deny": "deny"}
 _STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
 MODES = {"default": Mode.DEFAULT, "autoEdit": Mode.AUTO_EDIT, "auto_edit": Mode.AUTO_EDIT, "yolo": Mode.YOLO, "plan": Mode.PLAN}
+EVERY_COMMAND = r"\S"
+"""The expression of an allow of every command."""
 _RULE_NAME = re.compile(r"[\w.*-]+")
 _Name: TypeAlias = Annotated[StrictStr, Field(min_length=1)]
 
@@ -51,8 +62,8 @@ class _Rule(BaseModel):
     annotations: dict[str, Any] | None = Field(None, alias="toolAnnotations")
     modes: tuple[StrictStr, ...] = ()
     interactive: StrictBool | None = None
-    redirects: StrictBool = Field(False, alias="allowRedirection")
-    message: StrictStr = Field("", alias="denyMessage")
+    redirects: StrictBool = Field(False, validation_alias=AliasChoices("allowRedirection", "allow_redirection"))
+    message: StrictStr = Field("", validation_alias=AliasChoices("denyMessage", "deny_message"))
 
     @property
     def verb(self) -> _Verb:
@@ -88,6 +99,11 @@ class _Checker(BaseModel):
 
     tools: _Name | tuple[_Name, ...] = Field(EVERY_TOOL, alias="toolName")
     server: _Name | None = Field(None, alias="mcpName")
+    modes: tuple[StrictStr, ...] = ()
+
+    @property
+    def unknown_modes(self) -> str:
+        return ", ".join(mode for mode in self.modes if mode not in MODES)
 
 
 class _Policies(BaseModel):
@@ -111,7 +127,9 @@ def read_gemini_policies(text: str, tool_named: ToolNameLookup) -> ImportedPolic
     _report_overridden(converted, gathering)
     for checker in policies.safety_checker:
         names = ", ".join(_several(checker.tools))
-        gathering.remark(f"The safety checker for {names} was not imported; use a hook to check calls.")
+        modes = () if checker.unknown_modes else _modes(checker.modes)
+        gathering.add("ask", *(Rule(tool, modes=modes) for tool in _tools_meant(checker, tool_named) if _RULE_NAME.fullmatch(tool)))
+        gathering.remark(f"The safety checker for {names} was not imported, so these calls need approval; use a hook to check calls.")
     for key in policies.model_extra or {}:
         gathering.remark(f"{key} is not a known setting and was not imported.")
     return gathering.build()
@@ -138,11 +156,14 @@ def _allowed(written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...
             gathering.remark(f"{written.title}: nbtools has no tool {tool_name}.")
         elif any(_share_calls(Rule(tool), Rule(other)) for other in checked):
             gathering.remark(f"{written.title}: in Gemini CLI a safety checker checks its calls, and here none does.")
-        elif isinstance(rules := rules_or_problem(lambda tool_name=tool_name, tool=tool: _allow_rules(written, tool_name, tool)), str):  # type: ignore[misc]
+        elif isinstance(rules := rules_or_problem(partial(_allow_rules, written, tool_name, tool, tool_named)), str):
             gathering.remark(f"{written.title}: {rules.removesuffix('.')}.")
         else:
             found += rules
     gathering.add("allow", *found)
+    for rule in found:
+        if rule.command == EVERY_COMMAND:
+            gathering.add("ask", *dangerous_commands(rule.modes))
     return tuple(found)
 
 
@@ -163,7 +184,7 @@ def _why_left_out(written: _Rule) -> str:
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _allow_rules(written: _Rule, tool_name: str, tool: str) -> Iterable[Rule]:
+def _allow_rules(written: _Rule, tool_name: str, tool: str, tool_named: ToolNameLookup) -> Iterable[Rule]:
     """Returns the rules of an allow, one for each prefix.  Raises ``PolicyError`` for what has no counterpart."""
     base: dict[str, Any] = {
         "modes": tuple(MODES[mode] for mode in written.modes),
@@ -175,19 +196,22 @@ def _allow_rules(written: _Rule, tool_name: str, tool: str) -> Iterable[Rule]:
     if written.prefixes:
         return [allowed_beginning(tool, prefix, base) for prefix in _several(written.prefixes)]
     if written.command:
-        return [Rule(tool, command=allowed_command(written.command), **base)]
-    if written.arguments and tool.startswith("mcp__"):
+        return [Rule(tool, command=allowed_command(written.command), **base, literal=True)]
+    if written.arguments and has_own_arguments(tool):
         return [Rule(tool, arguments=allowed_arguments(written.arguments), **base)]
     if written.arguments:
         return [Rule(tool, allowed_folder(tool_name, written.arguments), **base)]
-    if tool == EVERY_TOOL and not written.redirects and not written.annotations:
-        raise PolicyError("in Gemini CLI commands with redirects need approval, and here an allow of every tool would cover them")
+    if tool == EVERY_TOOL and not written.annotations:
+        own = dict.fromkeys(tool_named(name) for name in PATH_ARGUMENTS)
+        return [allow_every_call(one, base) for one in (*own, "mcp__*", "discovered_tool_*")]
     return [allow_every_call(tool, base)]
 
 
 def allow_every_call(tool: str, base: Mapping[str, Any]) -> Rule:
-    """Returns an allow rule for every call. It covers redirects only where the original rule does."""
-    return Rule(tool, command=r"\S", **base) if tool == "shell" and not base.get("redirects") else Rule(tool, **base)
+    """Returns an allow rule for every call.  Commands that cannot be parsed are not covered, nor redirects if the original covers none."""
+    if tool == "shell":
+        return Rule(tool, command=EVERY_COMMAND, **base, literal=True)
+    return Rule(tool, **{**base, "redirects": False})
 
 
 # --- deny and ask

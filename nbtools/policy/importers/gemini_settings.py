@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from nbtools.core.errors import PolicyError
 from nbtools.core.parameters import describe_errors
 from nbtools.core.tool_names import CANONICAL_NAMES, mcp_rule
-from nbtools.policy.importers.gemini_names import SHELL, allowed_tool, possible_tools, settings_tool_name
+from nbtools.policy.importers.gemini_dangers import dangerous_commands
+from nbtools.policy.importers.gemini_names import EVERY_TOOL, SHELL, allowed_tool, is_same_server, possible_tools, settings_tool_name
 from nbtools.policy.importers.gemini_patterns import allowed_beginning, forbidding_rules
-from nbtools.policy.importers.gemini_policies import MODES, allow_every_call
+from nbtools.policy.importers.gemini_policies import EVERY_COMMAND, MODES, allow_every_call
 from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available
 from nbtools.policy.rules import Rule
 
@@ -81,6 +82,9 @@ def read_gemini_settings(text: str, tool_named: ToolNameLookup) -> ImportedPolic
     for name, server in settings.servers.items():
         gathering.add("deny", *(Rule(mcp_rule(name, tool)) for tool in server.excluded))
     for name in dict.fromkeys((*trusted, *servers.allowed)):
+        if name != EVERY_TOOL and not is_same_server(name):
+            gathering.remark(f"The server {name} was not allowed, because its tools could have the names of another server's tools here.")
+            continue
         included = settings.servers.get(name, _Server()).included
         trusted_tools = ("*",) if included is None else tuple(tool.partition("(")[0] for tool in included)
         gathering.add("allow", *(Rule(mcp_rule(name, tool)) for tool in trusted_tools))
@@ -94,7 +98,9 @@ def _add_named(verb: str, name: str, tool_named: ToolNameLookup, gathering: Impo
     tool_name, beginning = (settings_tool_name(found[1]), found[2]) if found else (name, None)
     try:
         if verb == "allow":
-            gathering.add(verb, _allowed(tool_name, beginning, tool_named))
+            rule = _allowed(tool_name, beginning, tool_named)
+            gathering.add(verb, rule)
+            gathering.add("ask", *(dangerous_commands(()) if rule.command == EVERY_COMMAND else ()))
             return
         for tool in possible_tools(tool_name, "", tool_named):
             narrowed = beginning if tool == "shell" else None

@@ -13,6 +13,7 @@ from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import canonical_tool_name, dialect
 from nbtools.policy.decide import PolicyEngine
 from nbtools.policy.importers.gemini_names import PATH_ARGUMENTS
+from nbtools.policy.importers.gemini_patterns import _BLANKS
 from nbtools.policy.importers.gemini_policies import read_gemini_policies
 from nbtools.policy.importers.gemini_settings import read_gemini_settings
 from nbtools.policy.importers.imported import ImportedPolicy
@@ -77,22 +78,28 @@ def of(**keys: Any) -> ImportedPolicy:
     return read_gemini_policies("\n".join(["[[rule]]", *lines]), named)
 
 
+def beginning(words: str) -> Rule:
+    return Rule("shell", f"{words}:*", literal=True)
+
+
 def test_a_whole_file() -> None:
     found = read_gemini_policies(POLICIES, named)
     assert found.policy == Policy(
         "",
-        allow=("shell(git status:*)", "shell(git log:*)", Rule("mcp__docs__*", annotations=(("readOnlyHint", True),))),
+        allow=(beginning("git status"), beginning("git log"), Rule("mcp__docs__*", annotations=(("readOnlyHint", True),))),
         ask=(
             Rule("write", modes=("default", "auto_edit", "dont_ask")),
             Rule("edit", modes=("default", "auto_edit", "dont_ask")),
             "mcp__github__create_issue",
+            "write",
         ),
         deny=(
             Rule("shell", command="rm\\s+-rf", message="Move it to the trash instead."),
-            Rule("shell", arguments='"command":"rm\\s+-rf', message="Move it to the trash instead."),
+            Rule("shell", arguments=f'"command":"rm[{_BLANKS}]+-rf', message="Move it to the trash instead."),
         ),
     )
-    assert found.not_carried == ("The safety checker for write_file was not imported; use a hook to check calls.",)
+    (told,) = found.not_carried
+    assert "safety checker for write_file" in told
 
 
 @pytest.mark.parametrize(
@@ -100,19 +107,20 @@ def test_a_whole_file() -> None:
     [
         ({"toolName": "read_file"}, "read"),
         ({"toolName": "search_file_content"}, "grep"),
-        ({"toolName": "*", "allowRedirection": True}, Rule("*", redirects=True)),
         ({"toolName": "*", "mcpName": "*"}, Rule("mcp__*")),
         ({"toolName": "mcp_my_server_*"}, "mcp__my_server__*"),
         ({"toolName": "mcp_*"}, Rule("mcp__*")),
         ({"toolName": "mcp_github_create_issue"}, "mcp__github__create_issue"),
         ({"mcpName": "docs"}, "mcp__docs__*"),
-        ({"toolName": "run_shell_command", "commandPrefix": "npm run test"}, "shell(npm run test:*)"),
-        ({"toolName": "run_shell_command", "commandPrefix": "ls *"}, Rule("shell", command=r"ls \*(?:[\s'\x22]|$)")),
-        ({"toolName": "run_shell_command", "commandRegex": "git (log|show)"}, Rule("shell", command="git (log|show)")),
-        ({"toolName": "run_shell_command", "allowRedirection": True}, Rule("shell", redirects=True)),
+        ({"toolName": "run_shell_command", "commandPrefix": "npm run test"}, beginning("npm run test")),
+        ({"toolName": "run_shell_command", "commandPrefix": "ls *"}, Rule("shell", command=r"ls \*(?:[ \x22]|$)", literal=True)),
+        ({"toolName": "run_shell_command", "commandRegex": "git (log|show)"}, Rule("shell", command="git (log|show)", literal=True)),
         ({"toolName": "write_file", "argsPattern": '"file_path":"docs/'}, "write(/docs/**)"),
         ({"toolName": "replace", "argsPattern": '"file_path":"/srv/docs/.*'}, "edit(//srv/docs/**)"),
-        ({"toolName": "run_shell_command"}, Rule("shell", command=r"\S")),
+        ({"toolName": "run_shell_command", "commandRegex": r"\w+ x"}, Rule("shell", command=r"(?a)\w+ x", literal=True)),
+        ({"mcpName": "db", "argsPattern": r"\d"}, Rule("mcp__db__*", arguments=r"(?a)\d")),
+        ({"mcpName": "db", "argsPattern": r'\x00"n":1'}, Rule("mcp__db__*", arguments=r'\x00"n":1')),
+        ({"toolName": "discovered_tool_build", "argsPattern": '"target":"doc'}, Rule("discovered_tool_build", arguments='"target":"doc')),
         ({"mcpName": "db", "toolName": "query", "argsPattern": '"sql":"select'}, Rule("mcp__db__query", arguments='"sql":"select')),
         ({"toolName": "discovered_tool_build"}, "discovered_tool_build"),
         ({"toolName": "glob", "denyMessage": "no"}, "glob"),
@@ -150,8 +158,13 @@ def test_what_cannot_be_said_is_told(keys: dict[str, Any], says: str) -> None:
     "keys",
     [
         {},
-        {"toolName": "*"},
         {"toolName": "mcp__*"},
+        {"toolName": "mcp_docs_" + "x" * 60},
+        {"mcpName": "docs", "toolName": "x" * 60},
+        {"mcpName": "my.docs"},
+        {"mcpName": "x" * 41},
+        {"mcpName": "db", "argsPattern": "(a+)b(c)+"},
+        {"toolName": "run_shell_command", "commandRegex": "g(i+)t (x)?"},
         {"toolName": "mcp__github__create_issue"},
         {"toolName": "mcp_*_search"},
         {"toolName": "search", "mcpName": "*"},
@@ -224,6 +237,7 @@ def test_an_allow_without_a_counterpart_is_left_out_and_named(keys: dict[str, An
         ({"toolName": "replace", "argsPattern": "("}, {"ask": ("edit",)}),
         ({"toolName": "run_shell_command", "commandRegex": "(a+)+"}, {"ask": ("shell",)}),
         ({"toolName": "run_shell_command", "commandRegex": r"rm\Z"}, {"ask": ("shell",)}),
+        ({"toolName": "discovered_tool_x", "argsPattern": "prod"}, {"deny": (Rule("discovered_tool_x", arguments="prod"),)}),
         ({"toolName": "run_shell_command", "commandPrefix": ""}, {"deny": ("shell",)}),
         ({"toolName": "run_shell_command", "commandPrefix": []}, {"deny": ("shell",)}),
     ],
@@ -262,10 +276,81 @@ def test_a_command_that_was_denied_does_not_run(keys: dict[str, Any], command: s
     assert PolicyEngine(yolo).decide(SHELL, SHELL.build(arguments), arguments).action != "allow"
 
 
+def decide(policy: Policy, line: str) -> str:
+    arguments = {"command": line}
+    return PolicyEngine(policy).decide(SHELL, SHELL.build(arguments), arguments).action
+
+
+BLANKET = [{"toolName": "run_shell_command"}, {"toolName": "*"}, {"toolName": "*", "allowRedirection": True}]
+
+
+@pytest.mark.parametrize("keys", BLANKET, ids=str)
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        ("rm -rf build", "rm build"),
+        ("rm -f build", "make"),
+        ("sudo rm -fr build", "ls"),
+        ("ls; rm -rf build", "ls; ls"),
+        ("find . -name x -delete", "find . -name x"),
+        ("find . -exec cat {} +", "find ."),
+        ("find . -fprintf out x", "find . -print"),
+        ("rg --pre=cat x", "rg x"),
+        ("rg -z x", "rg -n x"),
+        ("git -c alias.x=y x", "git commit -m x"),
+        ("git commit --config-env=a.b=C", "git commit"),
+        ("git log --output=x", "git log"),
+        ("git -C . diff --ext-diff", "git diff"),
+        ("git branch -D x", "git branch --list"),
+        ("git branch x", "git branch"),
+        ("base64 -ox y", "base64 y"),
+        ('echo "', "echo x"),
+    ],
+)
+def test_an_allow_of_every_command_asks_about_what_gemini_asks_about(keys: dict[str, Any], asked: str, allowed: str) -> None:
+    policy = of(**keys).policy
+    assert (decide(policy, asked), decide(policy, allowed)) == ("ask", "allow")
+    only_yolo = of(**keys, modes=["yolo"]).policy
+    assert only_yolo.ask == ()
+    assert len(of(**keys, modes=["default", "yolo"]).policy.ask) == len(policy.ask)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd x && git log",
+        "timeout 5 git log",
+        "git --no-pager log",
+        "LC_ALL=C git log",
+        "(git log)",
+        "if true; then git log; fi",
+        "bash -c 'git log'",
+        "git log 2>&1",
+        "git log < x",
+        "git log > /dev/null",
+        "git log; ls",
+        "/usr/bin/git log",
+        "git  log",
+    ],
+)
+def test_a_prefix_covers_a_line_only_as_it_is_written(line: str) -> None:
+    policy = of(toolName="run_shell_command", commandPrefix="git log").policy
+    assert [decide(policy, one) for one in ("git log", "git log -p | git log", line)] == ["allow", "allow", "ask"]
+    more = replace(policy, allow=(*policy.allow, "shell(ls:*)", "shell(cd:*)"))
+    assert [decide(more, one) for one in ("ls; git log", "cd x && ls")] == ["allow", "allow"]
+
+
+def test_both_spellings_of_two_keys_are_read() -> None:
+    for message, redirects in (("denyMessage", "allowRedirection"), ("deny_message", "allow_redirection")):
+        assert of(toolName="glob", decision="deny", **{message: "no"}).policy.deny == (Rule("glob", message="no"),)
+        (allow,) = of(toolName="run_shell_command", commandPrefix="ls", **{redirects: True}).policy.allow
+        assert allow == replace(beginning("ls"), redirects=True)
+
+
 @pytest.mark.parametrize("redirects", [True, False])
 def test_a_redirect_is_allowed_only_where_the_rule_says_so(redirects: bool) -> None:
     policy = of(toolName="run_shell_command", allowRedirection=redirects).policy
-    decided = {line: PolicyEngine(policy).decide(SHELL, SHELL.build({"command": line})).action for line in ("make; ls", "make > log")}
+    decided = {line: decide(policy, line) for line in ("make; ls", "make > log")}
     assert decided == {"make; ls": "allow", "make > log": "allow" if redirects else "ask"}
 
 
@@ -273,8 +358,11 @@ def test_what_a_safety_checker_looks_at_is_not_allowed() -> None:
     checker = '[[safety_checker]]\ntoolName = ["write_file"]\n[safety_checker.checker]\ntype="in-process"\nname="allowed-path"\n'
     rule = '[[rule]]\ntoolName = ["write_file", "read_file"]\ndecision = "allow"\npriority = 1\n'
     found = read_gemini_policies(rule + checker, named)
-    assert found.policy == Policy(allow=("read",))
+    assert found.policy == Policy(allow=("read",), ask=("write",))
     assert len(found.not_carried) == 2
+    assert read_gemini_policies(
+        checker.replace("[safety_checker.checker]", 'modes = ["autoEdit"]\n[safety_checker.checker]'), named
+    ).policy == Policy(ask=(Rule("write", modes=("auto_edit",)),))
 
 
 def test_every_tool_of_gemini_is_one_of_ours() -> None:
@@ -361,7 +449,7 @@ def test_settings() -> None:
     )
     assert found.policy == Policy(
         "auto_edit",
-        allow=("shell(git status:*)", "read", "mcp__mine__*", "mcp__docs__*"),
+        allow=(beginning("git status"), "read", "mcp__mine__*", "mcp__docs__*"),
         ask=("write",),
         deny=("fetch", "shell(rm:*)", "mcp__db__*"),
     )
@@ -372,7 +460,7 @@ def test_settings() -> None:
 
 def test_a_list_of_all_tools_denies_the_others() -> None:
     found = settings(tools={"core": ["read_file", "run_shell_command(ls)"]})
-    assert found.policy.allow == ("read", "shell(ls:*)")
+    assert found.policy.allow == ("read", beginning("ls"))
     assert set(found.policy.deny) == set(CANONICAL_NAMES) - {"read", "shell"}
     assert "other commands need approval" in found.not_carried[1]
 
@@ -391,7 +479,8 @@ def test_settings_allow_no_more_than_they_did() -> None:
         deny=("write", "mcp_a_b_c", "mcp__a__b_c", "mcp__a_b__c", "mcp__mine__drop", "mcp__rest__drop"),
     )
     assert len(found.not_carried) == 6
-    assert settings(tools={"allowed": ["run_shell_command"]}).policy.allow == (Rule("shell", command=r"\S"),)
+    assert settings(tools={"allowed": ["run_shell_command"]}).policy == of(toolName="run_shell_command").policy
+    assert settings(mcpServers={"my.docs": {"trust": True}}).policy == Policy()
 
 
 def test_what_older_settings_forbid_is_forbidden() -> None:
