@@ -69,7 +69,7 @@ def _sanitized(name: str) -> str:
 
 
 CANONICAL_NAMES = (
-    *("read", "read_many", "ls", "tree", "glob", "grep"),
+    *("read", "read_many", "diagnostics", "ls", "tree", "glob", "grep"),
     *("edit", "write", "patch", "replace_in_files", "revise", "move", "delete"),
     *("shell", "shell_output", "shell_kill", "terminal_open", "terminal_run", "terminal_output", "terminal_kill"),
     *("fetch", "todo", "memory", "ask", "cells"),

@@ -639,12 +639,34 @@ COMMANDS = [
 
 OTHERS = [
     Case(
-        "unspoken: told with the reason",
+        "lint: an error",
         "read_lint_errors",
+        {"uri": "a.py"},
+        before={"a.py": "x = 1\nif x\n    y\n"},
+        reply="Error 1:\nLines Affected: 2-2\nError message:(error) SyntaxError: expected ':'",
+    ),
+    Case("lint: none in JSON", "read_lint_errors", {"uri": "a.json"}, before={"a.json": "{}"}, reply="No lint errors found."),
+    Case(
+        "lint: what to run for more",
+        "read_lint_errors",
+        {"uri": "{root}/a.py"},
+        before={"a.py": "x = 1\n"},
+        reply="No lint errors found. Only the syntax was checked; use run_command with `ruff check` or `mypy` for more.",
+    ),
+    Case(
+        "lint: what to run instead",
+        "read_lint_errors",
+        {"uri": "a.ts"},
+        before={"a.ts": "let"},
+        reply="This type of file cannot be checked here. Use run_command with `npx tsc --noEmit` or `npx eslint`.",
+    ),
+    Case("lint: a file that is not there", "read_lint_errors", {"uri": "b.py"}, code="file_not_found"),
+    Case(
+        "a tool that is none",
+        "read_lint",
         {"uri": "a"},
         code="tool_not_registered",
-        reply="Tool read_lint_errors is not available. It needs the editor's language servers, which nbtools does not include; "
-        "run a linter with run_command.",
+        parts=["Tool read_lint is not available. ", "read_lint_errors"],
     ),
     Case(
         "blocks of another model, where there is none",
@@ -776,7 +798,15 @@ async def test_an_interrupted_call_says_so(tmp_path: Path) -> None:
 
 
 NAMES = [
-    *("read_file", "create_file_or_folder", "delete_file_or_folder", "edit_file", "create_search_replace_blocks", "rewrite_file"),
+    *(
+        "read_file",
+        "read_lint_errors",
+        "create_file_or_folder",
+        "delete_file_or_folder",
+        "edit_file",
+        "create_search_replace_blocks",
+        "rewrite_file",
+    ),
     *("ls_dir", "get_dir_tree", "search_pathnames_only", "search_for_files", "search_in_file"),
     *("run_command", "run_persistent_command", "open_persistent_terminal", "kill_persistent_terminal"),
 ]

@@ -8,6 +8,5 @@ from nbtools.dialects.void.differences import DIFFERENCES
 from nbtools.dialects.void.files import FILES
 from nbtools.dialects.void.replies import refuse
 from nbtools.dialects.void.search import SEARCH
-from nbtools.dialects.void.unsupported import UNSUPPORTED
 
-VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), UNSUPPORTED, refuse=refuse, differences=DIFFERENCES)
+VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), refuse=refuse, differences=DIFFERENCES)

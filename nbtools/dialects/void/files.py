@@ -14,6 +14,7 @@ from nbtools.core.result import FileText, ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, no_such_page, pages_in, reply
 from nbtools.dialects.void.text_parameters import Flag, Line, Page, Path, Text, is_plain_path
+from nbtools.tools.diagnostics import Diagnostic, Diagnostics
 from nbtools.tools.patch import PatchData
 from nbtools.tools.read import LinesRead
 from nbtools.tools.revise import ReviseData
@@ -116,6 +117,39 @@ class ReadFile(VoidParams):
             yield f"(more lines...)\nThese are the lines {data.start}-{data.end} of {data.total}. Read on with start_line {data.end + 1}."
         if data.shortened:
             yield f"({data.shortened} long line{'s are' if data.shortened > 1 else ' is'} cut)"
+
+
+class ReadLintErrors(VoidParams):
+    """Returns syntax errors and warnings; Void returns those of the editor's language servers."""
+
+    uri: Path
+    """The full path to the file."""
+
+    def to_canonical(self) -> Arguments:
+        return {"path": self.uri}
+
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = with_defaults(arguments, {"path": ""})
+        return {"uri": values["path"]} if values and is_plain_path(values["path"]) else None
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        found = result.data
+        if not isinstance(found, Diagnostics):
+            return result
+        programs = " or ".join(f"`{program}`" for program in found.programs) or "a linter for this type of file"
+        if not found.checked:
+            return reply(result, f"This type of file cannot be checked here. Use run_command with {programs}.")
+        if not found.problems:
+            more = f" Only the syntax was checked; use run_command with {programs} for more." if found.programs else ""
+            return reply(result, f"No lint errors found.{more}")
+        return reply(result, "\n\n".join(_lint_error(number, problem) for number, problem in enumerate(found.problems, 1)))
+
+
+def _lint_error(number: int, problem: Diagnostic) -> str:
+    cell = "" if problem.cell is None else f" of cell {problem.cell}"
+    lines = f"Lines Affected: {problem.line}-{problem.end_line}{cell}"
+    return f"Error {number}:\n{lines}\nError message:({problem.severity}) {problem.message}"
 
 
 class CreateFileOrFolder(VoidParams):
@@ -277,6 +311,7 @@ class CreateSearchReplaceBlocks(VoidParams):
 
 FILES = (
     ToolMapping("read_file", "read", ReadFile, "Reads a whole file or some of its lines; the result contains the path."),
+    ToolMapping("read_lint_errors", "diagnostics", ReadLintErrors, "Returns the syntax errors and warnings of a file."),
     ToolMapping(
         "create_file_or_folder",
         "write",

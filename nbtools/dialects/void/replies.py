@@ -11,7 +11,6 @@ from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.dialects.params import DialectParams
-from nbtools.dialects.void.unsupported import UNSUPPORTED
 
 T = TypeVar("T")
 
@@ -75,11 +74,10 @@ def _error_reply(error: ToolError, text: str, data: object) -> ToolResult:
 
 
 def refuse(name: str, error: ToolError) -> ToolResult:
-    """Words the failure of a request that is no call; for an unsupported tool of Void it gives the reason."""
+    """Words the failure of a request that is no call."""
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return failure(error)
-    reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
-    return failure(ToolError(error.code, f"Tool {name} is not available. {reason}"))
+    return failure(ToolError(error.code, f"Tool {name} is not available. {error.message}"))
 
 
 def reply(result: ToolResult, text: str) -> ToolResult:

@@ -38,7 +38,7 @@ _COUNTED = ("input", "cache_read", "cache_write", "output")
 
 
 _OPS: dict[str, Op] = {
-    **dict.fromkeys(("read", "read_many"), "read"),
+    **dict.fromkeys(("read", "read_many", "diagnostics"), "read"),
     **dict.fromkeys(("ls", "tree"), "list"),
     **dict.fromkeys(("glob", "grep"), "search"),
     **dict.fromkeys(("edit", "replace_in_files", "revise"), "edit"),
