@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -204,6 +205,13 @@ class CancelledOutput:
 def with_output(result: ToolResult, output: CancelledOutput, display: ToolResultDisplay) -> ToolResult:
     """Returns the result of a cancelled call with its output until then, for a model and for people."""
     return replace(result, llm_content=f"{result.llm_content}\nIts output until then:\n{output.text}", return_display=display)
+
+
+def map_text(content: LlmContent, change: Callable[[str], str]) -> LlmContent:
+    """Returns the content with ``change`` applied to each of its texts."""
+    if isinstance(content, str):
+        return change(content)
+    return tuple({**part, "text": change(part["text"])} if "text" in part else part for part in content)
 
 
 def complete(result: ToolResult) -> ToolResult:

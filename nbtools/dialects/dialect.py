@@ -77,6 +77,7 @@ class Dialect:
     ``server_names``: the agent's names of MCP tools.
     ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
     ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
+    ``untrusted`` marks text of others for the model: what MCP servers return, and the output of cancelled calls.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Dialect:
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
     server_names: ServerToolNames = canonical_names
     differences: tuple[str, ...] = ()
+    untrusted: Callable[[str], str] = str
 
     @cached_property
     def by_name(self) -> dict[str, tuple[ToolMapping, ...]]:

@@ -15,8 +15,8 @@ from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.redaction import Redactor
-from nbtools.core.result import CancelledOutput, ToolResult, complete, failed, with_output
-from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.result import CancelledOutput, ToolResult, complete, failed, map_text, with_output
+from nbtools.core.tool import AnyToolBuilder, is_mcp_tool
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import Dialect, DialectTools
 from nbtools.scheduler.scheduler import ToolScheduler
@@ -80,16 +80,16 @@ class CallPipeline:
         result = (await self._scheduler.run(request, planner)).result
         if result.error is not None and result.error.code is ErrorCode.TOOL_NOT_REGISTERED:
             return dialect.refuse(name, self._unknown(name, dialect))
-        return self._completed(result, translated.convert_result(result))
+        return self._completed(result, translated.convert_result(_marked(result, self._registry.find(tool), dialect)), dialect)
 
     def _unknown(self, name: str, dialect: Dialect) -> ToolError:
         suggestion = did_you_mean(name, DialectTools(self._registry, dialect).names())
         return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{suggestion}")
 
-    def _completed(self, result: ToolResult, reply: ToolResult) -> ToolResult:
+    def _completed(self, result: ToolResult, reply: ToolResult, dialect: Dialect) -> ToolResult:
         """Adds the notes of ``result`` to the dialect's ``reply`` and redacts it again: its wording may show other secrets."""
         if isinstance(result.data, CancelledOutput) and reply is not result:
-            reply = with_output(reply, result.data, result.return_display)
+            reply = with_output(reply, CancelledOutput(dialect.untrusted(result.data.text)), result.return_display)
         reply = complete(replace(reply, notes=result.notes)) if result.notes else reply
         redactor = self._scheduler.redactor
         return reply if redactor is None or reply is result else redactor.result(reply)
@@ -130,3 +130,11 @@ class CallPipeline:
             return call_id
         description = "" if isinstance(call, ValidatingCall) else call.plan.invocation.get_description()
         return Redactor.of(secret_variables(os.environ)).text(f"{call.request.spoken} {description}".strip())[:_MAX_DESCRIPTION]
+
+
+def _marked(result: ToolResult, tool: AnyToolBuilder | None, dialect: Dialect) -> ToolResult:
+    """Returns the result with what an MCP server returned marked as untrusted; the display stays."""
+    if tool is None or not is_mcp_tool(tool) or (result.error is not None and result.error.code is not ErrorCode.MCP_TOOL_ERROR):
+        return result
+    content = map_text(result.llm_content, dialect.untrusted)
+    return result if content == result.llm_content else replace(result, llm_content=content)

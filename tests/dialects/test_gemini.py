@@ -12,6 +12,7 @@ from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.schema import convert_to_function_response, has_cycle_in_schema
 from nbtools.dialects import dialect
+from nbtools.dialects.gemini.replies import untrusted
 from tests.dialects.table import Case, play, put, text_of
 
 GEMINI = dialect("gemini")
@@ -520,15 +521,20 @@ SEARCH = [
 ]
 
 COMMANDS = [
-    Case("shell: output alone where all is well", "run_shell_command", {"command": "echo hello"}, reply="Output: hello"),
-    Case("shell: no output", "run_shell_command", {"command": "true"}, reply="Output: (empty)"),
-    Case("shell: an exit code is no error", "run_shell_command", {"command": "echo no >&2; exit 3"}, reply="Output: no\nExit Code: 3"),
+    Case("shell: output alone where all is well", "run_shell_command", {"command": "echo hello"}, reply=untrusted("Output: hello")),
+    Case("shell: no output", "run_shell_command", {"command": "true"}, reply=untrusted("Output: (empty)")),
+    Case(
+        "shell: an exit code is no error",
+        "run_shell_command",
+        {"command": "echo no >&2; exit 3"},
+        reply=untrusted("Output: no\nExit Code: 3"),
+    ),
     Case(
         "shell: in a folder",
         "run_shell_command",
         {"command": "pwd", "dir_path": "src", "description": "where"},
         {"src/a": ""},
-        reply="Output: {root}/src",
+        reply=untrusted("Output: {root}/src"),
     ),
     Case(
         "shell: no such folder",
@@ -537,9 +543,9 @@ COMMANDS = [
         code="invalid_tool_params",
         parts=["Directory does not exist: {root}/nope"],
     ),
-    Case("shell: a wrapper is taken off", "run_shell_command", {"command": "bash -c 'echo inner'"}, reply="Output: inner"),
+    Case("shell: a wrapper is taken off", "run_shell_command", {"command": "bash -c 'echo inner'"}, reply=untrusted("Output: inner")),
     Case("shell: a signal", "run_shell_command", {"command": "kill -9 $$"}, parts=["Output: (empty)", "Signal: SIGKILL"]),
-    Case("shell: pagers do not wait", "run_shell_command", {"command": "echo $PAGER $GIT_PAGER"}, reply="Output: cat cat"),
+    Case("shell: pagers do not wait", "run_shell_command", {"command": "echo $PAGER $GIT_PAGER"}, reply=untrusted("Output: cat cat")),
     Case(
         "shell: an empty command",
         "run_shell_command",
@@ -552,7 +558,7 @@ COMMANDS = [
         "run_shell_command",
         {"command": "pwd", "directory": "src"},
         {"src/a": ""},
-        reply="Output: {root}/src",
+        reply=untrusted("Output: {root}/src"),
     ),
     Case("background: none", "list_background_processes", {}, reply="No background processes found."),
     Case("background: an id that nobody has", "read_background_output", {"pid": 1}, code="invalid_tool_params"),
@@ -651,10 +657,12 @@ async def test_a_background_command_is_read_by_its_process_id(tmp_path: Path) ->
     async with Session(tmp_path, dialect="gemini", policy=Policy(mode="yolo")) as session:
         started = await session.call("run_shell_command", {"command": "echo ready; read line < /dev/zero; sleep 60", "is_background": True})
         pid = started.data["pid"]
-        assert f"(PID: {pid})" in text_of(started)
+        assert f"PID: {pid}" in text_of(started)
+        assert untrusted("ready") in text_of(started)
         assert f"[PID {pid}]" in text_of(await session.call("list_background_processes", {}))
-        read = await session.call("read_background_output", {"pid": pid, "delay_ms": 5_000})
-        assert text_of(read) == "ready"
+        for _ in range(2):
+            read = await session.call("read_background_output", {"pid": pid})
+            assert text_of(read) == f"Full Log Output:\n{untrusted('ready')}"
 
 
 async def test_what_the_person_changed_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from nbtools.dialects.gemini.commands import COMMANDS
 from nbtools.dialects.gemini.differences import DIFFERENCES
 from nbtools.dialects.gemini.files import FILES
 from nbtools.dialects.gemini.other_tools import OTHERS, RESOURCES
-from nbtools.dialects.gemini.replies import refuse
+from nbtools.dialects.gemini.replies import refuse, untrusted
 from nbtools.dialects.gemini.search import SEARCH
 from nbtools.dialects.gemini.unsupported import UNSUPPORTED
 from nbtools.dialects.mcp_names import gemini_names
@@ -19,4 +19,5 @@ GEMINI = Dialect(
     refuse=refuse,
     server_names=gemini_names,
     differences=DIFFERENCES,
+    untrusted=untrusted,
 )

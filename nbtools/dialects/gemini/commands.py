@@ -13,13 +13,18 @@ from pydantic import AliasChoices, Field
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
-from nbtools.dialects.gemini.replies import GeminiParams, reply
+from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
 from nbtools.tools.commands.background import ShellOutput
 from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
 
 _MAX_SILENCE = 300
 _MAX_SECONDS = 600
+_DELAY = 200
+"""Milliseconds."""
 _WRAPPER = re.compile(r"\s*(?:/(?:usr/)?bin/)?(?:ba|z|)sh\s+-c\s+(.*)", re.DOTALL)
+
+
+_CANONICAL = {"command": "", "path": ".", "timeout": None, "silence": None, "background": False, "leave": False, "wait": 0}
 
 
 class RunShellCommand(GeminiParams):
@@ -36,7 +41,7 @@ class RunShellCommand(GeminiParams):
     """The folder to run the command in."""
     is_background: bool = False
     """Whether the command goes on in the background, such as a server."""
-    delay_ms: Annotated[int, Field(ge=0)] | None = None
+    delay_ms: Annotated[int, Field(ge=0, le=_MAX_SECONDS * 1000)] = _DELAY
     """How long to watch a background command before returning, in milliseconds."""
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
@@ -46,18 +51,23 @@ class RunShellCommand(GeminiParams):
 
     def to_canonical(self) -> Arguments:
         values = {"command": _unwrapped(self.command), "path": self.dir_path}
-        return {**values, "background": True} if self.is_background else {**values, "timeout": _MAX_SECONDS, "silence": _MAX_SILENCE}
+        if self.is_background:
+            return {**values, "background": True, "wait": self.delay_ms / 1000}
+        return {**values, "timeout": _MAX_SECONDS, "silence": _MAX_SILENCE, "leave": True}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"command": "", "path": ".", "timeout": None, "silence": None, "background": False})
+        values = with_defaults(arguments, _CANONICAL)
         if values is None or _unwrapped(values["command"]) != values["command"]:
             return None
-        limits = (None, None) if values["background"] else (_MAX_SECONDS, _MAX_SILENCE)
-        if (values["timeout"], values["silence"]) != limits:
+        call = without_none(command=values["command"], dir_path=None if values["path"] == "." else values["path"])
+        if not values["background"]:
+            expressible = (values["timeout"], values["silence"], values["leave"]) == (_MAX_SECONDS, _MAX_SILENCE, True)
+            return call if expressible and not values["wait"] else None
+        milliseconds = round(values["wait"] * 1000)
+        if values["timeout"] or values["silence"] or values["leave"] or milliseconds / 1000 != values["wait"]:
             return None
-        folder = None if values["path"] == "." else values["path"]
-        return without_none(command=values["command"], dir_path=folder, is_background=True if values["background"] else None)
+        return {**call, "is_background": True, **({} if milliseconds == _DELAY else {"delay_ms": milliseconds})}
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -65,17 +75,16 @@ class RunShellCommand(GeminiParams):
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
         if isinstance(data, ShellBackgroundData):
-            text = f"Command moved to background (PID: {data.pid}). Its output is in {data.full_output}; read_background_output shows it."
-            return reply(result, text, {"pid": data.pid, "command": self.command, "initialOutput": ""})
+            return reply(result, _background(data), {"pid": data.pid, "command": self.command, "initialOutput": data.text})
         if not isinstance(data, ShellData):
             return result
-        return reply(result, _report(data), {"exitCode": data.exit_code, "isError": bool(data.exit_code or data.signal)})
+        return reply(result, untrusted(_report(data)), {"exitCode": data.exit_code, "isError": bool(data.exit_code or data.signal)})
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         data = result.data
         if error.code is ErrorCode.TIMEOUT and isinstance(data, ShellData):
             limit = f"{_MAX_SILENCE // 60} minutes without output" if data.stopped == "silence" else f"{_MAX_SECONDS // 60} minutes"
-            text = f"Command was automatically cancelled because it exceeded the timeout of {limit}.\n{_report(data)}"
+            text = f"Command was automatically cancelled because it exceeded the timeout of {limit}.\n{untrusted(_report(data))}"
             return ToolResult(text, result.return_display, ToolError(error.code, text.split("\n", 1)[0]), result.summary, asdict(data))
         return super().failure(result, error)
 
@@ -97,7 +106,19 @@ def _report(data: ShellData) -> str:
     parts = [f"Output: {data.text.rstrip() or '(empty)'}"]
     parts += [f"Exit Code: {data.exit_code}"] if data.exit_code else []
     parts += [f"Signal: {data.signal}"] if data.signal else []
+    parts += [f"Background PIDs: {', '.join(map(str, data.left))}"] if data.left else []
     return "\n".join(parts)
+
+
+def _background(data: ShellBackgroundData) -> str:
+    """Words the start of a background command, with its first output."""
+    output = f" Initial output:\n{untrusted(data.text.rstrip())}" if data.text.strip() else ""
+    if data.ended:
+        return f"Command has {data.ended}. PID: {data.pid}.{output}"
+    where = (
+        f"Its output is in {data.full_output}; read_background_output shows it." if data.full_output else "read_background_output shows it."
+    )
+    return f"Command is running in background. PID: {data.pid}. {where}{output}"
 
 
 class ListBackgroundProcesses(GeminiParams):
@@ -116,13 +137,13 @@ class ListBackgroundProcesses(GeminiParams):
 
 def _process(process: ShellOutput) -> str:
     status = "running" if process.status in ("running", "left") else "exited"
+    pids = ", ".join(map(str, process.left)) if process.status == "left" and process.left else process.pid
     code = f" (Exit Code: {process.exit_code})" if process.exit_code is not None else ""
-    return f"- [PID {process.pid}] {status.upper()}: `{process.command}`{code}"
+    signal = f" (Signal: {process.signal})" if process.signal else ""
+    return f"- [PID {pids}] {status.upper()}: `{process.command}`{code}{signal}"
 
 
 class ReadBackgroundOutput(GeminiParams):
-    """Returns output since the previous call; Gemini CLI returns the last lines again."""
-
     pid: Annotated[int, Field(ge=1)]
     """The process id, from the result of run_shell_command."""
     lines: Annotated[int, Field(ge=1)] = 100
@@ -131,12 +152,12 @@ class ReadBackgroundOutput(GeminiParams):
     """How long to wait before reading, in milliseconds."""
 
     def to_canonical(self) -> Arguments:
-        return without_none(id=str(self.pid), wait=self.delay_ms / 1000 or None)
+        return without_none(id=str(self.pid), whole=True, wait=self.delay_ms / 1000 or None)
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": "", "wait": 0})
-        if values is None or not str(values["id"]).isdecimal():
+        values = with_defaults(arguments, {"id": "", "wait": 0, "whole": False})
+        if values is None or not values["whole"] or not str(values["id"]).isdecimal():
             return None
         return without_none(pid=int(values["id"]), delay_ms=round(values["wait"] * 1000) or None)
 
@@ -145,11 +166,11 @@ class ReadBackgroundOutput(GeminiParams):
         if not isinstance(data, ShellOutput):
             return result
         lines = data.text.splitlines()
-        page = "\n".join(lines[-self.lines :])
-        earlier = f"({len(lines) - self.lines} earlier lines are in {data.full_output})\n" if len(lines) > self.lines else ""
-        return reply(
-            result, f"{earlier}{page}" if lines else f"No new output. The process has {data.status}.".replace("has running", "is running")
-        )
+        if not lines:
+            return reply(result, "Log is empty.")
+        cut = data.lines > self.lines
+        header = f"Showing last {self.lines} of {data.lines} lines:" if cut else "Full Log Output:"
+        return reply(result, f"{header}\n{untrusted(chr(10).join(lines[-self.lines :]))}")
 
 
 COMMANDS = (

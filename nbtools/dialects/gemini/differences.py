@@ -5,7 +5,14 @@ DIFFERENCES = (
         "`run_shell_command` with a command substitution: Gemini CLI refuses it even after approval; here the policy decides about it as "
         "about any other part of the command."
     ),
-    "`read_background_output` returns the output since the previous call; Gemini CLI returns the last lines again.",
+    (
+        "Processes that `run_shell_command` starts with `&` go on as in Gemini CLI, but end with the session or the kernel at the latest: "
+        "nothing may outlive the notebook unseen."
+    ),
+    (
+        "The output of `read_background_output`, resources of MCP servers and errors that MCP servers report are marked as untrusted, too: "
+        "they are as little to be trusted as what Gemini CLI marks."
+    ),
     (
         "`replace` in a file with both CRLF and LF: Gemini CLI rewrites all line endings as CRLF; here lines that are not replaced keep "
         "theirs, so that a diff shows only the change."

@@ -11,9 +11,9 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.result import ToolResult
+from nbtools.core.result import ToolResult, map_text
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
-from nbtools.dialects.gemini.replies import GeminiParams, reply
+from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
 from nbtools.tools.ask import Answers
 from nbtools.tools.todo import TodoData
 
@@ -57,6 +57,9 @@ class WebFetch(GeminiParams):
             return None
         prompt = " ".join(values["urls"])
         return {"prompt": prompt} if tuple(_ADDRESS.findall(prompt)) == tuple(values["urls"]) else None
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        return reply(result, map_text(result.llm_content, untrusted))
 
 
 class WebFetchDirect(WebFetch):
@@ -247,6 +250,9 @@ class ReadMcpResource(GeminiParams):
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"uri": None, "server": ""})
         return None if values is None or values["server"] or values["uri"] is None else {"uri": values["uri"]}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        return reply(result, map_text(result.llm_content, untrusted))
 
 
 RESOURCES = (

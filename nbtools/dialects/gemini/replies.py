@@ -5,6 +5,7 @@ Sources: its error types, schema validator and scheduler (tools/tool-error.ts, u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -94,6 +95,15 @@ def refuse(name: str, error: ToolError) -> ToolResult:
 def reply(result: ToolResult, text: str | tuple[Part, ...], data: object = None) -> ToolResult:
     """Returns ``result`` with this text; its display stays, and its data unless ``data`` is given."""
     return ToolResult(text, result.return_display, summary=result.summary, data=result.data if data is None else data)
+
+
+_CLOSING_TAG = re.compile(r"</(\s*untrusted_context\s*)>", re.IGNORECASE)
+
+
+def untrusted(text: str) -> str:
+    """Marks text of others (pages, command output, MCP servers) like Gemini CLI, so that it cannot end the mark itself."""
+    escaped = _CLOSING_TAG.sub(r"&lt;/\1&gt;", text)
+    return f"<untrusted_context>\n{escaped}\n</untrusted_context>"
 
 
 _TYPES = {

@@ -41,7 +41,7 @@ class ShellOutput:
     ``status``: ``running``, ``exited``, ``killed`` (by nbtools or by ``signal``), or ``left`` (it has exited, but processes it started
     still run).  ``text`` is the new output, ``new_lines`` counts the new lines (also those not in the text), ``lines`` all lines.
     ``stopped`` names the limit that ended it.  ``full_output`` is the file with the whole output.  ``whole``: the text is all output.
-    ``ended_before``: it was to be ended and had ended already.
+    ``ended_before``: it was to be ended and had ended already.  ``left``: the processes that it left running when it exited.
     """
 
     id: str
@@ -58,6 +58,7 @@ class ShellOutput:
     stopped: str = ""
     whole: bool = False
     ended_before: bool = False
+    left: tuple[int, ...] = ()
 
 
 class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
@@ -168,6 +169,7 @@ def output_data(
         pid=job.pid,
         signal=condition.signal,
         stopped=condition.stopped,
+        left=job.left,
         whole=whole,
         ended_before=ended_before,
     )

@@ -19,6 +19,7 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
+from nbtools.tools.commands.background import condition_text
 from nbtools.workspace.history.snapshots import CommandSnapshot
 from nbtools.workspace.processes.background import BackgroundCommand
 from nbtools.workspace.processes.environment import environment, secret_variables, shell, shell_name
@@ -82,6 +83,10 @@ class ShellParams(BaseModel):
     """Start the command and return at once; shell_output returns its output, shell_kill ends it."""
     keep: bool = False
     """At the timeout, let the command continue in the background instead of ending it."""
+    leave: bool = False
+    """Leave processes that the command starts with & running in the background instead of ending them with it."""
+    wait: Annotated[float, Field(ge=0, le=600)] = 0
+    """With background: seconds to collect its first output, or until it ends, before returning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,8 @@ class ShellData:
     ``exit_code`` is None if ``signal`` ended the command.  ``full_output`` is the file with the whole output, empty if ``text`` has all of
     it.  ``stopped`` names the limit that ended the command; ``meaning`` explains an exit code of 1 that is not a failure; ``text`` is the
     output for a model.  ``sandbox`` describes the sandbox, or why there was none; empty if the settings ask for none.  In a sandbox, a
-    signal that ends a command becomes an exit code: 128 plus its number.
+    signal that ends a command becomes an exit code: 128 plus its number.  ``left`` are the pids of processes that it started and that still
+    run, as the background command ``id``.
     """
 
     exit_code: int | None
@@ -104,11 +110,16 @@ class ShellData:
     meaning: str = ""
     text: str = ""
     sandbox: str = ""
+    left: tuple[int, ...] = ()
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellBackgroundData:
-    """A background command: started there (``seconds`` is 0), or moved there at its timeout (``seconds``), with ``text`` printed so far."""
+    """A background command: started there (``seconds`` is 0), or moved there at its timeout (``seconds``), with ``text`` printed so far.
+
+    ``ended`` says how it has ended already, such as ``exited with 0 after 3 s``; empty while it runs.
+    """
 
     id: str
     pid: int
@@ -116,6 +127,7 @@ class ShellBackgroundData:
     seconds: float = 0
     text: str = ""
     sandbox: str = ""
+    ended: str = ""
 
 
 class ShellTool(BaseDeclarativeTool[ShellParams]):
@@ -129,7 +141,7 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
     display_name = "Shell"
     description = (
         "Runs a bash command line in the workspace and returns its output (with standard error) and its exit code. "
-        "No process outlives the call unless background or keep is set; then it runs until the session ends at the latest."
+        "No process outlives the call unless background, keep or leave is set; then it runs until the session ends at the latest."
     )
     output_limit = 200_000
     kind = Kind.EXECUTE
@@ -207,7 +219,9 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
                     pulse.trigger()
 
             try:
-                ended = await self._run(confined.argv, folder, receive)
+                with _translated_start_errors():
+                    running = start(confined.argv, cwd=folder, env=self._environment(), receive=receive)
+                ended = await running.wait_or_leave_running(self._limits(), keep=self.params.keep, leave=self.params.leave)
             except BaseException:
                 if update_output:
                     update_output(_so_far(collector, watch.note))
@@ -216,10 +230,14 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             finally:
                 if pulse:
                     pulse.stop()
-            if isinstance(ended, ProgramResult):
-                await watch.end()
-                return self._result(ended, collector, confined, watch.note)
-            return self._move_to_background(ended, collector, confined, watch)
+            if ended is None:
+                return self._move_to_background(running, collector, confined, watch)
+            if ended.left:
+                job = self._adopt(running, collector, watch, ended.left)
+                job.unread.skip()
+                return self._result(ended, collector, confined, watch.note, job.id)
+            await watch.end()
+            return self._result(ended, collector, confined, watch.note)
 
     async def _start_in_background(self, confined: SandboxedCommand, folder: Path, watch: CommandSnapshot) -> ToolResult:
         try:
@@ -228,7 +246,14 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             await watch.end()
             raise
         self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
-        return _started(job, confined, 0, note=watch.note)
+        if not self.params.wait:
+            return _started(job, confined, 0, note=watch.note)
+        try:
+            news, state = await job.read_whole(self.tool.limit, self.params.wait)
+        except BaseException:
+            await job.kill()
+            raise
+        return _started(job, confined, 0, news.text, watch.note, condition_text(state) if state.has_ended else "")
 
     def _folder(self) -> Path:
         folder = self.tool.workspace.recheck(self.params.path, self.folder)
@@ -245,24 +270,27 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
     def _environment(self) -> dict[str, str]:
         return environment(os.environ, secrets=self.tool.workspace.settings.secrets)
 
-    async def _run(self, argv: list[str], folder: Path, receive: Callable[[bytes], None]) -> ProgramResult | RunningProgram:
-        """Runs the command.  Returns how it ended; with ``keep``, the running command at its timeout."""
-        limits = Limits(self.params.timeout or self.tool.timeout, self.params.silence or self.tool.silence)
-        with _translated_start_errors():
-            running = start(argv, cwd=folder, env=self._environment(), receive=receive)
-        if self.params.keep:
-            return await running.wait_or_keep_running(limits) or running
-        return await running.wait(limits)
+    def _limits(self) -> Limits:
+        return Limits(self.params.timeout or self.tool.timeout, self.params.silence or self.tool.silence)
+
+    def _adopt(
+        self, running: RunningProgram, collector: OutputCollector, watch: CommandSnapshot, left: tuple[int, ...] = ()
+    ) -> BackgroundCommand:
+        """Registers a running command, or the processes ``left`` by it, as a background command."""
+        job = self.tool.workspace.jobs.adopt(self.params.command, running, collector, left=left)
+        self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
+        return job
 
     def _move_to_background(
         self, running: RunningProgram, collector: OutputCollector, confined: SandboxedCommand, watch: CommandSnapshot
     ) -> ToolResult:
-        job = self.tool.workspace.jobs.adopt(self.params.command, running, collector)
-        self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
+        job = self._adopt(running, collector, watch)
         text = job.unread.read(self.tool.limit, final=False).text
         return _started(job, confined, self.params.timeout or self.tool.timeout, text, watch.note)
 
-    def _result(self, ended: ProgramResult, collector: OutputCollector, confined: SandboxedCommand, undo_note: str) -> ToolResult:
+    def _result(
+        self, ended: ProgramResult, collector: OutputCollector, confined: SandboxedCommand, undo_note: str, job: str = ""
+    ) -> ToolResult:
         text, complete = collector.display()
         if not complete:
             collector.write_to_file()
@@ -271,7 +299,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         why = confined.description if ended.exit_code and not meaning and confined.confined else ""
         secrets = self._secrets_note(ended, output.text)
         notes = _present(_background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets)
-        remarks = _present(_stopped(ended, self), meaning)
+        remarks = _present(_stopped(ended, self), meaning, _left(ended, job))
         data = ShellData(
             ended.exit_code,
             ended.signal,
@@ -283,6 +311,8 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             meaning,
             output.text,
             confined.description,
+            ended.left,
+            job,
         )
         display = CommandOutput(text, collector.lines, ended.exit_code, output.full_output, "; ".join((*remarks, *notes)))
         error = ToolError(ErrorCode.TIMEOUT, f"The command {'; '.join(remarks)}.") if ended.stopped else None
@@ -314,19 +344,24 @@ def _translated_start_errors() -> Iterator[None]:
         raise from_os_error(error, "The command cannot be started", ErrorCode.SHELL_EXECUTE_ERROR) from None
 
 
-def _started(job: BackgroundCommand, confined: SandboxedCommand, seconds: float, text: str = "", note: str = "") -> ToolResult:
+def _started(
+    job: BackgroundCommand, confined: SandboxedCommand, seconds: float, text: str = "", note: str = "", ended: str = ""
+) -> ToolResult:
     """Returns the result for a background command; ``seconds`` and ``text``: its time and output when it was moved there."""
     path = job.output.full_output
     since = f"Still running after {seconds:g} seconds; it continues" if seconds else "Running"
     where = f"its output goes to {path}" if path else "its output is not saved to a file"
     advice = "Read it with shell_output, end it with shell_kill."
     message = f"{since} in the background with the id {job.id} (pid {job.pid}); {where}. {advice}"
+    if ended:
+        message = f"The background command with the id {job.id} (pid {job.pid}) has {ended}; {where}."
     gap = "" if text.endswith("\n") else "\n"
     content = f"{text}{gap}({message})" if text else message
-    display = CommandOutput(job.output.display()[0], job.output.lines, None, path, f"runs in the background, id {job.id}")
-    data = ShellBackgroundData(job.id, job.pid, path, seconds, text, confined.description)
+    state = f"{ended or 'runs'} in the background, id {job.id}"
+    display = CommandOutput(job.output.display()[0], job.output.lines, None, path, state)
+    data = ShellBackgroundData(job.id, job.pid, path, seconds, text, confined.description, ended)
     notes = _sentences(_present(job.output.problem, note))
-    return ToolResult(content, display, summary=f"runs in the background, id {job.id}", data=data, notes=notes)
+    return ToolResult(content, display, summary=state, data=data, notes=notes)
 
 
 def _so_far(collector: OutputCollector, undo_note: str) -> CommandOutput:
@@ -361,6 +396,16 @@ def _background(ended: ProgramResult) -> str:
         return ""
     names = ", ".join(sorted(set(ended.background)))
     return f"{count} background {'process was' if count == 1 else 'processes were'} ended ({names})"
+
+
+def _left(ended: ProgramResult, job: str) -> str:
+    if not ended.left:
+        return ""
+    count, pids = len(ended.left), ", ".join(map(str, ended.left))
+    which = (
+        f"1 process that it started still runs (pid {pids})" if count == 1 else f"{count} processes that it started still run (pids {pids})"
+    )
+    return f"{which} in the background with the id {job}"
 
 
 def _present(*notes: str) -> tuple[str, ...]:

@@ -110,6 +110,8 @@ def _plain(data: bytes) -> str:
 Status: TypeAlias = Literal["running", "exited", "killed", "left"]
 """``killed``: by nbtools or by a signal.  ``left``: it has exited, but processes that it started still run."""
 UNLIMITED = Limits(inf, inf)
+_FIRST_CHECK, _LAST_CHECK = 0.05, 5.0
+"""Seconds between checks whether processes without output have ended."""
 _MOST_ENDED = 100
 """Maximum number of commands that are remembered after they have ended."""
 
@@ -131,10 +133,18 @@ class JobState:
 
 
 class BackgroundCommand:
-    """A background command.  ``unread`` is the cursor into its output."""
+    """A background command.  ``unread`` is the cursor into its output; ``left`` are the processes that an ended program left running."""
 
-    def __init__(self, id: str, command: str, running: RunningProgram, collector: OutputCollector) -> None:  # noqa: A002 - as callers name it
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - as callers name it
+        command: str,
+        running: RunningProgram,
+        collector: OutputCollector,
+        left: tuple[int, ...] = (),
+    ) -> None:
         self.id = id
+        self.left = left
         self.command = command
         self.output = collector
         self.unread = OutputCursor(collector)
@@ -151,6 +161,11 @@ class BackgroundCommand:
     @property
     def pid(self) -> int:
         return self._running.process.pid
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The ids by which a caller may know it: the program's, and those of processes that it left running."""
+        return (self.pid, *self.left)
 
     def watch(self, limits: Limits) -> None:
         """Starts a task that ends the command at ``limits`` and releases its resources when it has ended."""
@@ -253,7 +268,10 @@ class BackgroundCommand:
         if self._stopped:
             await self.kill()
         await asyncio.wait([self._running.output_ended])
-        self.state()
+        pause = _FIRST_CHECK
+        while not self.state().has_ended:  # processes that have closed their output
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LAST_CHECK)
         self._changed.set()
 
 
@@ -269,17 +287,19 @@ class BackgroundCommands:
         collector = OutputCollector()
         return self.adopt(command, start(argv, cwd=cwd, env=env, receive=collector.receive), collector, limits)
 
-    def adopt(self, command: str, running: RunningProgram, collector: OutputCollector, limits: Limits = UNLIMITED) -> BackgroundCommand:
-        """Registers a running program as a background command."""
+    def adopt(
+        self, command: str, running: RunningProgram, collector: OutputCollector, limits: Limits = UNLIMITED, left: tuple[int, ...] = ()
+    ) -> BackgroundCommand:
+        """Registers a running program, or the processes ``left`` by it, as a background command."""
         self._forget_oldest()
-        job = BackgroundCommand(next(self._ids), command, running, collector)
+        job = BackgroundCommand(next(self._ids), command, running, collector, left)
         self._jobs[job.id] = job
         job.watch(limits)
         return job
 
     def get(self, id: str) -> BackgroundCommand:  # noqa: A002 - as callers name it
-        """Returns a command by its id or process id.  Raises ``ToolFailure`` with the known ids if there is none."""
-        job = self._jobs.get(id) or next((job for job in self._jobs.values() if str(job.pid) == id), None)
+        """Returns a command by its id or the id of one of its processes.  Raises ``ToolFailure`` with the known ids if there is none."""
+        job = self._jobs.get(id) or next((job for job in self._jobs.values() if id in map(str, job.pids)), None)
         if job is None:
             known = ", ".join(self._jobs)
             advice = f"Background commands: {known}." if known else "Start one with shell and background=true."

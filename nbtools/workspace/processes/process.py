@@ -48,7 +48,8 @@ class Limits:
 class ProgramResult:
     """The outcome of a program.  ``exit_code`` is None if ``signal`` (``SIGTERM`` …) ended it; ``stopped`` names the limit it exceeded.
 
-    ``background``: the names of the processes that were still running when the program exited, and were ended.
+    ``background``: the names of the processes that were still running when the program exited, and were ended; ``left``: the pids of those
+    that were left running.
     """
 
     exit_code: int | None
@@ -56,6 +57,7 @@ class ProgramResult:
     seconds: float
     stopped: Literal["", "time", "silence"] = ""
     background: tuple[str, ...] = ()
+    left: tuple[int, ...] = ()
 
 
 async def run(
@@ -164,17 +166,32 @@ class RunningProgram:
         finally:
             self.close()
 
-    async def wait_or_keep_running(self, limits: Limits) -> ProgramResult | None:
-        """Like ``wait``, but at the time limit returns None and leaves the program running; the caller must end it."""
+    async def wait_or_leave_running(self, limits: Limits, *, keep: bool, leave: bool) -> ProgramResult | None:
+        """Like ``wait``, but may leave processes running, which the caller must end.
+
+        ``keep``: returns None at the time limit, and the program runs on.  ``leave``: when the program exits, processes that it started run
+        on; the result names them in ``left``.
+        """
         try:
             stopped = await self.wait_for_exit_or_limit(limits)
+            left = await self._remaining() if leave and not stopped else ()
         except asyncio.CancelledError:
             try:
                 await self.stop()
             finally:
                 self.close()
             raise
-        return None if stopped == "time" else await self.wait(limits)
+        if left:
+            self.read_all()
+            return self._result("", self.exit_status(), left=left)
+        return None if keep and stopped == "time" else await self.wait(limits)
+
+    async def _remaining(self) -> tuple[int, ...]:
+        """Returns the pids of processes that still run a moment after the program's exit."""
+        self.read_all()
+        if not self.output_ended.done():
+            await asyncio.wait([self.output_ended], timeout=IDLE)
+        return () if await self._wait_for_exit() else tuple(self.descendants.alive())
 
     async def wait_for_exit_or_limit(self, limits: Limits) -> Literal["", "time", "silence"]:
         """Waits until the program itself exits (empty) or reaches a limit (its name)."""
@@ -234,10 +251,14 @@ class RunningProgram:
 
     def report(self, stopped: Literal["", "time", "silence"], background: tuple[str, ...]) -> ProgramResult:
         self.read_all()
-        code = self._reap()
+        return self._result(stopped, self._reap(), background=() if stopped else background)
+
+    def _result(
+        self, stopped: Literal["", "time", "silence"], code: int | None, background: tuple[str, ...] = (), left: tuple[int, ...] = ()
+    ) -> ProgramResult:
         number = signal.SIGKILL if code is None else -code  # None: it hangs in a system call and ends when that returns
         name = signal_name(number) if number > 0 else ""
-        return ProgramResult(None if name else code, name, self.elapsed(), stopped, () if stopped else background)
+        return ProgramResult(None if name else code, name, self.elapsed(), stopped, background, left)
 
     def close(self) -> None:
         """Closes everything and kills processes that are still running."""
