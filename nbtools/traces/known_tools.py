@@ -14,19 +14,23 @@ from nbtools.traces.model import PREVIEW, Op
 
 _TOOL_NAMES: dict[Op, str] = {
     "shell": "bash Bash execute_bash run_shell_command shell exec exec_command local_shell bash_session execute_command run_command "
-    "run_terminal_cmd terminal bash_command BashOutput read_bash write_bash stop_bash run_in_terminal local_shell_call powershell",
-    "read": "Read read read_file read_many_files read_text_file view view_file open_file cat",
-    "write": "Write write write_file create_file write_to_file save_file create",
+    "run_terminal_cmd terminal bash_command BashOutput read_bash write_bash stop_bash copilot_runInTerminal runInTerminal "
+    "get_terminal_output run_in_terminal local_shell_call powershell",
+    "read": "Read read copilot_readFile read_file read_many_files read_text_file view view_file open_file cat",
+    "write": "Write write write_file create_file copilot_createFile write_to_file save_file create",
     "edit": "Edit MultiEdit replace edit edit_file multiedit str_replace_editor str_replace_based_edit_tool text_editor str_replace "
-    "search_replace replace_in_file insert_edit_into_file",
-    "patch": "apply_patch patch apply_diff",
-    "search": "Grep grep codesearch search_file_content grep_search codebase_search search_files ripgrep find_in_files file_search_text",
-    "list": "Glob LS glob ls list list_directory list_dir list_files find find_files file_search",
-    "fetch": "WebFetch web_fetch webfetch fetch fetch_url read_url_content",
+    "search_replace replace_in_file insert_edit_into_file replace_string_in_file multi_replace_string_in_file "
+    "copilot_replaceString copilot_multiReplaceString copilot_insertEdit",
+    "patch": "apply_patch copilot_applyPatch patch apply_diff",
+    "search": "Grep grep codesearch search_file_content grep_search codebase_search search_files ripgrep find_in_files "
+    "file_search_text semantic_search copilot_findTextInFiles copilot_searchCodebase",
+    "list": "Glob LS glob ls list list_directory list_dir list_files find find_files file_search copilot_findFiles copilot_listDirectory",
+    "fetch": "WebFetch web_fetch webfetch fetch fetch_url read_url_content fetch_webpage copilot_fetchWebPage vscode_fetchWebPage_internal",
     "web_search": "WebSearch web_search websearch google_web_search",
-    "plan": "TodoWrite write_todos update_plan todo_write todowrite todoread TaskCreate TaskUpdate update_todo_list task_tracker",
+    "plan": "TodoWrite write_todos update_plan todo_write todowrite todoread TaskCreate TaskUpdate update_todo_list task_tracker "
+    "manage_todo_list update_todo focus_chain",
     "ask": "AskUserQuestion ask_user ask_user_question ask_followup_question question",
-    "agent": "Task Agent task spawn_agent delegate dispatch_agent run_subagent",
+    "agent": "Task Agent task spawn_agent delegate dispatch_agent run_subagent runSubagent use_subagents new_task",
     "notebook": "NotebookEdit NotebookRead notebook_edit edit_notebook_file run_notebook_cell",
 }
 _OPS: dict[str, Op] = {name: op for op, names in _TOOL_NAMES.items() for name in names.split()}

@@ -23,6 +23,7 @@ _AGENTS = {
     "pi": "Pi",
     "qwen-code": "Qwen Code",
     "swe-agent": "SWE-agent",
+    "vscode-copilot": "Copilot in VS Code",
 }
 _MAX_MODELS = 2
 _MAX_TITLE = 120

@@ -19,6 +19,7 @@ from nbtools.traces.readers.otlp import Otlp
 from nbtools.traces.readers.pi import Pi
 from nbtools.traces.readers.qwen_code import QwenCode
 from nbtools.traces.readers.swe_agent import SweAgent
+from nbtools.traces.readers.vscode_chat import VsCodeChat
 
 FORMATS: tuple[Format, ...] = (
     NbtoolsLog(),
@@ -36,6 +37,7 @@ FORMATS: tuple[Format, ...] = (
     CodexExec(),
     Codex(),
     CopilotCli(),
+    VsCodeChat(),
     Pi(),
     InspectAI(),
     Otlp(),
