@@ -27,7 +27,6 @@ from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import Dialect, DialectTools, canonical_tool_name, dialect_names
 from nbtools.dialects import dialect as dialect_named
 from nbtools.dialects.mcp_names import ServerNames, canonical_rule_name, gemini_names
-from nbtools.plugins.discovered_tools import Command, DiscoveryResult
 from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.grants import Grant
 from nbtools.policy.layers import Layer
@@ -49,6 +48,7 @@ from nbtools.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from nbtools.core.language_model import LanguageModel
     from nbtools.mcp.client.servers import McpServers
+    from nbtools.plugins.discovered_tools import Command, DiscoveryResult
     from nbtools.shell import ProgramTable
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}

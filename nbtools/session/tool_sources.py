@@ -6,10 +6,10 @@ import threading
 import warnings
 from typing import TYPE_CHECKING
 
+from nbtools import plugins
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import DialectTools
-from nbtools.plugins.discovered_tools import Command, DiscoveryResult, discover
 from nbtools.plugins.entry_points import plugin_tools
 from nbtools.workspace.workspace import Workspace
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nbtools.mcp.client.sampling import Run
     from nbtools.mcp.client.server_requests import Ask
     from nbtools.mcp.client.servers import McpServers
+    from nbtools.plugins.discovered_tools import Command, DiscoveryResult
 
 
 class ToolSources:
@@ -29,16 +30,16 @@ class ToolSources:
 
     def add_plugins(self) -> None:
         """Registers the tools of installed plugins; warns about each that cannot be used."""
-        plugins = plugin_tools(self._workspace, {*CANONICAL_NAMES, *self._registry.names()})
-        for tool in plugins.tools:
+        found = plugin_tools(self._workspace, {*CANONICAL_NAMES, *self._registry.names()})
+        for tool in found.tools:
             self._registry.register(tool)
-        for problem in plugins.problems:
+        for problem in found.problems:
             warnings.warn(problem, stacklevel=3)
 
     async def discover(self, discovery_command: Command, call_command: Command, seconds: float) -> DiscoveryResult:
         """Registers the tools that a command lists and removes those discovered before.  After ``ToolFailure`` nothing has changed."""
         taken = set(self._registry.names()) - set(self._discovered)
-        discovered = await discover(discovery_command, call_command, self._workspace, taken=taken, seconds=seconds)
+        discovered = await plugins.discover(discovery_command, call_command, self._workspace, taken=taken, seconds=seconds)
         for name in self._discovered:
             if name in self._registry:
                 self._registry.unregister(name)

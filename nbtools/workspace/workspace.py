@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure
 from nbtools.core.settings import Settings
+from nbtools.workspace import history, processes
 from nbtools.workspace.files.read_filter import ReadFilter
 from nbtools.workspace.history.journal import Journal
-from nbtools.workspace.history.snapshots import CommandSnapshots
 from nbtools.workspace.paths import expand_home, is_inside, printable_path, resolve_inside
-from nbtools.workspace.processes.background import BackgroundCommands
 from nbtools.workspace.processes.output import is_full_output
-from nbtools.workspace.processes.sandbox import Sandbox, SandboxedCommand
-from nbtools.workspace.processes.terminal import Terminals
 from nbtools.workspace.read_tracking import ReadTracker
 
 if TYPE_CHECKING:
     from nbtools.core.language_model import LanguageModel
+    from nbtools.workspace.history.snapshots import CommandSnapshots
     from nbtools.workspace.notebooks.open_notebooks import OpenNotebooks
+    from nbtools.workspace.processes.background import BackgroundCommands
+    from nbtools.workspace.processes.sandbox import Sandbox, SandboxedCommand
+    from nbtools.workspace.processes.terminal import Terminals
+
+
+T = TypeVar("T")
 
 
 class Workspace:
@@ -36,17 +40,14 @@ class Workspace:
     __slots__ = (
         "_endings",
         "_hiding",
+        "_services",
         "_settings",
-        "command_snapshots",
-        "jobs",
         "journal",
         "model",
         "open_notebooks",
         "read_tokens",
         "read_tracker",
         "root",
-        "sandbox",
-        "terminals",
     )
 
     def __init__(self, root: str | os.PathLike[str] = ".", settings: Settings | None = None) -> None:
@@ -62,20 +63,35 @@ class Workspace:
 
         self._hiding = ReadFilter(str(self.root), ())
         self.journal = Journal(self.root, self._settings)
-        self.command_snapshots = CommandSnapshots(self.journal, self.root)
         self.read_tracker = ReadTracker()
         self.read_tokens: int | None = None
-        self.jobs = BackgroundCommands()
-        self.terminals = Terminals()
-        self.sandbox = Sandbox(self.root)
         self.open_notebooks: OpenNotebooks | None = None
         self.model: LanguageModel | None = None
-        self._endings: list[Callable[[], Awaitable[None]]] = [
-            self._close_journal,
-            self.sandbox.close,
-            self.jobs.close,
-            self.terminals.close,
-        ]
+        self._services: dict[str, Any] = {}
+        self._endings: list[Callable[[], Awaitable[None]]] = [self._close_services]
+
+    @property
+    def command_snapshots(self) -> CommandSnapshots:
+        return self._service("command_snapshots", lambda: history.CommandSnapshots(self.journal, self.root))
+
+    @property
+    def jobs(self) -> BackgroundCommands:
+        return self._service("jobs", processes.BackgroundCommands)
+
+    @property
+    def terminals(self) -> Terminals:
+        return self._service("terminals", processes.Terminals)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self._service("sandbox", lambda: processes.Sandbox(self.root))
+
+    def _service(self, name: str, create: Callable[[], T]) -> T:
+        """Returns the service of that name, created when it is first used, by whichever thread."""
+        if name not in self._services:
+            self._services.setdefault(name, create())
+        service: T = self._services[name]
+        return service
 
     def at_close(self, ending: Callable[[], Awaitable[None]]) -> None:
         """Registers ``ending`` to be awaited when the session closes; the last one registered runs first."""
@@ -86,8 +102,10 @@ class Workspace:
         while self._endings:
             await self._endings.pop()()
 
-    async def _close_journal(self) -> None:
-        await self.command_snapshots.close()
+    async def _close_services(self) -> None:
+        for name in ("terminals", "jobs", "sandbox", "command_snapshots"):
+            if name in self._services:
+                await self._services[name].close()
         self.journal.close()
 
     def __repr__(self) -> str:
