@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
 from nbtools.core.decision import Decision
+from nbtools.core.message import Advice, Message, Rule
 from nbtools.core.result import DiffStat, FileDiff
 
 
@@ -192,9 +193,9 @@ def approval_unavailable_message(spoken: str, decision: Decision, rules: tuple[s
     """Returns the message for a call that needs approval where nobody can answer; ``rules`` would allow it."""
     magic = " ".join(f'"{rule}"' for rule in rules or (spoken,))
     policy = ", ".join(repr(rule) for rule in rules or (spoken,))
-    return (
-        f"{spoken} needs approval and there is nobody to ask ({decision.reason}). The call was not run. "
-        f"Allow it beforehand with %tools allow {magic} or Policy(allow=[{policy}])."
+    return Message.of(
+        f"{spoken} needs approval and there is nobody to ask ({decision.reason}). The call was not run.",
+        Advice(" Allow it beforehand with ", Rule(f"%tools allow {magic} or Policy(allow=[{policy}])"), "."),
     )
 
 

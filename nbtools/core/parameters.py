@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from nbtools.core import schema
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter, ToolName, joined
 
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
@@ -35,19 +36,20 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def describe_errors(tool: str, model: type[BaseModel], error: ValidationError) -> str:
     """Returns all of pydantic's errors in one line, with the names that the caller used."""
-    return f"{tool}: {'; '.join(_describe(model, dict(item)) for item in error.errors(include_url=False))}"
+    problems = joined("; ", (_describe(model, dict(item)) for item in error.errors(include_url=False)))
+    return Message.of(ToolName(tool), ": ", problems)
 
 
 def _describe(model: type[BaseModel], item: Mapping[str, Any]) -> str:
-    where = ".".join(str(step) for step in item["loc"]) or "the parameters"
+    where = Parameter(*item["loc"]) if item["loc"] else "the parameters"
     match item["type"]:
         case "missing":
-            return f"{where} is required"
+            return Message.of(where, " is required")
         case "extra_forbidden":
-            return f"there is no parameter {where}.{did_you_mean(where, model.model_fields)}".rstrip(".")
+            return f"there is no parameter {where}.{did_you_mean(str(where), model.model_fields)}".rstrip(".")
         case _:
             message = str(item["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-            return f"{where} {message[:1].lower()}{message[1:]}{_got(item.get('input'))}"
+            return Message.of(where, f" {message[:1].lower()}{message[1:]}{_got(item.get('input'))}")
 
 
 def _got(value: object) -> str:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import quote
 
+from nbtools.core.message import Message
 from nbtools.core.result import (
     CommandOutput,
     FileText,
@@ -147,6 +148,9 @@ class Redactor:
         """Redacts a text and keeps its number of lines.  Returns ``text`` itself where there is nothing to redact."""
         if len(text) < MIN_LENGTH:
             return text
+        if isinstance(text, Message):
+            redacted = text.mapped(self.text)
+            return text if redacted == text else redacted
         for name, value in self.values:
             if value in text:
                 text = text.replace(value, f"[redacted: value of {name}]" + "\n" * value.count("\n"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import ToolError
+from nbtools.core.message import Message, joined
 
 Part: TypeAlias = dict[str, Any]
 """A JSON part of multi-media content: ``{"text": …}`` or ``{"inline_data": {"mime_type": …, "data": base64}}``."""
@@ -192,7 +193,10 @@ class ToolResult:
 
 def failed(error: ToolError, data: object = None) -> ToolResult:
     """Returns the result of a failed call, with the same message for model and person."""
-    return ToolResult(f"Error: {error.message}", error.message, error, error.message.split("\n", 1)[0], data)
+    summary = error.message.split("\n", 1)[0]
+    return ToolResult(
+        joined("", ("Error: ", error.message)), error.message, error, error.message if summary == error.message else summary, data
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +226,42 @@ def complete(result: ToolResult) -> ToolResult:
     content = result.llm_content
     added = f"{content}\n\n{text}".lstrip() if isinstance(content, str) else (*content, {"text": text})
     return replace(result, llm_content=added)
+
+
+def with_words(result: ToolResult, words: Callable[[Message], str]) -> ToolResult:
+    """Returns the result with ``words`` in place of each message in it; ``result`` itself where there is none.  Its data stay."""
+
+    def plain(text: str) -> str:
+        return words(text) if isinstance(text, Message) else text
+
+    changes: dict[str, Any] = {}
+    if isinstance(result.llm_content, str):
+        if isinstance(result.llm_content, Message):
+            changes["llm_content"] = words(result.llm_content)
+    elif any(isinstance(part.get("text"), Message) for part in result.llm_content):
+        changes["llm_content"] = tuple({**part, "text": plain(part["text"])} if "text" in part else part for part in result.llm_content)
+    if result.error is not None and isinstance(result.error.message, Message):
+        changes["error"] = replace(result.error, message=words(result.error.message))
+    if isinstance(result.summary, Message):
+        changes["summary"] = words(result.summary)
+    if any(isinstance(note, Message) for note in result.notes):
+        changes["notes"] = tuple(map(plain, result.notes))
+    display = _display_with_words(result.return_display, words)
+    if display is not result.return_display:
+        changes["return_display"] = display
+    return replace(result, **changes) if changes else result
+
+
+def _display_with_words(display: ToolResultDisplay, words: Callable[[Message], str]) -> ToolResultDisplay:
+    match display:
+        case Message():
+            return words(display)
+        case Matches() | Listing() | FileText() if isinstance(display.more, Message):
+            return replace(display, more=words(display.more))
+        case CommandOutput() if isinstance(display.note, Message):
+            return replace(display, note=words(display.note))
+        case Several():
+            shown = tuple(_display_with_words(one, words) for one in display.shown)
+            return Several(shown) if any(new is not old for new, old in zip(shown, display.shown, strict=True)) else display
+        case _:
+            return display

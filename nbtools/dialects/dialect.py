@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.result import ToolResult, failed
+from nbtools.core.result import ToolResult, failed, with_words
+from nbtools.dialects.vocabulary import CallVocabulary
 
 if TYPE_CHECKING:
     from nbtools.dialects.params import DialectParams
@@ -57,8 +58,12 @@ class CanonicalCall(NamedTuple):  # a tuple, because every call creates one
     convert_result: Callable[[ToolResult], ToolResult]
 
 
-def _unchanged(result: ToolResult) -> ToolResult:
-    return result
+def _with_canonical_names(result: ToolResult) -> ToolResult:
+    return with_words(result, str)
+
+
+def _convert(params: DialectParams, vocabulary: CallVocabulary, result: ToolResult) -> ToolResult:
+    return params.convert_result(with_words(result, lambda message: message.worded(vocabulary)))
 
 
 def _refuse(_: str, error: ToolError) -> ToolResult:
@@ -102,20 +107,35 @@ class Dialect:
         """
         spellings = self.by_name.get(name)
         if spellings is None:
-            return CanonicalCall(name, arguments, _unchanged)
+            return CanonicalCall(name, arguments, _with_canonical_names)
         problems: list[str] = []
-        call = _first_accepting(spellings, name, [arguments] * len(spellings), root, problems)
+        call = self._first_accepting(spellings, name, [arguments] * len(spellings), root, problems)
         if call is not None:
             return call
         if all(spelling.former and spelling.tool == name for spelling in spellings):
-            return CanonicalCall(name, arguments, _unchanged)
+            return CanonicalCall(name, arguments, _with_canonical_names)
         lenient = [spelling for spelling in spellings if spelling.params.ignores_unknown]
         known = [spelling.params.known_only(arguments) for spelling in lenient]
         order = sorted(range(len(lenient)), key=lambda index: -len(known[index]))
-        call = _first_accepting([lenient[index] for index in order], name, [known[index] for index in order], root, [])
+        call = self._first_accepting([lenient[index] for index in order], name, [known[index] for index in order], root, [])
         if call is None:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problems[0])
         return call
+
+    def _first_accepting(
+        self, spellings: Sequence[ToolMapping], name: str, arguments: Sequence[Arguments], root: str, problems: list[str]
+    ) -> CanonicalCall | None:
+        """Returns the call of the first mapping that accepts its arguments; adds to ``problems`` why those before do not."""
+        for spelling, given in zip(spellings, arguments, strict=True):
+            try:
+                params = spelling.params.model_validate(dict(given), context=root)
+            except ValidationError as error:
+                problems.append(spelling.params.explain_errors(name, error))
+            else:
+                canonical = params.to_canonical()
+                vocabulary = CallVocabulary(self, spelling, params, canonical)
+                return CanonicalCall(spelling.tool, canonical, partial(_convert, params, vocabulary))
+        return None
 
     def speak(self, tool: str, arguments: Arguments) -> tuple[str, Arguments] | None:
         """Converts a canonical call to the agent's tool and parameters; None where it has none.  Without mappings: the call itself."""
@@ -130,20 +150,6 @@ class Dialect:
     def names_of(self, tool: str) -> tuple[str, ...]:
         """Returns the agent's current names of the canonical tool ``tool``."""
         return tuple(dict.fromkeys(spelling.name for spelling in self.mappings if spelling.tool == tool and not spelling.former))
-
-
-def _first_accepting(
-    spellings: Sequence[ToolMapping], name: str, arguments: Sequence[Arguments], root: str, problems: list[str]
-) -> CanonicalCall | None:
-    """Returns the call of the first mapping that accepts its arguments; adds to ``problems`` why those before do not."""
-    for spelling, given in zip(spellings, arguments, strict=True):
-        try:
-            params = spelling.params.model_validate(dict(given), context=root)
-        except ValidationError as error:
-            problems.append(spelling.params.explain_errors(name, error))
-        else:
-            return CanonicalCall(spelling.tool, params.to_canonical(), params.convert_result)
-    return None
 
 
 NBTOOLS = Dialect("nbtools")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
 from posixpath import join, normpath
 from typing import Any, ClassVar
 
@@ -19,6 +21,14 @@ def _without_docstring(schema: dict[str, Any]) -> None:
     schema.pop("description", None)
 
 
+@cache
+def _declared(params: type[BaseModel]) -> frozenset[str]:
+    """Returns the names of all parameters and of the values inside them."""
+    schema = params.model_json_schema()
+    objects = (schema, *schema.get("$defs", {}).values())
+    return frozenset(name for one in objects for name in one.get("properties", {}))
+
+
 class DialectParams(BaseModel, ABC):
     """Base class of one agent's parameters of a tool; converts calls to and from canonical arguments, and results to the agent's texts."""
 
@@ -26,6 +36,8 @@ class DialectParams(BaseModel, ABC):
 
     ignores_unknown: ClassVar[bool] = False
     """Whether the agent ignores parameters that the tool does not have."""
+    names: ClassVar[Mapping[str, str]] = {}
+    """This agent's names of canonical parameters, where they differ.  Values inside parameters have entries, too."""
 
     _root: str = ""
 
@@ -54,6 +66,17 @@ class DialectParams(BaseModel, ABC):
     def convert_result(self, result: ToolResult) -> ToolResult:
         """Converts a result, failed or not, to this agent's text and data."""
         return result
+
+    @classmethod
+    def name_of(cls, steps: tuple[str | int, ...]) -> str | None:
+        """Returns this agent's name of a canonical parameter, or of a value inside it; None where there is none."""
+        spoken = tuple(cls.names.get(step, step) if isinstance(step, str) else step for step in steps)
+        return cls.location(spoken) if _declared(cls).issuperset(step for step in spoken if isinstance(step, str)) else None
+
+    @classmethod
+    def location(cls, steps: tuple[str | int, ...]) -> str:
+        """Writes the name of a parameter, or of a value inside it, as this agent does."""
+        return ".".join(map(str, steps))
 
     @classmethod
     def explain_errors(cls, name: str, error: ValidationError) -> str:

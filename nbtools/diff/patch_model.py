@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter
 
 Sign: TypeAlias = Literal[" ", "-", "+"]
 
@@ -114,7 +115,8 @@ class Patch:
 
 def patch_error(line: int, what: str) -> ToolFailure:
     """Returns the failure for a patch that is invalid at ``line``, 1-based."""
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"patch, line {line}: {what} Nothing was changed.")
+    message = Message.of(Parameter("patch"), f", line {line}: ", what, " Nothing was changed.")
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
 
 
 def quote_line(line: str) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.diff.patch_model import Block, Patch, Replacement, Update, patch_error, quote_line
 from nbtools.diff.text_lines import with_lf
 
@@ -55,9 +56,8 @@ def read_blocks(patch: str, path: str | None) -> Patch:
     for number, found in enumerate(_find_blocks(lines), 1):
         name = _name_above(lines, previous_end, found.start) or name
         if name is None:
-            raise patch_error(
-                found.start + 1, f"block {number} does not say which file it is for. Give path, or the name before the block."
-            )
+            give = Message.of(" Give ", Advice(Parameter("path"), ", or "), "the name before the block.")
+            raise patch_error(found.start + 1, Message.of(f"block {number} does not say which file it is for.", give))
         files.setdefault(name, []).append(Block(f"block {number}", _readings(lines, found)))
         previous_end = found.end + 1
     return Patch(tuple(Update(file, tuple(blocks)) for file, blocks in files.items()))
@@ -82,15 +82,15 @@ def _find_blocks(lines: Sequence[str]) -> Iterator[_Markers]:
             start = k
         elif joined or _END.fullmatch(line):
             if start is None:
-                raise patch_error(k + 1, f"{quote_line(line)} ends no block. Use edit for a text that contains such a line.")
+                raise patch_error(k + 1, Message.of(f"{quote_line(line)} ends no block.", _OTHER_TOOL))
             dividers = tuple(i for i in range(start + 1, k) if _DIVIDER.fullmatch(lines[i]))
             if not dividers:
                 raise patch_error(start + 1, "the block has no ======= line between its two texts.")
             yield _Markers(start, dividers[:_MOST_READINGS], k)
             start = k if joined else None
         elif _DAMAGED.search(line) if start is not None else _MARKER.fullmatch(line.strip()):
-            why = "contains a marker, which must be a whole line. Use edit for a text that contains such a line."
-            raise patch_error(k + 1, f"{quote_line(line)} {why}")
+            why = f"{quote_line(line)} contains a marker, which must be a whole line."
+            raise patch_error(k + 1, Message.of(why, _OTHER_TOOL))
     if start is not None:
         raise patch_error(start + 1, "the block is not finished: its >>>>>>> line is missing.")
 
@@ -121,10 +121,16 @@ def _name_in(line: str) -> str | None:
     return name if plausible and (" " not in name or ("/" in name and "." in name.rpartition("/")[2])) else None
 
 
+_OTHER_TOOL = Advice(" Use ", ToolName("edit", "write"), " for a text that contains such a line.")
+
+
 def no_patch_error() -> ToolFailure:
     """Returns the failure for a text that contains no patch."""
     return ToolFailure(
         ErrorCode.INVALID_TOOL_PARAMS,
-        "patch: the text contains no patch. Use search/replace blocks (<<<<<<< SEARCH, =======, >>>>>>> REPLACE, each a whole line), "
-        "a unified diff (---, +++, @@), or *** Begin Patch … *** End Patch.",
+        Message.of(
+            Parameter("patch"),
+            ": the text contains no patch. Use search/replace blocks (<<<<<<< SEARCH, =======, >>>>>>> REPLACE, each a whole line), a "
+            "unified diff (---, +++, @@), or *** Begin Patch … *** End Patch.",
+        ),
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from nbtools.core.message import Advice, Message, Parameter
 from nbtools.diff.patch_model import Create, Delete, FilePatch, Hunk, HunkLine, Patch, Update, parse_hunk_line, patch_error, quote_line
 from nbtools.diff.text_lines import with_lf
 
@@ -110,7 +111,10 @@ class _Reader:
     def _hunk(self, path: str | None) -> None:
         if not self.files:
             if path is None:
-                raise patch_error(self.k + 1, "the hunk names no file. Give path, or --- and +++ lines before it.")
+                raise patch_error(
+                    self.k + 1,
+                    Message.of("the hunk names no file. Give ", Advice(Parameter("path"), ", or "), "--- and +++ lines before it."),
+                )
             self.files.append(_File(self.k, path, path))
         file = self.files[-1]
         name = f"hunk {len(file.hunks) + 1}"

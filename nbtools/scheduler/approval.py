@@ -23,10 +23,10 @@ from nbtools.core.confirmation import (
 )
 from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.message import Advice, Message, SameCall, changed_arguments
 from nbtools.core.result import ToolResult, failed
 from nbtools.core.tool import ModifiableTool
 from nbtools.policy.grants import GrantOffers, can_be_allowed, offered_grants
-from nbtools.scheduler.hook_decisions import as_json
 
 if TYPE_CHECKING:
     from nbtools.shell import ProgramTable
@@ -219,10 +219,8 @@ async def _modified(
 def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:
     """Adds a note for the model about the arguments that the person changed.  A tool itself reports a changed proposal."""
     before, after = request.arguments, plan.arguments
-    changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
-    removed = [name for name in before if name not in after]
-    if not changed and not removed:
+    changed = changed_arguments(before, after)
+    if not changed:
         return plan
-    without = f", without {', '.join(removed)}" if removed else ""
-    note = f"[The person changed the call before it ran. Changed arguments: {as_json(changed)}{without}]"
+    note = Message.of("[The person changed the call before it ran", Advice("; it ran ", SameCall(changed)), "]")
     return replace(plan, notes=(*plan.notes, note))

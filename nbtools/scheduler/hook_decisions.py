@@ -11,6 +11,7 @@ from nbtools.core.call import Plan, ToolCallRequest
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ToolFailure
 from nbtools.core.hooks import Allow, Ask, Before, Block, Change, Fault, Hook, Note
+from nbtools.core.message import Advice, Message, SameCall, changed_arguments
 from nbtools.core.tool import approval_preference, is_mcp_tool
 from nbtools.policy.modes import Mode, default_decision, deny_instead_of_asking
 
@@ -74,7 +75,8 @@ class HookState:
             raise ToolFailure(failure.code, f"The hook {hook.name} changed the arguments to invalid ones: {failure}") from None
         remark = f"the hook {hook.name} changed the arguments"
         opinion = None if self.opinion is not None and self.opinion.action is Action.ALLOW else self.opinion
-        note = f"[{remark} to {as_json(arguments)}]"
+        changed = changed_arguments(self.request.arguments, arguments)
+        note = Message.of("[", remark, Advice("; it ran ", SameCall(changed)), "]")
         return replace(self, request=request, plan=plan, opinion=opinion, notes=(*self.notes, note), remarks=(*self.remarks, remark))
 
     @property

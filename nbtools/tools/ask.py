@@ -18,6 +18,7 @@ from nbtools.core.confirmation import (
 )
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
@@ -99,7 +100,7 @@ class AskTool(BaseDeclarativeTool[AskParams]):
 
     def validate_tool_param_values(self, params: AskParams) -> str | None:
         problems = ((number, _problem(item.question)) for number, item in enumerate(params.questions, 1))
-        return next((f"ask: question {number} {problem}." for number, problem in problems if problem), None)
+        return next((Message.of(ToolName("ask"), f": question {number} ", problem, ".") for number, problem in problems if problem), None)
 
     def create_invocation(self, params: AskParams) -> AskInvocation:
         return AskInvocation(params)
@@ -174,7 +175,8 @@ def _problem(question: Question) -> str:
             return "needs at least two choices"
         return "has duplicate choices" if len(set(labels)) < len(labels) else ""
     if labels or question.several:
-        return f"is answered with {'text' if question.kind == 'text' else 'yes or no'}; remove choices and several"
+        kind = "text" if question.kind == "text" else "yes or no"
+        return Message.of(f"is answered with {kind}; remove ", Parameter("choices"), " and ", Parameter("several"))
     return ""
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolEditConfirmationDetails, ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, ToolName, joined
 from nbtools.core.result import DiffStat, FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
@@ -114,13 +115,15 @@ class CellsTool(BaseDeclarativeTool[CellsParams]):
     def validate_tool_param_values(self, params: CellsParams) -> str | None:
         missing = [name for name in _REQUIRED.get(params.action, ()) if getattr(params, name) is None]
         if missing:
-            return f"cells: {params.action} needs {' and '.join(missing)}."
+            return Message.of(ToolName("cells"), f": {params.action} needs ", joined(" and ", map(_parameter, missing)), ".")
         present = {name for name in ("id", "source", "type", "after", "timeout") if getattr(params, name) is not None}
         useless = sorted(present - _ALLOWED[params.action])
         if useless:
-            return f"cells: {params.action} does not use {' or '.join(useless)}. Leave it out."
+            names = joined(" or ", map(_parameter, useless))
+            return Message.of(ToolName("cells"), f": {params.action} does not use ", names, ". Leave it out.")
         if params.timeout is not None and params.timeout > self.longest:
-            return f"cells: timeout is at most {self.longest:g} seconds (given {params.timeout:g})."
+            limit = f" is at most {self.longest:g} seconds (given {params.timeout:g})."
+            return Message.of(ToolName("cells"), ": ", Parameter("timeout"), limit)
         return None
 
     def create_invocation(self, params: CellsParams) -> CellsInvocation:
@@ -128,6 +131,10 @@ class CellsTool(BaseDeclarativeTool[CellsParams]):
 
     def get_modify_context(self) -> ModifyContext[CellsParams]:
         return CellsModifyContext()
+
+
+def _parameter(name: str) -> str:
+    return Message.of(Parameter(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +228,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
             return EditorNotebook(self.tool.live, found, subject, seen)
         if path is None or file is None:
             why = "No notebook is open: no JupyterLab or Notebook 7 with the nbtools extension is connected"
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{why}. Name the notebook file with path.")
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(f"{why}. Name the notebook file with ", Parameter("path"), "."))
         if not file.exists():
             raise path_not_found(self.tool.workspace, path)
         return ClosedNotebook(file, printable_path(path), seen, self.tool.kernels, self.tool.workspace.journal)
@@ -260,7 +267,8 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         if params.action == "delete":
             return _Plan(DeleteCell(name, cell.source), f"cell {cell.id}", cell.source, "", cell.type)
         if params.after and cells[find_cell(cells, params.after, subject)] == cell:
-            message = f"Cell {params.after} cannot be moved after itself. Give the id of another cell as after."
+            reason = f"Cell {params.after} cannot be moved after itself. Give the id of another cell as "
+            message = Message.of(reason, Parameter("after"), ".")
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return _Plan(MoveCell(name, after), f"cell {cell.id}", cell.source, cell.source, cell.type)
 
@@ -348,7 +356,10 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         if ran.lost:
             error = ToolError(ErrorCode.EXECUTION_FAILED, f"The kernel of {notebook.subject} died. The next run starts a new one.")
         elif ran.timed_out:
-            error = ToolError(ErrorCode.TIMEOUT, f"{subject} was stopped after {timeout:g} seconds. Give a longer timeout.")
+            error = ToolError(
+                ErrorCode.TIMEOUT,
+                Message.of(f"{subject} was stopped after {timeout:g} seconds.", Advice(" Give a longer ", Parameter("timeout"), ".")),
+            )
         how = "raised an error" if ran.failed else "did not finish" if error else "ran"
         text = "\n".join(part for part in (f"{subject} {how}.", after.outputs or "(no output)", error.message if error else "") if part)
         summary = "error" if ran.failed else "stopped" if error else "ran"

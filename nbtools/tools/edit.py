@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter, ToolName
 from nbtools.core.tool import Kind, ModifyContext, ToolInvocation
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import with_lf
@@ -88,11 +89,17 @@ class EditTool(BaseDeclarativeTool[EditParams]):
         present = params.model_fields_set
         if params.edits:
             if present & {"old", "new", "count"}:
-                return "edit: give either old and new, or edits, not both."
+                both = ("old", "new", "edits")
+                old, new, edits = map(Parameter, both)
+                return Message.of(ToolName("edit"), ": give either ", old, " and ", new, ", or ", edits, ", not both.")
             empty = next((number for number, step in enumerate(params.edits, 1) if not step.old), None)
-            return None if empty is None else f"edit: old of edit {empty} is empty. Name the text to replace."
+            if empty is None:
+                return None
+            return Message.of(ToolName("edit"), ": ", Parameter("old"), f" of edit {empty} is empty. Name the text to replace.")
         if "new" not in present:
-            return "edit: new is required (empty to delete), unless edits is given."
+            return Message.of(
+                ToolName("edit"), ": ", Parameter("new"), " is required (empty to delete), unless ", Parameter("edits"), " is given."
+            )
         return None
 
     def create_invocation(self, params: EditParams) -> EditInvocation:

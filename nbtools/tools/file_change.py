@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 
 from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, ToolName, joined
 from nbtools.core.result import DiffStat, FileDiff, FileDiffs, ToolResult
 from nbtools.core.tool import BaseToolInvocation, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable
@@ -73,7 +74,7 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         try:
             return self.plan()
         except ToolFailure as failure:
-            why = f"{seen.subject} was changed after the diff was displayed, and the edit no longer fits: {failure.message}"
+            why = Message.of(f"{seen.subject} was changed after the diff was displayed, and the edit no longer fits: ", failure.message)
             raise ToolFailure(ErrorCode.CONFLICT, why) from None
 
     async def correct(self, failure: ToolFailure) -> CorrectedEdit:
@@ -172,7 +173,7 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         data = FileChanged(self.name, created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale)
         text = " ".join(self._sentences(change, folders))
         is_known = created and not self._was_changed(change)
-        content = f"{text}\n{_cut(diff.file_diff)}" if diff.file_diff and not is_known else text
+        content = joined("\n", (text, _cut(diff.file_diff))) if diff.file_diff and not is_known else text
         result = ToolResult(content, diff, summary=_summary(diff.diff_stat, change), data=data)
         return result if self.corrected is None else _with_correction(result, self.corrected)
 
@@ -230,7 +231,8 @@ def _cut(diff: str) -> str:
     if len(body) <= _MOST_DIFF:
         return body
     head = body[: body.rfind("\n", 0, _MOST_DIFF) + 1] or body[:_MOST_DIFF]
-    return f"{head}[{len(body) - len(head):,} more characters of the diff are omitted; read returns the file]"
+    omitted = f"{head}[{len(body) - len(head):,} more characters of the diff are omitted"
+    return Message.of(omitted, Advice("; ", ToolName("read"), " returns the file"), "]")
 
 
 def diffs_confirmation(title: str, root: Path, diffs: Sequence[FileDiff]) -> ToolEditConfirmationDetails:
@@ -255,7 +257,7 @@ def diffs_display(diffs: Sequence[FileDiff]) -> FileDiff | FileDiffs:
 
 def truncated_diffs(diffs: Sequence[FileDiff], most: int = _MOST_DIFF) -> str:
     """Returns the diffs up to ``most`` characters, truncated at the end of a line, and a note on the rest."""
-    return "".join(_bounded(diffs, most))
+    return joined("", _bounded(diffs, most))
 
 
 def _bounded(diffs: Sequence[FileDiff], most: int) -> Iterator[str]:
@@ -269,7 +271,8 @@ def _bounded(diffs: Sequence[FileDiff], most: int) -> Iterator[str]:
         yield head
         left = sum(len(other.file_diff) for other in diffs[number:]) - len(head)
         files = len(diffs) - number
-        yield f"[{left:,} more characters of the diff, of {files:,} file{'' if files == 1 else 's'}, are omitted; read returns a file]"
+        omitted = f"[{left:,} more characters of the diff, of {files:,} file{'' if files == 1 else 's'}, are omitted"
+        yield Message.of(omitted, Advice("; ", ToolName("read"), " returns a file"), "]")
         return
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, SameCall, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
@@ -81,13 +82,17 @@ class GlobTool(BaseDeclarativeTool[GlobParams]):
 
     def validate_tool_param_values(self, params: GlobParams) -> str | None:
         if not params.pattern or "\0" in params.pattern:
-            return "pattern is empty or contains a NUL character. Give a glob like **/*.py."
+            return Message.of(Parameter("pattern"), " is empty or contains a NUL character. Give a glob like **/*.py.")
         if params.pattern.startswith(("/", "~")) or ".." in params.pattern.split("/"):
-            return f"pattern must be relative to path and stay below it (given {params.pattern!r}). Name another folder with path."
+            return Message.of(
+                Parameter("pattern"),
+                f" must be relative and stay below the folder that is searched (given {params.pattern!r}).",
+                Advice(" Name another folder with ", Parameter("path"), "."),
+            )
         try:
             globs.compile_glob(params.pattern)
         except ValueError as error:
-            return f"pattern: {error} (given {params.pattern!r})."
+            return Message.of(Parameter("pattern"), f": {error} (given {params.pattern!r}).")
         return None
 
     def create_invocation(self, params: GlobParams) -> GlobInvocation:
@@ -156,19 +161,22 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         if self.path.exists():
             raise ToolFailure(
                 ErrorCode.SEARCH_PATH_NOT_A_DIRECTORY,
-                f"{printable_path(self.params.path)} is a file. Give the folder to which pattern is relative.",
+                Message.of(
+                    f"{printable_path(self.params.path)} is a file. Give the folder to which ", Parameter("pattern"), " is relative."
+                ),
             )
         raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, path_not_found(self.tool.workspace, self.params.path, "folder").message)
 
     def _result(self, page: list[Entry], total: int, left_out: int, hidden: int) -> ToolResult:
-        ignored = f"git ignores {left_out:,} more; ignored=true includes them" if left_out else ""
-        more = ". ".join(part for part in (self._more(len(page), total), ignored) if part)
+        include = Advice("; the call ", SameCall({"ignored": True}), " includes them")
+        ignored = Message.of(f"git ignores {left_out:,} more", include) if left_out else ""
+        more = joined(". ", filter(None, (self._more(len(page), total), ignored)))
         summary = f"{total:,} file{'' if total == 1 else 's'}" if total else "No files"
         names = "\n".join(entry.path for entry in page) or ("" if total else summary)
-        text = "\n".join(part for part in (names, f"[{more}]" if more else "") if part)
+        text = joined("\n", filter(None, (names, in_brackets(more))))
         data = GlobData(tuple(entry.path for entry in page), total, left_out, hidden)
         by_policy = read_filter.hidden_count_note(hidden, "file", "files")
-        display = Listing(tuple(page), total, ". ".join(filter(None, (more, by_policy))))
+        display = Listing(tuple(page), total, joined(". ", filter(None, (more, by_policy))))
         return ToolResult(text, display, summary=summary, data=data, notes=(f"[{by_policy}]",) if by_policy else ())
 
     def _more(self, count: int, total: int) -> str:
@@ -177,5 +185,4 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
             return f"no files at offset {offset:,}: {total:,} files match"
         if count == total:
             return ""
-        next_page = f"; offset={offset + count} returns the next page" if offset + count < total else ""
-        return f"{offset + 1:,}–{offset + count:,} of {total:,} files{next_page}"
+        return Message.of(f"{offset + 1:,}–{offset + count:,} of {total:,} files", *next_page(offset + count, total))

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
@@ -110,10 +111,11 @@ class GrepTool(BaseDeclarativeTool[GrepParams]):
 
     def validate_tool_param_values(self, params: GrepParams) -> str | None:
         if not params.pattern:
-            return "pattern is empty. Give the text or regular expression to search for; to list files by name use glob."
+            by_name = Advice("; to list files by name use ", ToolName("glob"))
+            return Message.of(Parameter("pattern"), " is empty. Give the text or regular expression to search for", by_name, ".")
         for name in ("pattern", "glob", "type", "exclude"):
             if "\0" in (getattr(params, name) or ""):
-                return f"{name} contains a NUL character. Remove it."
+                return Message.of(Parameter(name), " contains a NUL character. Remove it.")
         return _glob_problem("glob", params.glob) or _glob_problem("exclude", params.exclude)
 
     def create_invocation(self, params: GrepParams) -> GrepInvocation:
@@ -258,9 +260,9 @@ def _with_hidden(result: ToolResult) -> ToolResult:
     """Adds a note that some files may not be searched.  It gives no number, which would reveal what they contain."""
     display = result.return_display
     if isinstance(display, Matches | Listing):
-        display = replace(display, more=". ".join(filter(None, (display.more, NOT_SEARCHED))))
+        display = replace(display, more=joined(". ", filter(None, (display.more, NOT_SEARCHED))))
     else:
-        display = f"{display}\n[{NOT_SEARCHED}]"
+        display = joined("\n", (str(display), f"[{NOT_SEARCHED}]"))
     return replace(result, return_display=display, notes=(f"[{NOT_SEARCHED}]",))
 
 
@@ -273,7 +275,7 @@ def _glob_problem(name: str, glob: str | None) -> str | None:
     try:
         globs.compile_glob(glob or "*")
     except ValueError as error:
-        return f"{name}: {error} (given {glob!r})."
+        return Message.of(Parameter(name), f": {error} (given {glob!r}).")
     return None
 
 
@@ -312,13 +314,14 @@ def _more(count: int, total: int, noun: str, params: GrepParams, unreadable: tup
     elif count < total or not whole:
         first = params.offset + 1
         left = total - params.offset - count
-        advice = f"; offset={params.offset + count} returns the next page; narrow the search with path, glob or type" if left > 0 else ""
-        parts.append(f"{first:,}–{params.offset + count:,} of {total:,} {noun}{advice}")
+        narrower = "; a narrower search shows the rest" if left > 0 else ""
+        page = f"{first:,}–{params.offset + count:,} of {total:,} {noun}"
+        parts.append(Message.of(page, *next_page(params.offset + count, params.offset + count + left), narrower))
     if unreadable:
         names = "; ".join(unreadable[:3]) + ("; …" if len(unreadable) > 3 else "")
         parts.append(f"{_files(len(unreadable))} could not be read: {names}")
-    return ". ".join(parts)
+    return joined(". ", parts)
 
 
 def _with_more(text: str, summary: str, more: str) -> str:
-    return "\n".join([text or summary, *([f"[{more}]"] if more else [])])
+    return joined("\n", filter(None, (text or summary, in_brackets(more))))

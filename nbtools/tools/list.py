@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
@@ -22,6 +23,11 @@ from nbtools.workspace.search import globs
 from nbtools.workspace.search.gitignore import IgnoreRules
 from nbtools.workspace.search.tree import Node, limit_entries, read_tree, walk
 from nbtools.workspace.workspace import Workspace
+
+
+def not_a_folder(subject: str) -> ToolFailure:
+    see = Advice(" Use ", ToolName("read"), " to see its content.")
+    return ToolFailure(ErrorCode.PATH_IS_NOT_A_DIRECTORY, Message.of(f"{subject} is a file, not a folder.", see))
 
 
 class LsParams(BaseModel):
@@ -72,7 +78,7 @@ class LsTool(BaseDeclarativeTool[LsParams]):
             try:
                 globs.compile_glob(glob)
             except ValueError as error:
-                return f"ignore: {error} (given {glob!r})."
+                return Message.of(Parameter("ignore"), f": {error} (given {glob!r}).")
         return None
 
     def create_invocation(self, params: LsParams) -> LsInvocation:
@@ -104,9 +110,7 @@ class LsInvocation(BaseToolInvocation[LsParams]):
         except FileNotFoundError:
             raise path_not_found(workspace, self.params.path, "folder") from None
         except NotADirectoryError:
-            raise ToolFailure(
-                ErrorCode.PATH_IS_NOT_A_DIRECTORY, f"{subject} is a file, not a folder. Use read to see its content."
-            ) from None
+            raise not_a_folder(subject) from None
         except OSError as error:
             raise from_os_error(error, subject, ErrorCode.LS_EXECUTION_ERROR) from None
         entries = self._without_ignored(path, found.entries)
@@ -123,15 +127,15 @@ class LsInvocation(BaseToolInvocation[LsParams]):
         total, offset = len(entries), self.params.offset
         listed = entries[offset : offset + (self.params.limit or self.tool.limit)]
         parts = [_page(len(listed), offset, total), f"{left_out:,} ignored" if left_out else ""]
-        more = "; ".join(part for part in parts if part)
+        more = joined("; ", filter(None, parts))
         folders = sum(entry.folder for entry in entries)
         text = "\n".join(map(_line, listed)) or (
             "" if total else "(the folder has no other entries)" if left_out or hidden else "(the folder is empty)"
         )
         by_policy = read_filter.hidden_count_note(hidden)
         return ToolResult(
-            "\n".join(part for part in (text, f"[{more}]" if more else "") if part),
-            Listing(tuple(listed), total, "; ".join(filter(None, (more, by_policy)))),
+            joined("\n", filter(None, (text, in_brackets(more)))),
+            Listing(tuple(listed), total, joined("; ", filter(None, (more, by_policy)))),
             summary=_summary(folders, total - folders),
             data=LsData(self._relative(), folders, total - folders, left_out, hidden),
             notes=(f"[{by_policy}]",) if by_policy else (),
@@ -146,8 +150,7 @@ def _page(count: int, offset: int, total: int) -> str:
         return f"no entries at offset {offset:,}: the folder has {total:,}"
     if count == total:
         return ""
-    next_page = f"; offset={offset + count} returns the next page" if offset + count < total else ""
-    return f"{offset + 1:,}–{offset + count:,} of {total:,}{next_page}"
+    return Message.of(f"{offset + 1:,}–{offset + count:,} of {total:,}", *next_page(offset + count, total))
 
 
 def _line(entry: Entry) -> str:
@@ -241,9 +244,7 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         except FileNotFoundError:
             raise path_not_found(workspace, self.params.path, "folder") from None
         except NotADirectoryError:
-            raise ToolFailure(
-                ErrorCode.PATH_IS_NOT_A_DIRECTORY, f"{subject} is a file, not a folder. Use read to see its content."
-            ) from None
+            raise not_a_folder(subject) from None
         except OSError as error:
             raise from_os_error(error, subject, ErrorCode.LS_EXECUTION_ERROR) from None
         limit_entries(root, self.params.limit)
@@ -257,19 +258,20 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         closed = tuple(f"{prefix}{path}" for path, node in nodes if node.folder and not node.open)
         lines = list(_tree_lines(root))
         more = self._more(len(nodes), root.displayed + sum(node.displayed for _, node in nodes))
-        text = "\n".join([f"{printable_path(relative)}/", *(lines or ["(the folder is empty)"]), *([f"[{more}]"] if more else [])])
+        text = joined("\n", filter(None, (f"{printable_path(relative)}/", *(lines or ["(the folder is empty)"]), in_brackets(more))))
         summary = f"{_counted(folders, 'folder')}, {_counted(len(nodes) - folders, 'file')}"
         hidden = root.hidden + sum(node.hidden for _, node in nodes)
         by_policy = f"[{read_filter.hidden_count_note(hidden)}]" if hidden else ""
         data = TreeData(relative, folders, len(nodes) - folders, closed, hidden)
-        display = f"{text}\n{by_policy}" if hidden else text
+        display = joined("\n", (text, by_policy)) if hidden else text
         return ToolResult(text, display, summary=summary, data=data, notes=(by_policy,) if hidden else ())
 
     def _more(self, total: int, count: int) -> str:
         if count == total:
             return ""
         levels = f" in {_counted(self.params.depth, 'level')}" if self.params.depth else ""
-        return f"{count:,} of {total:,} entries{levels} are displayed; give the path of a folder, or a higher limit, to see more"
+        higher = Advice(", or a higher ", Parameter("limit"), ",")
+        return Message.of(f"{count:,} of {total:,} entries{levels} are displayed; give the path of a folder", higher, " to see more")
 
 
 def _tree_lines(root: Node) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable
@@ -33,6 +34,9 @@ _MOST = 1_000_000
 """Maximum size of a memory file in bytes; it is read at the start of every session."""
 
 Scope = Literal["project", "user"]
+
+
+_SHORTEN = Message.of("Shorten it", Advice(" with ", ToolName("edit")), ".")
 
 
 class MemoryParams(BaseModel):
@@ -94,10 +98,11 @@ class MemoryTool(BaseDeclarativeTool[MemoryParams]):
 
     def validate_tool_param_values(self, params: MemoryParams) -> str | None:
         if params.text is not None and "\0" in params.text:
-            return "memory: text contains a NUL character. Remove it."
+            return Message.of(ToolName("memory"), ": ", Parameter("text"), " contains a NUL character. Remove it.")
         if params.text is None or one_line(params.text):
             return None
-        return "memory: text is empty. Give the fact to remember, or omit text to get the stored facts."
+        empty = " is empty. Give the fact to remember, or omit it to get the stored facts."
+        return Message.of(ToolName("memory"), ": ", Parameter("text"), empty)
 
     def create_invocation(self, params: MemoryParams) -> ReadMemoryInvocation | AddFactInvocation:
         place = self.memory_file(params.scope)
@@ -154,7 +159,7 @@ class AddFactInvocation(FileChangeInvocation[MemoryParams]):
         return PathTarget(self.place.spellings)
 
     def plan(self) -> FileChange:
-        before = read_if_exists(self.path, self.place.name, _MOST, "Shorten it with edit.")
+        before = read_if_exists(self.path, self.place.name, _MOST, _SHORTEN)
         if before is None:
             content = with_fact("", self.fact)
             return FileChange(self.path, self.place.name, None, encode(content, UTF8), None, content)
@@ -189,7 +194,7 @@ class MemoryModifyContext:
 
 
 def _text(path: Path, name: str) -> str:
-    data = read_if_exists(path, name, _MOST, "Shorten it with edit.") or b""
+    data = read_if_exists(path, name, _MOST, _SHORTEN) or b""
     decoded = decode(data)
     if decoded is None:
         raise not_text_failure(name, data, len(data))

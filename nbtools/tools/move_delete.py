@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.core.message import Advice, Message, Parameter, SameCall
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.tools.file_change import count_noun
@@ -164,7 +165,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _refused(why: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"to: {why}. Nothing was moved. Give another path.")
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("to"), f": {why}. Nothing was moved. Give another path."))
 
 
 class DeleteParams(BaseModel):
@@ -254,7 +255,8 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
         self._check()
         found = await run_in_thread(lambda halt: count_contents(self.path, halt))
         if found.folder and found.first and not self.params.recursive:
-            why = f"{self._display_path} is a folder with {_counted(found)}. Nothing was deleted. Set recursive to delete its content."
+            fact = f"{self._display_path} is a folder with {_counted(found)}. Nothing was deleted."
+            why = Message.of(fact, Advice(" The call ", SameCall({"recursive": True}), " deletes its content."))
             raise ToolFailure(ErrorCode.TARGET_IS_DIRECTORY, why)
         return found
 

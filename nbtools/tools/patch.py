@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, joined
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
@@ -122,7 +123,7 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         except ToolFailure as failure:
             if self.approved_plan is None:
                 raise
-            why = f"The files were changed after the diff was displayed, and the patch no longer applies: {failure.message}"
+            why = Message.of("The files were changed after the diff was displayed, and the patch no longer applies: ", failure.message)
             raise ToolFailure(ErrorCode.CONFLICT, why) from None
 
     def _notes(self, planned: PatchPlan, changed: list[str]) -> Iterator[str]:
@@ -156,7 +157,7 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         text = "\n".join([*_action_sentences(planned), *(f"{note.rstrip('.')}." for note in notes)])
         edits = [diff for file, diff in zip(planned.files, diffs, strict=True) if file.before is not None and file.after is not None]
         summary = f"{count_noun(len(planned.files), 'file')}, {line_counts([diff.diff_stat for diff in diffs])}"
-        return ToolResult("\n".join([text, *filter(None, [truncated_diffs(edits)])]), diffs_display(diffs), summary=summary, data=data)
+        return ToolResult(joined("\n", filter(None, (text, truncated_diffs(edits)))), diffs_display(diffs), summary=summary, data=data)
 
     def _made_for(self, file: PatchedFile, folders: tuple[Path, ...]) -> tuple[str, ...]:
         return tuple(self.tool.workspace.relative(folder) for folder in folders if folder in file.path.parents)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, in_brackets, joined
 from nbtools.core.result import FileText, Media, Part, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable, split_lines
@@ -57,10 +58,10 @@ class Window:
         parts = ["the file is empty"] if not read.total else []
         if not read.whole:
             parts.append(f"lines {read.start}–{read.end} of {read.total}")
-            parts += [f"continue with start={read.end + 1}"] if read.end < read.total else []
+            parts += [Message.of("continue ", SameCall({"start": read.end + 1}))] if read.end < read.total else []
         if read.shortened:
             parts.append(f"{read.shortened} long line{'s are' if read.shortened > 1 else ' is'} cut")
-        return "; ".join(parts)
+        return joined("; ", parts)
 
     @property
     def summary(self) -> str:
@@ -71,9 +72,9 @@ class Window:
 
     def text_with_notes(self, *notes: str) -> str:
         """Returns the text, followed by the notice and ``notes`` in brackets."""
-        more = "; ".join(part for part in (self.notice, *notes) if part)
+        more = joined("; ", filter(None, (self.notice, *notes)))
         gap = "" if not self.text or self.text.endswith("\n") else "\n"
-        return f"{self.text}{gap}[{more}]" if more else self.text
+        return joined("", (self.text, gap, in_brackets(more)) if more else (self.text,))
 
     def display(self, *notes: str) -> FileText:
         lines = tuple(self.text.removesuffix("\n").split("\n")) if self.text else ()
@@ -204,9 +205,11 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
 
     def validate_tool_param_values(self, params: ReadParams) -> str | None:
         if params.start == 0:
-            return "read: start is 0. Lines count from 1; a negative start counts from the end."
+            zero = " is 0. Lines count from 1; a negative number counts from the end."
+            return Message.of(ToolName("read"), ": ", Parameter("start"), zero)
         if params.start and params.end and params.end < params.start:
-            return f"read: end ({params.end}) is before start ({params.start}). Lines count from 1 and both ends are included."
+            end, start = Message.of(Parameter("end"), f" ({params.end})"), Message.of(Parameter("start"), f" ({params.start})")
+            return Message.of(ToolName("read"), ": ", end, " is before ", start, ". Lines count from 1 and both ends are included.")
         if params.pages is not None:
             media_files.parse_pages(params.pages)
         return None
@@ -251,7 +254,9 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         if mime_type:
             return await self._media(path, mime_type)
         if self.params.pages is not None:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} is not a PDF document and has no pages. Use start and end.")
+            lines = Advice(" Use ", Parameter("start"), " and ", Parameter("end"), ".")
+            message = Message.of(f"{self.subject} is not a PDF document and has no pages.", lines)
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         if size <= self.tool.whole or not (self._ranged or self.tool.workspace.read_tokens):
             return self._text(path, read_bytes(path, self.subject, self.tool.whole))
         return await self._excerpt(path)
@@ -282,7 +287,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
             try:
                 return self._notebook(path, data)
             except ToolFailure as failure:
-                return self._lines(path, data, f"displayed as text: {failure.message}")
+                return self._lines(path, data, Message.of("displayed as text: ", failure.message))
         return self._lines(path, data)
 
     def _notebook(self, path: Path, data: bytes) -> ToolResult:
@@ -291,9 +296,10 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         if (size := _bytes(text)) > self._most_bytes:
             raise self._too_long(size, "the first cell has")
         self.tool.workspace.read_tracker.record(path, data, ReadExtent.WHOLE if count == len(cells) else ReadExtent.PARTIAL)
-        more = "" if count == len(cells) else f"\n[cells 1–{count} of {len(cells)}; read the others by id with the cells tool]"
+        others = Advice("; read the others by id with ", ToolName("cells"))
+        more = "" if count == len(cells) else Message.of(f"\n[cells 1–{count} of {len(cells)}", others, "]")
         summary = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
-        content = (text or "(the notebook has no cells)") + more
+        content = joined("", (text or "(the notebook has no cells)", more))
         return ToolResult(content, content, summary=summary, data=NotebookRead(self._relative(), cells, count))
 
     def _lines(self, path: Path, data: bytes, *notes: str) -> ToolResult:
@@ -325,7 +331,8 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
             empty = LinesRead(self._relative(), first, first - 1, total)
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, _past_the_end(self.subject, first, total), empty)
         if end is not None and end < first:
-            message = f"{self.subject} has {line_count(total)}, so start={start} is line {first}, after end ({end})."
+            from_end = Message.of(f"{self.subject} has {line_count(total)}, so ", Parameter("start"), f" {start} is line {first}")
+            message = Message.of(from_end, ", after ", Parameter("end"), f" ({end}).")
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return first
 
@@ -413,4 +420,5 @@ def shortened_output(text: str) -> str:
 
 def _past_the_end(subject: str, start: int, total: int) -> str:
     lines = line_count(total) if total else "no lines"
-    return f"Line {start} does not exist: {subject} has {lines}. Give a start of at most {max(total, 1)}."
+    most = Advice(" Give a ", Parameter("start"), f" of at most {max(total, 1)}.")
+    return Message.of(f"Line {start} does not exist: {subject} has {lines}.", most)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, in_brackets, joined
 from nbtools.core.result import LlmContent, Part, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import split_lines
@@ -27,6 +28,9 @@ from nbtools.workspace.workspace import Workspace
 
 _MOST_NAMED = 20
 """Maximum number of skipped files named in the result text; the data has all of them."""
+
+
+_READ_LINES = Message.of("Read a range of its lines", Advice(" with ", ToolName("read")), ".")
 
 
 class ReadManyParams(BaseModel):
@@ -84,7 +88,7 @@ class ReadManyTool(BaseDeclarativeTool[ReadManyParams]):
                 try:
                     globs.compile_glob(pattern)
                 except ValueError as error:
-                    return f"{name}: {error} (given {pattern!r})."
+                    return Message.of(Parameter(name), f": {error} (given {pattern!r}).")
         return None
 
     def create_invocation(self, params: ReadManyParams) -> ReadManyInvocation:
@@ -122,7 +126,7 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
         await run_in_thread(partial(collector.read, list(requested.items())[: self.params.limit]))
         left = len(requested) - self.params.limit
         if left > 0:
-            reason = f"over the limit of {self.params.limit:,}; narrow paths or raise limit"
+            reason = Message.of(f"over the limit of {self.params.limit:,}; name fewer files", Advice(" or raise ", Parameter("limit")))
             collector.skipped.append(Skipped(f"{_files(left)} more", reason))
         return collector.result()
 
@@ -150,9 +154,9 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
             every = await find_files(workspace.root, start, glob, ignored=True, hiding=workspace.read_filter)
             ignored = len(self._without_excluded(every.paths, start)) - len(found)
             if ignored > 0:
-                collector.skipped.append(
-                    Skipped(printable_path(pattern), f"git ignores {_files(ignored)} of it; ignored=true includes them")
-                )
+                include = Advice("; the call ", SameCall({"ignored": True}), " includes them")
+                reason = Message.of(f"git ignores {_files(ignored)} of it", include)
+                collector.skipped.append(Skipped(printable_path(pattern), reason))
         by_kind = bool(_media_kind(pattern))
         return dict.fromkeys(sorted(found), by_kind)
 
@@ -186,7 +190,7 @@ class _Collector:
         real = workspace.resolve(path)
         if workspace.hides(str(real)) or workspace.hides(path):
             raise ToolFailure(ErrorCode.POLICY_VIOLATION, "the policy does not allow reading it")
-        data = read_bytes(real, subject, MAX_READ_BYTES, "Use read with a range of lines (start, end).")
+        data = read_bytes(real, subject, MAX_READ_BYTES, _READ_LINES)
         mime_type = media_type(data)
         if mime_type and not by_name:
             self.skipped.append(Skipped(path, f"{mime_type}; give its name to see it"))
@@ -220,7 +224,7 @@ class _Collector:
         found = cut_window(path, text, 1, len(lines), width=self.tool.width, most=self.characters_left)
         content = found.text_with_notes()
         self.characters_left -= len(content)
-        self.parts.append(f"--- {path} ---\n{content}")
+        self.parts.append(joined("\n", (f"--- {path} ---", content)))
         self.files.append(path)
         whole = ReadExtent.RANGE if found.read.shortened else ReadExtent.WHOLE
         self.tool.workspace.read_tracker.record(self.tool.workspace.resolve(path), data, whole if found.read.whole else ReadExtent.PARTIAL)
@@ -230,20 +234,22 @@ class _Collector:
         count = _files(len(self.files))
         summary = count + (f", {len(self.skipped):,} skipped" if self.skipped else "")
         names = [f"- {name}" for name in self.files]
-        display = "\n".join([f"Read {count}", *names, *self._notes()])
+        display = joined("\n", [f"Read {count}", *names, *self._notes()])
         return ToolResult(self._content(), display, summary=summary, data=data)
 
     def _content(self) -> LlmContent:
-        notes = "\n".join(self._notes())
-        texts = [*self.parts, *([f"[{notes}]"] if notes else [])]
+        notes = joined("\n", self._notes())
+        texts = [*self.parts, *([in_brackets(notes)] if notes else [])]
         if all(isinstance(part, str) for part in texts):
-            return "\n\n".join(part.removesuffix("\n") for part in texts if isinstance(part, str))
+            return joined(
+                "\n\n", (part if isinstance(part, Message) else part.removesuffix("\n") for part in texts if isinstance(part, str))
+            )
         return tuple({"text": part} if isinstance(part, str) else part for part in texts)
 
     def _notes(self) -> list[str]:
         if not self.skipped:
             return []
-        named = [f"  {skipped.path}: {skipped.reason}" for skipped in self.skipped[:_MOST_NAMED]]
+        named = [Message.of(f"  {skipped.path}: ", skipped.reason) for skipped in self.skipped[:_MOST_NAMED]]
         missing = len(self.skipped) - _MOST_NAMED
         return ["skipped:", *named, *([f"  … and {missing:,} more"] if missing > 0 else [])]
 

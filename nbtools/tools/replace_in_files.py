@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
@@ -114,14 +115,14 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
 
     def validate_tool_param_values(self, params: ReplaceInFilesParams) -> str | None:
         if not params.pattern:
-            return "pattern is empty. Give the text or regular expression to replace."
+            return Message.of(Parameter("pattern"), " is empty. Give the text or regular expression to replace.")
         for name in ("pattern", "replacement", "glob", "type"):
             if "\0" in (getattr(params, name) or ""):
-                return f"{name} contains a NUL character. Remove it."
+                return Message.of(Parameter(name), " contains a NUL character. Remove it.")
         try:
             globs.compile_glob(params.glob or "*")
         except ValueError as error:
-            return f"glob: {error} (given {params.glob!r})."
+            return Message.of(Parameter("glob"), f": {error} (given {params.glob!r}).")
         return None if params.fixed else group_reference_error(params.pattern, params.replacement)
 
     def create_invocation(self, params: ReplaceInFilesParams) -> ReplaceInFilesInvocation:

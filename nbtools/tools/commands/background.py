@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter
 from nbtools.core.patterns import compile_pattern, pattern_occurs
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
@@ -85,14 +86,16 @@ class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
 
     def validate_tool_param_values(self, params: ShellOutputParams) -> str | None:
         if params.wait > self.longest:
-            return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
+            return Message.of(Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g}).")
         if params.whole and (params.filter is not None or params.id is None):
-            return "whole needs an id and has no filter. Leave out whole for new lines that match the filter."
+            whole = Parameter("whole")
+            problem = Message.of(whole, " needs an ", Parameter("id"), " and has no ", Parameter("filter"))
+            return Message.of(problem, ". Leave out ", whole, " for new lines that match the filter.")
         if params.filter is not None:
             try:
                 compile_pattern(params.filter)
             except ValueError as error:
-                return f"filter is not a valid regular expression: {error}."
+                return Message.of(Parameter("filter"), f" is not a valid regular expression: {error}.")
         return None
 
     def create_invocation(self, params: ShellOutputParams) -> ShellOutputInvocation:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
+from nbtools.core.message import Advice, Message, Parameter, ToolName, joined
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
@@ -161,11 +162,11 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
 
     def validate_tool_param_values(self, params: ShellParams) -> str | None:
         if not params.command.strip():
-            return "command is empty. Give the command line to run."
+            return Message.of(Parameter("command"), " is empty. Give the command line to run.")
         if "\0" in params.command:
-            return "command contains a NUL character, which bash does not accept. Remove it."
+            return Message.of(Parameter("command"), " contains a NUL character, which bash does not accept. Remove it.")
         if params.timeout is not None and params.timeout > self.longest and not params.background:
-            return f"timeout is at most {self.longest:g} seconds (given {params.timeout:g})."
+            return Message.of(Parameter("timeout"), f" is at most {self.longest:g} seconds (given {params.timeout:g}).")
         return None
 
     def create_invocation(self, params: ShellParams) -> ShellInvocation:
@@ -314,8 +315,8 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             ended.left,
             job,
         )
-        display = CommandOutput(text, collector.lines, ended.exit_code, output.full_output, "; ".join((*remarks, *notes)))
-        error = ToolError(ErrorCode.TIMEOUT, f"The command {'; '.join(remarks)}.") if ended.stopped else None
+        display = CommandOutput(text, collector.lines, ended.exit_code, output.full_output, joined("; ", (*remarks, *notes)))
+        error = ToolError(ErrorCode.TIMEOUT, Message.of("The command ", joined("; ", remarks), ".")) if ended.stopped else None
         content = _llm_content(output.text, ended, remarks)
         return ToolResult(content, display, error, _summary(ended, collector.lines), data, _sentences(notes))
 
@@ -351,12 +352,12 @@ def _started(
     path = job.output.full_output
     since = f"Still running after {seconds:g} seconds; it continues" if seconds else "Running"
     where = f"its output goes to {path}" if path else "its output is not saved to a file"
-    advice = "Read it with shell_output, end it with shell_kill."
-    message = f"{since} in the background with the id {job.id} (pid {job.pid}); {where}. {advice}"
+    read, end = Advice(" Read it with ", ToolName("shell_output"), "."), Advice(" End it with ", ToolName("shell_kill"), ".")
+    message = Message.of(f"{since} in the background with the id {job.id} (pid {job.pid}); {where}.", read, end)
     if ended:
-        message = f"The background command with the id {job.id} (pid {job.pid}) has {ended}; {where}."
+        message = Message.of(f"The background command with the id {job.id} (pid {job.pid}) has {ended}; {where}.")
     gap = "" if text.endswith("\n") else "\n"
-    content = f"{text}{gap}({message})" if text else message
+    content = joined("", (text, gap, "(", message, ")") if text else (message,))
     state = f"{ended or 'runs'} in the background, id {job.id}"
     display = CommandOutput(job.output.display()[0], job.output.lines, None, path, state)
     data = ShellBackgroundData(job.id, job.pid, path, seconds, text, confined.description, ended)
@@ -385,7 +386,8 @@ def _output_updater(collector: OutputCollector, update_output: UpdateOutput) -> 
 def _stopped(ended: ProgramResult, invocation: ShellInvocation) -> str:
     if ended.stopped == "time":
         seconds = invocation.params.timeout or invocation.tool.timeout
-        return f"was stopped after {seconds:g} seconds (give a longer timeout, at most {invocation.tool.longest:g}, if it needs more)"
+        longer = Advice(" (give a longer ", Parameter("timeout"), f", at most {invocation.tool.longest:g} seconds, if it needs more)")
+        return Message.of(f"was stopped after {seconds:g} seconds", longer)
     seconds = invocation.params.silence or invocation.tool.silence
     return f"was stopped after {seconds:g} seconds without output" if ended.stopped else ""
 
@@ -423,8 +425,8 @@ def _llm_content(text: str, ended: ProgramResult, remarks: tuple[str, ...]) -> s
     if ended.signal and not ended.stopped:
         lines.append(f"ended by {ended.signal}")
     if remarks:
-        lines.append(f"({'; '.join(remarks)})")
-    return "\n".join(lines)
+        lines.append(joined("", ("(", joined("; ", remarks), ")")))
+    return joined("\n", lines)
 
 
 def _summary(ended: ProgramResult, lines: int) -> str:

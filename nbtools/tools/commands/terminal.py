@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import parse_shell
@@ -71,7 +72,7 @@ class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
 
     def validate_tool_param_values(self, params: TerminalOpenParams) -> str | None:
         if params.name is not None and not _NAME.fullmatch(params.name):
-            return "name must be 1 to 40 letters, digits, dots, dashes and underscores."
+            return Message.of(Parameter("name"), " must be 1 to 40 letters, digits, dots, dashes and underscores.")
         return None
 
     def create_invocation(self, params: TerminalOpenParams) -> TerminalOpenInvocation:
@@ -170,7 +171,7 @@ class TerminalOutputTool(BaseDeclarativeTool[TerminalOutputParams]):
 
     def validate_tool_param_values(self, params: TerminalOutputParams) -> str | None:
         if params.wait > self.longest:
-            return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
+            return Message.of(Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g}).")
         return None
 
     def create_invocation(self, params: TerminalOutputParams) -> TerminalOutputInvocation:
@@ -261,7 +262,7 @@ class TerminalRunTool(BaseDeclarativeTool[TerminalRunParams]):
 
     def validate_tool_param_values(self, params: TerminalRunParams) -> str | None:
         if params.wait > self.longest:
-            return f"wait is at most {self.longest:g} seconds (given {params.wait:g})."
+            return Message.of(Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g}).")
         return None
 
     def create_invocation(self, params: TerminalRunParams) -> TerminalRunInvocation:
@@ -302,7 +303,7 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         terminal = self.tool.workspace.terminals.get(self.params.id)
         if not terminal.open:
-            message = f"Terminal {self.params.id} has ended. Open a new one with terminal_open, with the same name if you like."
+            message = Message.of(f"Terminal {self.params.id} has ended.", Advice(" Open a new one with ", ToolName("terminal_open"), "."))
             raise ToolFailure(ErrorCode.EXECUTION_FAILED, message)
         self._check_unchanged(terminal)
         if self.params.rows or self.params.columns:

@@ -17,7 +17,7 @@ from nbtools.core.call import Approval, CancelledCall, ErroredCall, ExecutingCal
 from nbtools.core.confirmation import Answer
 from nbtools.core.decision import Decision
 from nbtools.core.redaction import Redactor
-from nbtools.core.result import CommandOutput, FileDiff, LlmContent
+from nbtools.core.result import CommandOutput, FileDiff, LlmContent, with_words
 from nbtools.core.tool import CommandTarget, Kind
 from nbtools.traces.display_json import diffs_of, display_to_json
 from nbtools.traces.recording.log_records import (
@@ -149,7 +149,7 @@ def full_record(call: FinishedCall, paper: LogEncoder, session: str, number: int
 
     Raises whatever a tool's own objects raise when read, and ``OSError`` where a text cannot be stored.
     """
-    request, result = call.request, call.result
+    request, result = call.request, with_words(call.result, str)
     plan = None if isinstance(call.last, ValidatingCall) else call.last.plan
     target = None if plan is None else plan.invocation.target()
     return CallRecord(

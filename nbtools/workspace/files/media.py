@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, SameCall
 
 MAX_MEDIA_BYTES = 20_000_000
 """The largest image or document, in bytes, that is passed on."""
@@ -174,7 +175,8 @@ def extract_pages(data: bytes, pages: str | None, subject: str) -> tuple[bytes, 
 def _selected(pages: str | None, total: int, subject: str) -> range:
     if pages is None:
         if total > MAX_PAGES_BY_DEFAULT:
-            raise _invalid(f'{subject} has {total} pages. Say which to read, at most {MAX_PAGES} in one call: pages="1-{MAX_PAGES}".')
+            some = Advice(", such as the call ", SameCall({"pages": f"1-{MAX_PAGES}"}))
+            raise _invalid(Message.of(f"{subject} has {total} pages. Say which to read, at most {MAX_PAGES} in one call", some, "."))
         return range(1, total + 1)
     first, last = parse_pages(pages)
     if first > total:
@@ -186,4 +188,4 @@ def _selected(pages: str | None, total: int, subject: str) -> range:
 
 
 def _invalid(reason: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"pages: {reason}")
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Advice(Parameter("pages"), ": "), reason))

@@ -76,7 +76,7 @@ def added_fact(original: str, changed: str) -> str:
     added: list[str] = []
     for op in opcodes(before, after):
         if op.tag not in ("equal", "insert"):
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Only the new line can be changed here. Use edit for the others.")
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Only the new line can be changed here. Edit the file for the others.")
         added += after[op.j1 : op.j2] if op.tag == "insert" else []
     fact = one_line("\n".join(line for line in added if line.rstrip() != HEADING))
     if not fact:

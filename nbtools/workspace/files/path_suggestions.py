@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, ToolName
 from nbtools.workspace.files.no_follow import scan_folder, status_or_none
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.workspace import Workspace
@@ -25,8 +26,9 @@ _SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".ve
 def path_not_found(workspace: Workspace, path: str, what: str = "file") -> ToolFailure:
     """Returns the failure for ``path``, with up to three similar paths that exist."""
     near = nearest_paths(workspace, path)
-    hint = f" Did you mean {' or '.join(map(printable_path, near))}?" if near else " Use ls to see what exists."
-    return ToolFailure(ErrorCode.FILE_NOT_FOUND, f"There is no {what} {printable_path(path)}.{hint}")
+    similar = f" Did you mean {' or '.join(map(printable_path, near))}?"
+    hint = similar if near else Advice(" Use ", ToolName("ls", "glob"), " to see what exists.")
+    return ToolFailure(ErrorCode.FILE_NOT_FOUND, Message.of(f"There is no {what} {printable_path(path)}.", hint))
 
 
 def nearest_paths(workspace: Workspace, path: str) -> list[str]:

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from nbtools.core.errors import Binary, ErrorCode, ToolFailure, from_os_error
+from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.workspace.cancellation import CancellationFlag
 from nbtools.workspace.files.encoding import Encoding, decode, describe_content
 from nbtools.workspace.files.no_follow import became_link_failure, open_no_links, status
@@ -35,16 +36,20 @@ _SPECIAL = {
 }
 
 
+_READ_LINES = Message.of("Read a range of its lines", Advice(" (", Parameter("start"), ", ", Parameter("end"), ")"), ".")
+
+
 def check_regular(info: os.stat_result, subject: str) -> None:
     """Raises ``ToolFailure`` for anything but a regular file."""
     if stat.S_ISDIR(info.st_mode):
-        raise ToolFailure(ErrorCode.TARGET_IS_DIRECTORY, f"{subject} is a folder, not a file. Use ls to see what is in it.")
+        see = Advice(" Use ", ToolName("ls", "glob"), " to see what is in it.")
+        raise ToolFailure(ErrorCode.TARGET_IS_DIRECTORY, Message.of(f"{subject} is a folder, not a file.", see))
     if not stat.S_ISREG(info.st_mode):
         kind = _SPECIAL.get(stat.S_IFMT(info.st_mode), "a special file")
         raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is {kind}. Only ordinary files can be read and written.")
 
 
-def read_bytes(path: Path, subject: str, limit: int = MAX_READ_BYTES, advice: str = "Read a range of its lines (start, end).") -> bytes:
+def read_bytes(path: Path, subject: str, limit: int = MAX_READ_BYTES, advice: str = _READ_LINES) -> bytes:
     """Reads a whole file.
 
     ``path`` comes from ``Workspace.resolve``, ``subject`` names it in messages, ``advice`` ends the message about its size.  Raises
@@ -59,7 +64,7 @@ def read_bytes(path: Path, subject: str, limit: int = MAX_READ_BYTES, advice: st
     if size > limit or len(data) > limit:
         raise ToolFailure(
             ErrorCode.FILE_TOO_LARGE,
-            f"{subject} has {max(size, len(data)):,} bytes; at most {limit:,} can be read at once. {advice}",
+            Message.of(f"{subject} has {max(size, len(data)):,} bytes; at most {limit:,} can be read at once. ", advice),
         )
     return data
 
@@ -178,9 +183,9 @@ def read_lines(
         first = start if start > 0 else max(1, lines.total + 1 + start)
         data = lines.read(first, count, limit)
     if data is None:
-        raise ToolFailure(
-            ErrorCode.FILE_TOO_LARGE, f"{subject}: the lines from line {first} have more than {limit:,} bytes. Ask for fewer lines (end)."
-        )
+        fewer = Message.of(" Ask for fewer lines", Advice(" (", Parameter("end"), ")"), ".")
+        message = Message.of(f"{subject}: the lines from line {first} have more than {limit:,} bytes.", fewer)
+        raise ToolFailure(ErrorCode.FILE_TOO_LARGE, message)
     return LineExcerpt(data, decoded.encoding, first, lines.total)
 
 

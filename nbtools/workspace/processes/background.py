@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from nbtools.core import terminal_text
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, ToolName
 from nbtools.workspace.processes.output import OutputCollector
 from nbtools.workspace.processes.process import Limits, RunningProgram, signal_name, start
 
@@ -302,8 +303,8 @@ class BackgroundCommands:
         job = self._jobs.get(id) or next((job for job in self._jobs.values() if id in map(str, job.pids)), None)
         if job is None:
             known = ", ".join(self._jobs)
-            advice = f"Background commands: {known}." if known else "Start one with shell and background=true."
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"Background command {id!r} does not exist. {advice}")
+            advice = f" Background commands: {known}." if known else Advice(" Start one in the background with ", ToolName("shell"), ".")
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(f"Background command {id!r} does not exist.", advice))
         return job
 
     def all(self) -> tuple[BackgroundCommand, ...]:

@@ -17,6 +17,7 @@ from math import inf
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, ToolName
 from nbtools.workspace.processes.descendants import Descendants, new_mark, register, unregister
 from nbtools.workspace.processes.emulator import Emulator
 from nbtools.workspace.processes.process import end, exit_status
@@ -361,8 +362,9 @@ class Terminals:
         """Returns a terminal.  Raises ``ToolFailure`` with the open terminals if there is none."""
         terminal = self._terminals.get(id)
         if terminal is None:
-            advice = f"Open terminals: {', '.join(self._terminals)}." if self._terminals else "Open one with terminal_open."
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"Terminal {id!r} does not exist. {advice}")
+            known = ", ".join(self._terminals)
+            advice = f" Open terminals: {known}." if known else Advice(" Open one with ", ToolName("terminal_open"), ".")
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(f"Terminal {id!r} does not exist.", advice))
         return terminal
 
     async def close_terminal(self, id: str) -> None:  # noqa: A002

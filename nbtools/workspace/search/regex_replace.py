@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter
 from nbtools.workspace.files.encoding import DecodedText
 from nbtools.workspace.files.no_follow import status
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
@@ -126,7 +127,8 @@ def group_reference_error(pattern: str, replacement: str) -> str | None:
         if name is not None and name not in known:
             number = re.match(r"\d+", name)
             advice = f" Write ${{{number.group()}}}{name[number.end() :]} for group {number.group()}." if number and match[2] else ""
-            return f"replacement: {match.group()} does not refer to a group of the pattern.{advice} For a dollar sign write $$."
+            message = f": {match.group()} does not refer to a group of the pattern.{advice} For a dollar sign write $$."
+            return Message.of(Parameter("replacement"), message)
     return None
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.core.message import Advice, Message, Parameter, SameCall
 from nbtools.core.parameters import did_you_mean
 from nbtools.workspace.files import no_follow
 from nbtools.workspace.processes import landlock
@@ -202,17 +203,19 @@ def ripgrep_failure(errors: str) -> ToolFailure:
     """Returns the failure for ripgrep's error, such as an invalid pattern or an unknown file type."""
     unknown = re.search(r"unrecognized file type: (\S+)", errors)
     if unknown:
-        return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"type: unknown file type {unknown[1]!r}.{did_you_mean(unknown[1], _types())}")
+        message = Message.of(Parameter("type"), f": unknown file type {unknown[1]!r}.{did_you_mean(unknown[1], _types())}")
+        return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     lines = [line.removeprefix("rg: ").strip() for line in errors.splitlines() if line.strip()]
     reason = next(
         (line.removeprefix("error: ") for line in reversed(lines) if line.startswith("error: ")), lines[0] if lines else "it failed"
     )
     if "--multiline" in errors:
-        return ToolFailure(
-            ErrorCode.INVALID_TOOL_PARAMS, "pattern: the literal \\n never matches within a line. Set multiline to match across lines."
-        )
+        across = Advice(" The search ", SameCall({"multiline": True}), " matches across lines.")
+        message = Message.of(Parameter("pattern"), ": the literal \\n never matches within a line.", across)
+        return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     if "regex" in errors or "literal" in errors:
-        return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"pattern: {reason}. To search for literal text, set fixed.")
+        literal = Advice(" To search for literal text, call ", SameCall({"fixed": True}), ".")
+        return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("pattern"), f": {reason}.", literal))
     return ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, f"The search failed: {reason}.")
 
 

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import DiffStat, FileDiff
 from nbtools.diff.line_diff import PatchHunk, diff_stat, file_diff_with_hunks, format_unified
 from nbtools.diff.patch_model import Replacement
@@ -182,7 +183,12 @@ def plan_fill(path: Path, subject: str, before: bytes, text: str) -> FileChange:
     if file is None or file.text:
         raise ToolFailure(
             ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
-            f"{subject} exists and is not empty. Nothing was changed. Give the text to replace (old), or use write to replace the file.",
+            Message.of(
+                f"{subject} exists and is not empty. Nothing was changed. Give the text to replace",
+                Advice(" (", Parameter("old"), ")"),
+                Advice(", or use ", ToolName("write"), " to replace the file"),
+                ".",
+            ),
         )
     if not text:
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{subject} is already empty. Nothing was changed. Give the text to put into it.")

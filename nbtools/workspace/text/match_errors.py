@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, SameCall
 from nbtools.diff.text_lines import displayable, with_lf
 from nbtools.workspace.text.fuzzy_match import MIN_SIMILARITY, NearMatch
 from nbtools.workspace.text.match import LooseMatch, TextIndex, TextMatch
@@ -61,10 +62,9 @@ def count_mismatch(index: TextIndex, found: TextMatch, expected: int, subject: s
     elif any(later < end for (_, end), (later, _) in pairwise(found.spans)):
         message = f"{subject}: the old text is there {times} ({named}), and these overlap. Nothing was changed. {advice}."
     else:
-        message = (
-            f"{subject}: the old text is there {times} ({named}), not {expected}. Nothing was changed. "
-            f'{advice}, or change {f"all {n}" if n > 1 else "it"} with count={n} or count="all".'
-        )
+        every = Advice(f", or change {f'all {n}' if n > 1 else 'it'} ", SameCall({"count": "all" if n > 1 else n}))
+        fact = f"{subject}: the old text is there {times} ({named}), not {expected}. Nothing was changed. "
+        message = Message.of(fact, advice, every, ".")
     return ToolFailure(ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH, message, Occurrences(expected, n, lines))
 
 

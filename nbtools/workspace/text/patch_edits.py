@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, ToolName
 from nbtools.diff.patch_model import Block, Hunk, HunkLine, Replacement, Sign
 from nbtools.diff.text_lines import split_lines, with_lf
 from nbtools.workspace.files.line_endings import ending_at, main_ending, with_original_endings
@@ -252,8 +253,12 @@ def _find_block(index: TextIndex, block: Block, match: MatchMode, subject: str) 
             return Edits(found.edits, (*found.notes, note))
     raise ToolFailure(
         ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
-        f"{subject}, {block.name}: it has {len(block.replacements)} ======= lines, and with none of them as the divider "
-        "its old text is in the file. Nothing was changed. Read the file and give the text exactly as it is there, or use edit.",
+        Message.of(
+            f"{subject}, {block.name}: it has {len(block.replacements)} ======= lines, and with none of them as the divider its old text "
+            "is in the file. Nothing was changed. Read the file and give the text exactly as it is there",
+            Advice(", or use ", ToolName("edit", "write")),
+            ".",
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Message, Parameter
 from nbtools.diff.codex_patch import BEGIN, lines_after_patch, read_codex_patch
 from nbtools.diff.patch_model import Block, Create, Delete, FilePatch, Hunk, Patch, Update, patch_error
 from nbtools.diff.search_replace import START, lines_outside_blocks, no_patch_error, read_blocks
@@ -66,7 +67,7 @@ def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPla
     files = [file for file in planner.touched if file.before is not None or file.after is not None]
     if not planner.steps or not files:
         notes = "".join(f" ({note.rstrip('.')})" for note in planner.notes)
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"patch: it changes nothing{notes}. Nothing was changed.")
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, Message.of(Parameter("patch"), f": it changes nothing{notes}. Nothing was changed."))
     return PatchPlan(tuple(planner.steps), tuple(files), tuple(planner.notes))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter
 from nbtools.diff.line_diff import Change
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import displayable, split_lines, with_lf
@@ -51,8 +52,7 @@ def apply_replacements(
     names = [subject if len(changes) == 1 else f"{subject}, edit {number} of {len(changes)}" for number in range(1, len(changes) + 1)]
     for change, name in zip(changes, names, strict=True):
         if change.old == change.new:
-            reason = "old and new are the same. Nothing was changed. Give the changed text as new."
-            raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{name}: {reason}")
+            raise _no_change(name, "the old and the new text are the same")
     after, places, loose, made = text, 0, list[LooseMatch](), list[Edit]()
     index, edits = TextIndex(text), list[Edit]()
     for number, (change, name) in enumerate(zip(changes, names, strict=True), 1):
@@ -63,12 +63,17 @@ def apply_replacements(
             after, places = apply_edits(index.text, edits, subject), places + len(edits)
             index, edits, made = TextIndex(after), [], edits
     if after == text:
-        reason = "old and new differ only in line endings, which always follow the file's"
+        reason = "the old and the new text differ only in line endings, which always follow the file's"
         if loose:
-            reason = "the text that is similar to old already equals new"
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{subject}: {reason}. Nothing was changed. Give the changed text as new.")
+            reason = "the text that is similar to the old one already equals the new one"
+        raise _no_change(subject, reason)
     changed = sorted((edit.start, edit.end, len(edit.new) - (edit.end - edit.start)) for edit in made)
     return ReplacementResult(after, places, tuple(loose), () if in_turn else tuple(changed))
+
+
+def _no_change(subject: str, reason: str) -> ToolFailure:
+    give = Advice(" Give the changed text as ", Parameter("new"), ".")
+    return ToolFailure(ErrorCode.EDIT_NO_CHANGE, Message.of(f"{subject}: {reason}. Nothing was changed.", give))
 
 
 def find_replacement(index: TextIndex, change: Replacement, subject: str, match: MatchMode, *, whole_lines: bool = False) -> TextMatch:

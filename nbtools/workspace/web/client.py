@@ -20,6 +20,7 @@ import certifi
 import httpcore
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.web.address import WebAddress, is_public
 
@@ -221,7 +222,9 @@ class WebClient:
             async with asyncio.timeout(seconds), self._pool() as pool:
                 return await self._follow(pool, address)
         except (TimeoutError, httpcore.TimeoutException):
-            message = f"{_name(address)} took longer than {seconds:g} seconds. Try again with a longer timeout."
+            message = Message.of(
+                f"{_name(address)} took longer than {seconds:g} seconds. Try again", Advice(" with a longer ", Parameter("timeout")), "."
+            )
             raise ToolFailure(ErrorCode.TIMEOUT, message) from None
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, httpcore.UnsupportedProtocol) as error:
             raise _problem(f"{_name(address)} could not be fetched: {_why(error)}.") from None
