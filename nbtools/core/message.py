@@ -18,10 +18,14 @@ from typing import Any, Protocol, Self, TypeAlias
 
 
 class Vocabulary(Protocol):
-    """A dialect's words for one call.  Each method returns None where the dialect has no counterpart."""
+    """A dialect's words for one call.  A method returns None where the dialect has no counterpart."""
 
     def tool(self, name: str) -> str | None:
-        """Returns the dialect's name of a canonical tool."""
+        """Returns the dialect's tool that does what a canonical tool does."""
+        ...
+
+    def called(self) -> str:
+        """Returns the name of the called tool."""
         ...
 
     def parameter(self, steps: tuple[str | int, ...]) -> str | None:
@@ -34,7 +38,7 @@ class Vocabulary(Protocol):
 
 
 class ToolName:
-    """A tool by its canonical name; ``others`` are named where a dialect lacks the first."""
+    """A tool that a message recommends, by its canonical name; ``others`` are named where a dialect lacks the first."""
 
     __slots__ = ("names",)
 
@@ -46,6 +50,21 @@ class ToolName:
 
     def worded(self, vocabulary: Vocabulary) -> str | None:
         return next(filter(None, map(vocabulary.tool, self.names)), None)
+
+
+class CalledTool:
+    """The tool whose call the message is about, by its canonical name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def worded(self, vocabulary: Vocabulary) -> str:
+        return vocabulary.called()
 
 
 class Parameter:
@@ -89,7 +108,7 @@ class Rule:
         return None
 
 
-Reference: TypeAlias = ToolName | Parameter | SameCall | Rule
+Reference: TypeAlias = ToolName | CalledTool | Parameter | SameCall | Rule
 
 
 class Advice:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from nbtools.core import schema
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Message, Parameter, ToolName, joined
+from nbtools.core.message import CalledTool, Message, Parameter, joined
 
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def describe_errors(tool: str, model: type[BaseModel], error: ValidationError) -> str:
     """Returns all of pydantic's errors in one line, with the names that the caller used."""
     problems = joined("; ", (_describe(model, dict(item)) for item in error.errors(include_url=False)))
-    return Message.of(ToolName(tool), ": ", problems)
+    return Message.of(CalledTool(tool), ": ", problems)
 
 
 def _describe(model: type[BaseModel], item: Mapping[str, Any]) -> str:

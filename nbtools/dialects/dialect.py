@@ -32,7 +32,7 @@ class ToolMapping:
     """Maps one of an agent's tools to a canonical tool.
 
     ``tool`` is the canonical name, ``description`` is for the agent's model.  ``former`` names and parameter sets are still accepted, but
-    not declared to a model.
+    not declared to a model.  A ``special`` tool does only a part of what the canonical one does; no message recommends it.
     """
 
     name: str
@@ -40,6 +40,7 @@ class ToolMapping:
     params: type[DialectParams]
     description: str = ""
     former: bool = False
+    special: bool = False
 
 
 @dataclass(frozen=True, slots=True)

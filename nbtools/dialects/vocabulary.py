@@ -23,7 +23,13 @@ class CallVocabulary:
     arguments: Arguments
 
     def tool(self, name: str) -> str | None:
-        return self.mapping.name if name == self.mapping.tool else next(iter(self.dialect.names_of(name)), None)
+        if name == self.mapping.tool and not self.mapping.special:
+            return self.mapping.name
+        current = (mapping for mapping in self.dialect.mappings if mapping.tool == name and not mapping.former and not mapping.special)
+        return next((mapping.name for mapping in current), None)
+
+    def called(self) -> str:
+        return self.mapping.name
 
     def parameter(self, steps: tuple[str | int, ...]) -> str | None:
         return self.params.name_of(steps)

@@ -72,7 +72,8 @@ class HookState:
         try:
             plan = replan(request)
         except ToolFailure as failure:
-            raise ToolFailure(failure.code, f"The hook {hook.name} changed the arguments to invalid ones: {failure}") from None
+            message = Message.of(f"The hook {hook.name} changed the arguments to invalid ones: ", failure.message)
+            raise ToolFailure(failure.code, message) from None
         remark = f"the hook {hook.name} changed the arguments"
         opinion = None if self.opinion is not None and self.opinion.action is Action.ALLOW else self.opinion
         changed = changed_arguments(self.request.arguments, arguments)

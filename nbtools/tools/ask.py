@@ -18,7 +18,7 @@ from nbtools.core.confirmation import (
 )
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Message, Parameter, ToolName
+from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
@@ -100,7 +100,7 @@ class AskTool(BaseDeclarativeTool[AskParams]):
 
     def validate_tool_param_values(self, params: AskParams) -> str | None:
         problems = ((number, _problem(item.question)) for number, item in enumerate(params.questions, 1))
-        return next((Message.of(ToolName("ask"), f": question {number} ", problem, ".") for number, problem in problems if problem), None)
+        return next((Message.of(CalledTool("ask"), f": question {number} ", problem, ".") for number, problem in problems if problem), None)
 
     def create_invocation(self, params: AskParams) -> AskInvocation:
         return AskInvocation(params)

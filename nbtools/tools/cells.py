@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolEditConfirmationDetails, ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.message import Advice, Message, Parameter, ToolName, joined
+from nbtools.core.message import Advice, CalledTool, Message, Parameter, joined
 from nbtools.core.result import DiffStat, FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
@@ -115,15 +115,15 @@ class CellsTool(BaseDeclarativeTool[CellsParams]):
     def validate_tool_param_values(self, params: CellsParams) -> str | None:
         missing = [name for name in _REQUIRED.get(params.action, ()) if getattr(params, name) is None]
         if missing:
-            return Message.of(ToolName("cells"), f": {params.action} needs ", joined(" and ", map(_parameter, missing)), ".")
+            return Message.of(CalledTool("cells"), f": {params.action} needs ", joined(" and ", map(_parameter, missing)), ".")
         present = {name for name in ("id", "source", "type", "after", "timeout") if getattr(params, name) is not None}
         useless = sorted(present - _ALLOWED[params.action])
         if useless:
             names = joined(" or ", map(_parameter, useless))
-            return Message.of(ToolName("cells"), f": {params.action} does not use ", names, ". Leave it out.")
+            return Message.of(CalledTool("cells"), f": {params.action} does not use ", names, ". Leave it out.")
         if params.timeout is not None and params.timeout > self.longest:
             limit = f" is at most {self.longest:g} seconds (given {params.timeout:g})."
-            return Message.of(ToolName("cells"), ": ", Parameter("timeout"), limit)
+            return Message.of(CalledTool("cells"), ": ", Parameter("timeout"), limit)
         return None
 
     def create_invocation(self, params: CellsParams) -> CellsInvocation:

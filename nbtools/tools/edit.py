@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Message, Parameter, ToolName
+from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.tool import Kind, ModifyContext, ToolInvocation
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import with_lf
@@ -91,14 +91,14 @@ class EditTool(BaseDeclarativeTool[EditParams]):
             if present & {"old", "new", "count"}:
                 both = ("old", "new", "edits")
                 old, new, edits = map(Parameter, both)
-                return Message.of(ToolName("edit"), ": give either ", old, " and ", new, ", or ", edits, ", not both.")
+                return Message.of(CalledTool("edit"), ": give either ", old, " and ", new, ", or ", edits, ", not both.")
             empty = next((number for number, step in enumerate(params.edits, 1) if not step.old), None)
             if empty is None:
                 return None
-            return Message.of(ToolName("edit"), ": ", Parameter("old"), f" of edit {empty} is empty. Name the text to replace.")
+            return Message.of(CalledTool("edit"), ": ", Parameter("old"), f" of edit {empty} is empty. Name the text to replace.")
         if "new" not in present:
             return Message.of(
-                ToolName("edit"), ": ", Parameter("new"), " is required (empty to delete), unless ", Parameter("edits"), " is given."
+                CalledTool("edit"), ": ", Parameter("new"), " is required (empty to delete), unless ", Parameter("edits"), " is given."
             )
         return None
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
-from nbtools.core.message import Advice, Message, Parameter, ToolName
+from nbtools.core.message import Advice, CalledTool, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable
@@ -98,11 +98,11 @@ class MemoryTool(BaseDeclarativeTool[MemoryParams]):
 
     def validate_tool_param_values(self, params: MemoryParams) -> str | None:
         if params.text is not None and "\0" in params.text:
-            return Message.of(ToolName("memory"), ": ", Parameter("text"), " contains a NUL character. Remove it.")
+            return Message.of(CalledTool("memory"), ": ", Parameter("text"), " contains a NUL character. Remove it.")
         if params.text is None or one_line(params.text):
             return None
         empty = " is empty. Give the fact to remember, or omit it to get the stored facts."
-        return Message.of(ToolName("memory"), ": ", Parameter("text"), empty)
+        return Message.of(CalledTool("memory"), ": ", Parameter("text"), empty)
 
     def create_invocation(self, params: MemoryParams) -> ReadMemoryInvocation | AddFactInvocation:
         place = self.memory_file(params.scope)

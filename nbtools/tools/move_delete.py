@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.core.message import Advice, Message, Parameter, SameCall
+from nbtools.core.message import Advice, Message, Parameter, SameCall, joined
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.tools.file_change import count_noun
@@ -291,7 +291,7 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
             where = printable_path(self._relative(Path(os.fsdecode(error.filename)))) if error.filename else self._display_path
             failure = from_os_error(error, where, ErrorCode.FILE_WRITE_FAILURE)
             part = " Part of the folder has already been deleted." if self.path.is_dir() and not self.path.is_symlink() else ""
-            raise ToolFailure(failure.code, f"{failure.message}{part}") from None
+            raise ToolFailure(failure.code, joined("", (failure.message, part))) from None
 
     def _relative(self, path: Path) -> str:
         whole = path if path.is_absolute() else self.path / path

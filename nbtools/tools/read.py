@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, in_brackets, joined
+from nbtools.core.message import Advice, CalledTool, Message, Parameter, SameCall, ToolName, in_brackets, joined
 from nbtools.core.result import FileText, Media, Part, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable, split_lines
@@ -206,10 +206,10 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
     def validate_tool_param_values(self, params: ReadParams) -> str | None:
         if params.start == 0:
             zero = " is 0. Lines count from 1; a negative number counts from the end."
-            return Message.of(ToolName("read"), ": ", Parameter("start"), zero)
+            return Message.of(CalledTool("read"), ": ", Parameter("start"), zero)
         if params.start and params.end and params.end < params.start:
             end, start = Message.of(Parameter("end"), f" ({params.end})"), Message.of(Parameter("start"), f" ({params.start})")
-            return Message.of(ToolName("read"), ": ", end, " is before ", start, ". Lines count from 1 and both ends are included.")
+            return Message.of(CalledTool("read"), ": ", end, " is before ", start, ". Lines count from 1 and both ends are included.")
         if params.pages is not None:
             media_files.parse_pages(params.pages)
         return None
@@ -362,7 +362,8 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
     def _too_long(self, size: int, what: str) -> ToolFailure:
         tokens = self.tool.workspace.read_tokens or 0
         count = f"{size // BYTES_PER_TOKEN:,} tokens, more than the {tokens:,} that one call returns"
-        message = f"{self.subject}: {what} about {count}. Ask for fewer lines (start, end)."
+        fewer = Message.of(" Ask for fewer lines", Advice(" (", Parameter("start"), ", ", Parameter("end"), ")"), ".")
+        message = Message.of(f"{self.subject}: {what} about {count}.", fewer)
         return ToolFailure(ErrorCode.FILE_TOO_LARGE, message, TooLong(size, tokens))
 
     def _view(self, read: LinesRead) -> ReadExtent:

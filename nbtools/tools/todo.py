@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from nbtools.core.declarative import BaseDeclarativeTool
-from nbtools.core.message import Message, ToolName
+from nbtools.core.message import CalledTool, Message
 from nbtools.core.result import TodoItem, TodoList, TodoStatus, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
@@ -78,7 +78,7 @@ class TodoTool(BaseDeclarativeTool[TodoParams]):
         if len(started) <= 1:
             return None
         named = f": {len(started)} items are in_progress ({'; '.join(map(_short, started))}). Only one may be."
-        return Message.of(ToolName("todo"), named)
+        return Message.of(CalledTool("todo"), named)
 
     def create_invocation(self, params: TodoParams) -> TodoInvocation:
         return TodoInvocation(self, params)

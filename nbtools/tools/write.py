@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
-from nbtools.core.message import Message, Parameter, ToolName
+from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import DiffStat, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import is_exact, with_lf
@@ -61,7 +61,7 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
     def validate_tool_param_values(self, params: WriteParams) -> str | None:
         if params.path.endswith("/") and params.content:
             folder = ": a path that ends with / names a folder, which has no content. Give the path of a file, or leave "
-            return Message.of(ToolName("write"), folder, Parameter("content"), " empty.")
+            return Message.of(CalledTool("write"), folder, Parameter("content"), " empty.")
         return None
 
     def create_invocation(self, params: WriteParams) -> WriteInvocation | NewFolderInvocation:

@@ -202,7 +202,7 @@ EDIT = [
         {"a.py": TWICE},
         {"a.py": TWICE},
         code="edit_expected_occurrence_mismatch",
-        parts=["Failed to edit", "{root}/a.py", "or set allow_multiple to true to change all 2."],
+        parts=["Failed to edit", "{root}/a.py", "or change all 2 with allow_multiple=true."],
         absent=["count="],
     ),
     Case(

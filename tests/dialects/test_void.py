@@ -304,7 +304,7 @@ SEARCH = [
         {"query": "(", "is_regex": True},
         TREE,
         code="invalid_tool_params",
-        parts=["leave out is_regex"],
+        parts=["call without is_regex"],
     ),
     Case(
         "files: 500 a page",
@@ -392,7 +392,7 @@ FILES = [
         {"d/a": "x"},
         {"d/a": "x"},
         code="target_is_directory",
-        parts=["Set is_recursive"],
+        parts=['with is_recursive="true"'],
     ),
     Case(
         "delete: a full folder",

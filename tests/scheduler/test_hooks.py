@@ -93,7 +93,7 @@ async def test_changed_input_is_built_and_judged_again(tmp_path: Path) -> None:
     async with session(tmp_path, saying(Change({"path": "b.txt"}))) as s:
         result = await s.call("read", {"path": "a.txt"})
         assert "other" in result.llm_content
-        assert '[the hook guard changed the arguments to {"path": "b.txt"}]' in result.llm_content
+        assert '[the hook guard changed the arguments; it ran with path="b.txt"]' in result.llm_content
         assert "the hook guard changed the arguments" in s.history[-1].last.plan.decision.reason
         assert s.history[-1].last.plan.arguments == {"path": "b.txt"}
     async with session(tmp_path, saying(Change({"path": "b.txt"})), policy=Policy(deny=("read(b.txt)",))) as s:

@@ -132,7 +132,7 @@ async def test_modified_arguments_are_validated_and_asked_again() -> None:
     async with session(confirmer=person, observer=seen) as s:
         result = await s.call("change", {"turns": 1}, id="a")
     assert result.data == {"turns": 3}
-    assert result.llm_content.endswith('[The person changed the call before it ran. Changed arguments: {"turns": 3}]')
+    assert result.llm_content.endswith("[The person changed the call before it ran; it ran with turns=3]")
     assert seen.states("a")[1:3] == ["awaiting_approval", "awaiting_approval"]
     wrong = Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"turns": "many"}))
     async with session(confirmer=ScriptedConfirmer(wrong)) as s:

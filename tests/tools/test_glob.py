@@ -74,7 +74,7 @@ async def test_pages_go_by_time_then_path(tool: GlobTool) -> None:
         path.touch()
         os.utime(path, (2_000_000, 2_000_000))
     first = await glob(tool, "*.py", limit=2)
-    assert first.llm_content == "x.py\ny.py\n[1–2 of 4 files; offset=2 returns the next page]"
+    assert first.llm_content == "x.py\ny.py\n[1–2 of 4 files; the call with offset=2 returns the next page]"
     assert first.data == GlobData(("x.py", "y.py"), 4)
     assert first.summary == "4 files"
     second = await glob(tool, "*.py", limit=2, offset=2)
@@ -86,7 +86,7 @@ async def test_pages_go_by_time_then_path(tool: GlobTool) -> None:
     ("params", "code", "words"),
     [
         ({"pattern": ""}, ErrorCode.INVALID_TOOL_PARAMS, "empty"),
-        ({"pattern": "../*"}, ErrorCode.INVALID_TOOL_PARAMS, "below it"),
+        ({"pattern": "../*"}, ErrorCode.INVALID_TOOL_PARAMS, "stay below the folder"),
         ({"pattern": "/etc/*"}, ErrorCode.INVALID_TOOL_PARAMS, "relative"),
         ({"pattern": "{a"}, ErrorCode.INVALID_TOOL_PARAMS, "not closed"),
         ({"pattern": "{a,b}" * 20}, ErrorCode.INVALID_TOOL_PARAMS, "more than 1,000"),
@@ -134,7 +134,7 @@ async def test_ignored_and_hidden_files_when_asked(tool: GlobTool) -> None:
 
 async def test_ignored_files_are_counted(tool: GlobTool) -> None:
     result = await glob(tool, "**/h.py")
-    assert result.llm_content == "No files\n[git ignores 1 more; ignored=true includes them]"
+    assert result.llm_content == "No files\n[git ignores 1 more; the call with ignored=true includes them]"
     assert result.data == GlobData((), 0, 1)
     assert (await glob(tool, "**/*.py", limit=1)).data == GlobData(("a.py",), 4, 0)
 

@@ -210,7 +210,7 @@ async def test_pages_follow_each_other_and_totals_are_true(tmp_path: Path) -> No
         paged += page
     assert paged == everything == sorted(everything)
     first = await grep(tool, "hit", limit=70, context=1)
-    assert "[1–70 of 465 matching lines in 30 files; offset=70 returns the next page" in str(first.llm_content)
+    assert "[1–70 of 465 matching lines in 30 files; the call with offset=70 returns the next page" in str(first.llm_content)
     assert isinstance(first.return_display, Matches)
     assert (first.return_display.total, first.return_display.files) == (465, 30)
     assert sum(not match.context for match in matches(first)) == 70
@@ -260,7 +260,7 @@ async def test_foreign_bytes_and_names(tmp_path: Path) -> None:
         ({"pattern": ""}, ErrorCode.INVALID_TOOL_PARAMS, "pattern is empty"),
         ({"pattern": "a\0"}, ErrorCode.INVALID_TOOL_PARAMS, "NUL"),
         ({"pattern": "foo("}, ErrorCode.INVALID_TOOL_PARAMS, "unclosed group"),
-        ({"pattern": "a\\nb"}, ErrorCode.INVALID_TOOL_PARAMS, "Set multiline"),
+        ({"pattern": "a\\nb"}, ErrorCode.INVALID_TOOL_PARAMS, "with multiline=true"),
         ({"pattern": "a", "exclude": "{a"}, ErrorCode.INVALID_TOOL_PARAMS, "exclude: .*not closed"),
         ({"pattern": "a", "per_file": 0}, ErrorCode.INVALID_TOOL_PARAMS, "per_file"),
         ({"pattern": "a", "type": "pyt"}, ErrorCode.INVALID_TOOL_PARAMS, "Did you mean .*py"),

@@ -36,7 +36,7 @@ async def test_paths_are_relative_to_the_workspace(folder):
 
 async def test_what_is_left_out_is_said(folder):
     result = await ls(folder, limit=1)
-    assert result.llm_content == "src/\n[1–1 of 3; offset=1 returns the next page]"
+    assert result.llm_content == "src/\n[1–1 of 3; the call with offset=1 returns the next page]"
     assert result.return_display.total == 3
 
 

@@ -47,7 +47,11 @@ async def test_deleted(tool, arguments, data):
 @pytest.mark.parametrize(
     ("path", "code", "words"),
     [
-        ("dir", "target_is_directory", "dir is a folder with 3 files and 1 folder, 9 bytes. Nothing was deleted. Set recursive"),
+        (
+            "dir",
+            "target_is_directory",
+            "dir is a folder with 3 files and 1 folder, 9 bytes. Nothing was deleted. The call with recursive=true",
+        ),
         (".", "invalid_tool_params", "workspace itself"),
         ("dir/..", "invalid_tool_params", "workspace itself"),
         ("nix", "file_not_found", "no file or folder nix"),

@@ -99,7 +99,7 @@ async def test_bytes_that_are_no_text_are_shown_replaced(tool, tmp_path):
         ("three", {"start": 9}, ErrorCode.INVALID_TOOL_PARAMS, "has 3 lines"),
         ("three", {"start": 3, "end": 2}, ErrorCode.INVALID_TOOL_PARAMS, "before start"),
         ("three", {"start": 0}, ErrorCode.INVALID_TOOL_PARAMS, "start is 0"),
-        ("three", {"start": -1, "end": 2}, ErrorCode.INVALID_TOOL_PARAMS, "start=-1 is line 3"),
+        ("three", {"start": -1, "end": 2}, ErrorCode.INVALID_TOOL_PARAMS, "start -1 is line 3"),
         ("three", {"pages": "1"}, ErrorCode.INVALID_TOOL_PARAMS, "not a PDF document"),
         ("three", {"pages": "x"}, ErrorCode.INVALID_TOOL_PARAMS, "is not a page range"),
         ("empty", {"start": 2}, ErrorCode.INVALID_TOOL_PARAMS, "has no lines"),
@@ -222,7 +222,7 @@ async def test_a_long_notebook_ends_at_a_cell_and_says_so(tmp_path):
     (tmp_path / "n.ipynb").write_text(notebook(*(code(f"c{n}", "y" * 100) for n in range(9))))
     workspace = Workspace(tmp_path)
     result = await read(ReadTool(workspace, characters=300), "n.ipynb")
-    assert result.llm_content.endswith("y\n[cells 1–2 of 9; read the others by id with the cells tool]")
+    assert result.llm_content.endswith("y\n[cells 1–2 of 9; read the others by id with cells]")
     assert len(result.data.cells) == 9
     assert sight(workspace, "n.ipynb") is ReadExtent.PARTIAL
 

@@ -60,7 +60,7 @@ async def test_what_is_skipped_is_said(folder):
     result = await read(folder, "src", "gone.py", "**/*.py")
     assert result.data.skipped == (
         Skipped("gone.py", "There is no file gone.py. Did you mean out/e.py?"),
-        Skipped("**/*.py", "git ignores 1 file of it; ignored=true includes them"),
+        Skipped("**/*.py", "git ignores 1 file of it; the call with ignored=true includes them"),
         Skipped("src/p.png", "image/png; give its name to see it"),
         Skipped("src/z.unknown", f"src/z.unknown is binary data, 3 bytes. {_USE_A_PROGRAM}."),
     )
@@ -92,7 +92,7 @@ async def test_long_files_and_the_end_of_the_room(tmp_path):
 async def test_no_more_files_than_asked_for(folder):
     result = await read(folder, "src/**/*.py", limit=2)
     assert result.data.files == ("src/[x].py", "src/b.py")
-    assert result.data.skipped == (Skipped("1 file more", "over the limit of 2; narrow paths or raise limit"),)
+    assert result.data.skipped == (Skipped("1 file more", "over the limit of 2; name fewer files or raise limit"),)
 
 
 @pytest.mark.parametrize(

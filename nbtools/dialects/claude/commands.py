@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -42,6 +42,8 @@ class Bash(ClaudeParams):
     Exit code 1 is not a failure of a single command that reports a result with it (grep, diff, test …).  Claude Code looks at the last
     stage of a pipeline and so hides that ``make | grep`` failed (reference 2.7); here 1 from a pipeline is a failure.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"background": "run_in_background"}
 
     command: str
     """The command line to run."""
@@ -156,6 +158,8 @@ def _exit_code(data: ShellData) -> int:
 class TaskOutput(ClaudeParams):
     """Returns all output; with ``block`` it waits for the end of the command, at most ``timeout``."""
 
+    names: ClassVar[Mapping[str, str]] = {"id": "task_id", "wait": "timeout"}
+
     task_id: str
     """The id of the background command, from the result of Bash."""
     block: bool = True
@@ -193,6 +197,8 @@ class TaskOutput(ClaudeParams):
 
 
 class BashOutput(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {"id": "bash_id"}
+
     bash_id: str
     """The id of the background command, from the result of Bash."""
     filter: str | None = None
@@ -248,6 +254,8 @@ def _not_running(sentence: str) -> ToolResult:
 
 
 class TaskStop(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {"id": "task_id"}
+
     task_id: str | None = None
     """The id of the background command, from the result of Bash."""
     shell_id: str | None = None
@@ -276,6 +284,8 @@ class TaskStop(ClaudeParams):
 
 
 class KillShell(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {"id": "shell_id"}
+
     shell_id: str
     """The id of the background command, from the result of Bash."""
 

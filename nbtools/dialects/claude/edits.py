@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -47,6 +47,8 @@ class Edit(ClaudeParams):
 
     Unlike in Claude Code, errors name the lines of several occurrences, or the most similar text when there is none.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "replace_all"}
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""
@@ -102,6 +104,8 @@ class Edit(ClaudeParams):
 
 class MultiEdit(ClaudeParams):
     """Applies replacements in order, each to the result of the previous one; all of them or none."""
+
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "replace_all"}
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -42,6 +42,8 @@ class Read(ClaudeParams):
     Unlike in Claude Code, a final line ending does not add a numbered empty line; an unchanged file is returned again, because the earlier
     result may have left the context; and a truncated long line says how much is missing.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "start": "offset", "end": "limit"}
 
     file_path: str
     """The file to read, as an absolute path or relative to the workspace."""
@@ -151,6 +153,8 @@ def _partial(first: int, last: int, total: int) -> str:
 
 
 class Write(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+
     file_path: str
     """The file to write, as an absolute path or relative to the workspace."""
     content: str

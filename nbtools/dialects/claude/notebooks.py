@@ -51,6 +51,15 @@ def structured_cells(cells: Sequence[CellText]) -> tuple[Cell, ...]:
 
 
 class _Change(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {
+        "path": "notebook_path",
+        "action": "edit_mode",
+        "source": "new_source",
+        "type": "cell_type",
+        "id": "cell_id",
+        "after": "cell_id",
+    }
+
     sentences: ClassVar = {ErrorCode.FILE_NOT_FOUND: _NOT_FOUND}
 
     notebook_path: str
@@ -129,6 +138,15 @@ class NotebookEdit(_Change):
 class NotebookEditByNumber(_Change):
     """The parameters before cells had ids: ``cell_number`` counts from 0, and a new cell is inserted at that position."""
 
+    names: ClassVar[Mapping[str, str]] = {
+        "path": "notebook_path",
+        "action": "edit_mode",
+        "source": "new_source",
+        "type": "cell_type",
+        "id": "cell_number",
+        "after": "cell_number",
+    }
+
     cell_number: Annotated[int, Field(ge=0)]
     """The cell, counted from 0."""
 
@@ -139,6 +157,8 @@ class NotebookEditByNumber(_Change):
 
 
 class NotebookReadParams(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {"path": "notebook_path", "id": "cell_id"}
+
     sentences: ClassVar = {ErrorCode.FILE_NOT_FOUND: _NOT_FOUND}
 
     notebook_path: str

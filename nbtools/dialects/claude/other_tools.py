@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,8 @@ class WebFetch(ClaudeParams):
 
     A redirect to another host is not followed.  In Claude Code that is a result, here it is an error; both name the address.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"urls": "url"}
 
     url: str
     """The page, beginning with https:// or http://."""
@@ -78,6 +80,8 @@ class FormerTodoParams(BaseModel):
 
 
 class TodoWrite(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {"items": "todos", "text": "content"}
+
     todos: tuple[TodoParams, ...]
     """The whole new list, in order."""
 
@@ -100,6 +104,8 @@ class TodoWrite(ClaudeParams):
 
 
 class FormerTodoWrite(ClaudeParams):
+    names: ClassVar[Mapping[str, str]] = {"items": "todos", "text": "content"}
+
     todos: tuple[FormerTodoParams, ...]
     """The whole new list, in order."""
 
@@ -150,6 +156,8 @@ class QuestionParams(BaseModel):
 
 class AskUserQuestion(ClaudeParams):
     """Shows a preview below the description of its option."""
+
+    names: ClassVar[Mapping[str, str]] = {"text": "question", "choices": "options", "several": "multiSelect"}
 
     questions: Annotated[tuple[QuestionParams, ...], Field(min_length=1, max_length=4)]
     """One to four questions."""

@@ -119,6 +119,8 @@ class Grep(ClaudeParams):
     are shown cut, where there they become a placeholder (reference 2.2, #78827); numbers of files and matches are of the whole search.
     """
 
+    names: ClassVar[Mapping[str, str]] = {"ignore_case": "-i", "before": "-B", "after": "-A", "mode": "output_mode", "limit": "head_limit"}
+
     sentences: ClassVar = {ErrorCode.SEARCH_PATH_NOT_FOUND: _NO_PATH}
 
     pattern: str

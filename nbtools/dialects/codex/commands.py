@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self, TypeVar
 
 from pydantic import AliasChoices, ConfigDict, Field, model_validator
@@ -24,6 +25,8 @@ _TIMED_OUT = 124
 
 class Command(CodexParams):
     """Base class of the tools that run a command to its end.  A longer ``timeout_ms`` than ten minutes is lowered."""
+
+    names: ClassVar[Mapping[str, str]] = {"path": "workdir", "timeout": "timeout_ms"}
 
     workdir: str | None = None
     """The folder to run the command in; the workspace by default."""

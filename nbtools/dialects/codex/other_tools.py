@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,6 +28,8 @@ class PlanItem(Part):
 
 
 class UpdatePlan(CodexParams):
+    names: ClassVar[Mapping[str, str]] = {"items": "plan", "text": "step"}
+
     explanation: str | None = None
     """Why the plan changes, for the person."""
     plan: tuple[PlanItem, ...]
@@ -120,6 +123,8 @@ _OF_QUESTION = {
 
 
 class RequestUserInput(CodexParams):
+    names: ClassVar[Mapping[str, str]] = {"text": "question", "choices": "options"}
+
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=4)]
     """One to three questions."""
 
@@ -184,7 +189,7 @@ OTHERS = (
     ToolMapping(
         "update_plan", "todo", UpdatePlan, "Replaces the plan: a list of steps with the status of each, and optionally an explanation."
     ),
-    ToolMapping("view_image", "read", ViewImage, "Returns an image file for you to look at."),
+    ToolMapping("view_image", "read", ViewImage, "Returns an image file for you to look at.", special=True),
     ToolMapping("request_user_input", "ask", RequestUserInput, "Asks the person one to three questions with answers to choose from."),
 )
 RESOURCES = (

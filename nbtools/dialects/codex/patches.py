@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from posixpath import join
 from typing import Annotated, ClassVar, Self
 
@@ -23,10 +24,7 @@ class _Patch(CodexParams):
 
     rejected: ClassVar[str] = "patch rejected by user"
     failed: ClassVar[str] = "apply_patch verification failed: {message}"
-    phrases: ClassVar[dict[str, str]] = {
-        "Use move or delete for the link.": "Use mv or rm in a command for the link.",
-        "Change it with a program, such as patch in a shell.": "Change it with a command.",
-    }
+    names: ClassVar[Mapping[str, str]] = {"patch": "input"}
 
     def patch_call(self) -> PatchCall:
         """Returns the patch."""
@@ -71,6 +69,8 @@ def _changed(patch: Patch) -> list[str]:
 
 class _PatchInCommand(_Patch):
     """A command that only applies a patch.  Other commands are left to the mapping for commands."""
+
+    names: ClassVar[Mapping[str, str]] = {"patch": "command"}
 
     workdir: str | None = None
     """The folder of the patch's relative paths."""

@@ -28,15 +28,13 @@ def _declare_closed(schema: dict[str, Any]) -> None:
 class CodexParams(DialectParams):
     """Base class of Codex's parameters.  Unknown ones are ignored, as in Codex.
 
-    ``rejected`` is the reply to a call that a person denies; ``failed`` that to a failure, with the canonical ``{message}``.  ``phrases``
-    maps phrases of canonical messages to ones with Codex's names.
+    ``rejected`` is the reply to a call that a person denies; ``failed`` that to a failure, with ``{message}``.
     """
 
     model_config = ConfigDict(extra="ignore", json_schema_extra=_declare_closed)
 
     rejected: ClassVar[str] = "rejected by user"
     failed: ClassVar[str] = "{message}"
-    phrases: ClassVar[Mapping[str, str]] = {}
 
     def convert_result(self, result: ToolResult) -> ToolResult:
         return self.reply(result) if result.error is None else self.failure(result, result.error)
@@ -47,8 +45,6 @@ class CodexParams(DialectParams):
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         message = error.message
-        for canonical, translated in self.phrases.items():
-            message = message.replace(canonical, translated)
         match error.code:
             case ErrorCode.CONFIRMATION_DENIED:
                 reason = result.data.reason if isinstance(result.data, Answer) else ""

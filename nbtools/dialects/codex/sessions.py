@@ -6,6 +6,7 @@ A session ID is the number of a background command.
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -35,6 +36,8 @@ def session_text(seconds: float, exit_code: int | None, session: int | str | Non
 
 
 class ExecCommand(CodexParams):
+    names: ClassVar[Mapping[str, str]] = {"command": "cmd", "path": "workdir", "timeout": "yield_time_ms"}
+
     cmd: Annotated[str, Field(json_schema_extra={"body": True})]
     """The command line to run."""
     workdir: str | None = None
@@ -90,6 +93,8 @@ class ExecCommand(CodexParams):
 
 
 class _InSession(CodexParams):
+    names: ClassVar[Mapping[str, str]] = {"id": "session_id", "wait": "yield_time_ms"}
+
     session_id: Annotated[int, Field(ge=0)]
     """The session's number, from the result of exec_command."""
 

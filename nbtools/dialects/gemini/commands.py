@@ -33,6 +33,8 @@ class RunShellCommand(GeminiParams):
     Gemini CLI refuses every command substitution, even an approved one; here the policy decides about it as about any other part.
     """
 
+    names: ClassVar[Mapping[str, str]] = {"path": "dir_path", "background": "is_background"}
+
     command: Annotated[str, Field(json_schema_extra={"body": True})]
     """The exact command to run, as bash reads it."""
     description: str | None = None
@@ -144,6 +146,8 @@ def _process(process: ShellOutput) -> str:
 
 
 class ReadBackgroundOutput(GeminiParams):
+    names: ClassVar[Mapping[str, str]] = {"id": "pid", "wait": "delay_ms"}
+
     pid: Annotated[int, Field(ge=1)]
     """The process id, from the result of run_shell_command."""
     lines: Annotated[int, Field(ge=1)] = 100
@@ -185,6 +189,7 @@ COMMANDS = (
         "shell_output",
         ListBackgroundProcesses,
         "Lists the background commands with their process ids and states.",
+        special=True,
     ),
     ToolMapping(
         "read_background_output",

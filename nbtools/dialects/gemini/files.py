@@ -53,6 +53,8 @@ class ReadFile(GeminiParams):
     A start past the end is an error; Gemini CLI returns an empty text with a reversed range.
     """
 
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "start": "start_line", "end": "end_line"}
+
     file_path: str = Field(validation_alias=AliasChoices("file_path", "absolute_path", "path"))
     """The path to the file to read."""
     start_line: Annotated[int, Field(ge=1)] | None = None
@@ -115,6 +117,8 @@ class ReadFile(GeminiParams):
 class WriteFile(GeminiParams):
     """Writes a file.  Gemini CLI adds ``modified_by_user`` and ``ai_proposed_content`` itself when a person has changed the text."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+
     file_path: str
     """The path to the file to write to."""
     content: Annotated[str, Field(json_schema_extra={"body": "whole"})]
@@ -160,6 +164,8 @@ class Replace(GeminiParams):
     file keeps its line endings and its end: CRLF in the texts means LF, and a final newline is neither added nor removed.
     ``expected_replacements`` of earlier versions is checked; current ones ignore it.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "allow_multiple"}
 
     file_path: str
     """The path to the file to modify."""
@@ -241,10 +247,9 @@ class Replace(GeminiParams):
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         if error.code is ErrorCode.FILE_NOT_FOUND and not self.old_string:
             return failure(error, result.data)
-        return super().failure(result, ToolError(error.code, _COUNT_ADVICE.sub("set allow_multiple to true to change \\1", error.message)))
+        return super().failure(result, error)
 
 
-_COUNT_ADVICE = re.compile(r"change (all \d+|it) with count=\d+ or count=\"all\"")
 _ONE_EDIT: Mapping[str, Any] = {
     "path": "",
     "old": "",
@@ -259,6 +264,8 @@ _ONE_EDIT: Mapping[str, Any] = {
 
 class FormerReplace(Replace):
     """The parameters of versions without an instruction."""
+
+    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "expected_replacements"}
 
     instruction: str = ""
     """The purpose of the change."""

@@ -33,6 +33,8 @@ class WebFetch(GeminiParams):
     Refuses private and local addresses, which Gemini CLI's description allows.
     """
 
+    names: ClassVar[Mapping[str, str]] = {"urls": "prompt"}
+
     prompt: str
     """What to find out, with up to 20 addresses that begin with http:// or https://."""
 
@@ -65,6 +67,8 @@ class WebFetch(GeminiParams):
 class WebFetchDirect(WebFetch):
     """The parameters of direct mode."""
 
+    names: ClassVar[Mapping[str, str]] = {"urls": "url"}
+
     prompt: str = Field(alias="url")
     """The address."""
 
@@ -87,6 +91,8 @@ class Todo(Part):
 
 class WriteTodos(GeminiParams):
     """Refuses unknown parameters, as in Gemini CLI."""
+
+    names: ClassVar[Mapping[str, str]] = {"items": "todos", "text": "description"}
 
     ignores_unknown: ClassVar[bool] = False
 
@@ -139,6 +145,8 @@ class Question(Part):
 
 
 class AskUser(GeminiParams):
+    names: ClassVar[Mapping[str, str]] = {"text": "question", "kind": "type", "choices": "options", "several": "multiSelect"}
+
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=4)]
     """One to four questions."""
 
@@ -171,6 +179,8 @@ def _to_gemini(question: Mapping[str, object]) -> Arguments:
 class SaveMemory(GeminiParams):
     """Removed from Gemini CLI, whose memory is now edited with the file tools."""
 
+    names: ClassVar[Mapping[str, str]] = {"text": "fact"}
+
     fact: str
     """What to remember, as a self-contained sentence."""
 
@@ -183,6 +193,8 @@ class SaveMemory(GeminiParams):
 
 class ReadManyFiles(GeminiParams):
     """Used by Gemini CLI itself for ``@`` in a prompt; no longer declared to models."""
+
+    names: ClassVar[Mapping[str, str]] = {"paths": "include", "ignored": "useDefaultExcludes"}
 
     include: Annotated[tuple[str, ...], Field(min_length=1, validation_alias=AliasChoices("include", "paths"))]
     """Files, folders and glob patterns to read."""

@@ -38,6 +38,8 @@ class ListDirectory(GeminiParams):
     ``respect_git_ignore`` is the parameter of earlier versions.
     """
 
+    names: ClassVar[Mapping[str, str]] = {"path": "dir_path"}
+
     dir_path: str = Field(validation_alias=AliasChoices("dir_path", "path"))
     """The path to the folder to list."""
     ignore: tuple[str, ...] = ()
@@ -92,6 +94,8 @@ class Glob(GeminiParams):
     Files changed during the last day come first, newest first; the others follow by name.  Lists at most 10,000 files and says how many
     more there are.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"path": "dir_path"}
 
     pattern: str
     """The glob pattern to match, such as '**/*.py' or 'docs/*.md'."""
@@ -153,6 +157,14 @@ class GrepSearch(GeminiParams):
     Shows 50 lines of context for one match and 15 for two or three, unless ``context``, ``before`` or ``after`` is set.  Searches build
     folders and logs, too; Gemini CLI silently excludes them.
     """
+
+    names: ClassVar[Mapping[str, str]] = {
+        "path": "dir_path",
+        "glob": "include_pattern",
+        "per_file": "max_matches_per_file",
+        "fixed": "fixed_strings",
+        "limit": "total_max_matches",
+    }
 
     pattern: str
     """The regular expression to look for."""

@@ -24,6 +24,8 @@ _MAX_OUTPUT = 100_000
 class RunCommand(VoidParams):
     """Runs a command in a new shell; ends it after 8 seconds without output, as in Void, and after 600 in all."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "cwd"}
+
     command: Annotated[Text, Field(json_schema_extra={"body": True})]
     """The command to run."""
     cwd: OptionalPath = None
@@ -77,10 +79,10 @@ def _halved(text: str) -> str:
 
 
 class _InTerminal(VoidParams):
+    names: ClassVar[Mapping[str, str]] = {"id": "persistent_terminal_id"}
+
     persistent_terminal_id: Identifier
     """The terminal's id, from open_persistent_terminal."""
-
-    phrases: ClassVar[Mapping[str, str]] = {"terminal_open": "open_persistent_terminal"}
 
 
 def _command(text: str) -> str:
@@ -141,6 +143,8 @@ class LookAtTerminal(_InTerminal):
 
 
 class OpenPersistentTerminal(VoidParams):
+    names: ClassVar[Mapping[str, str]] = {"path": "cwd"}
+
     cwd: OptionalPath = None
     """The folder to start in; the workspace by default."""
 

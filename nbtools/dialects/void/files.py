@@ -76,6 +76,8 @@ _TO_THE_END = 1_000_000_000
 class ReadFile(VoidParams):
     """Reads a file.  Line counts are those of the whole file; Void gives those of the requested lines."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri", "start": "start_line", "end": "end_line"}
+
     uri: Path
     """The full path to the file."""
     start_line: Line = None
@@ -84,8 +86,6 @@ class ReadFile(VoidParams):
     """The last line to read, included."""
     page_number: Page = 1
     """The page of the result; 1 by default."""
-
-    phrases: ClassVar[Mapping[str, str]] = {"Give a start of": "Give a start_line of", "start=": "start_line=", "end (": "end_line ("}
 
     def to_canonical(self) -> Arguments:
         return {"path": self.uri, "start": self.start_line or 1, "end": self.end_line or _TO_THE_END}
@@ -155,6 +155,8 @@ def _lint_error(number: int, problem: Diagnostic) -> str:
 class CreateFileOrFolder(VoidParams):
     """Creates an empty file or a folder; never overwrites."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+
     uri: Path
     """The full path; one that ends in a slash makes a folder."""
 
@@ -174,12 +176,12 @@ class CreateFileOrFolder(VoidParams):
 
 
 class DeleteFileOrFolder(VoidParams):
+    names: ClassVar[Mapping[str, str]] = {"path": "uri", "recursive": "is_recursive"}
+
     uri: Path
     """The full path to the file or folder."""
     is_recursive: Flag = False
     """Whether to delete a folder with its content: true or false."""
-
-    phrases: ClassVar[Mapping[str, str]] = {"Set recursive": "Set is_recursive"}
 
     def to_canonical(self) -> Arguments:
         return {"path": self.uri, "recursive": self.is_recursive}
@@ -204,12 +206,12 @@ class EditFile(VoidParams):
     incomplete block, and reports success for a missing file.  None of that happens here.
     """
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri", "patch": "search_replace_blocks"}
+
     uri: Path
     """The full path to the file."""
     search_replace_blocks: Annotated[Text, Field(json_schema_extra={"body": "whole"})]
     """Blocks: a line <<<<<<< ORIGINAL, the existing text, a line =======, the new text, a line >>>>>>> UPDATED."""
-
-    phrases: ClassVar[Mapping[str, str]] = {"Use edit for a text": "Use rewrite_file for a text", "or use edit": "or use rewrite_file"}
 
     def to_canonical(self) -> Arguments:
         return {"patch": only_blocks(self.search_replace_blocks), "path": self.uri, "match": "blanks"}
@@ -243,6 +245,8 @@ def _notes(result: ToolResult) -> Iterator[str]:
 class RewriteFile(VoidParams):
     """Replaces or creates a file; for a missing file Void reports success and does nothing."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri", "content": "new_content"}
+
     uri: Path
     """The full path to the file."""
     new_content: Annotated[Text, Field(json_schema_extra={"body": "whole"})]
@@ -267,6 +271,8 @@ class RewriteFile(VoidParams):
 class WriteFile(VoidParams):
     """A tool name that descriptions of Void mention."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+
     uri: Path
     """The full path to the file."""
     content: Text
@@ -285,16 +291,12 @@ class CreateSearchReplaceBlocks(VoidParams):
     The same approval is required as for ``edit_file``.
     """
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+
     uri: Path
     """The full path to the file."""
     description: Text
     """What to change, complete for someone who sees only the file."""
-
-    phrases: ClassVar[Mapping[str, str]] = {
-        "revise": "create_search_replace_blocks",
-        "Use edit": "Use edit_file",
-        "with edit.": "with edit_file.",
-    }
 
     def to_canonical(self) -> Arguments:
         return {"path": self.uri, "description": self.description}
@@ -317,6 +319,7 @@ FILES = (
         "write",
         CreateFileOrFolder,
         "Creates an empty file or, where the path ends in a slash, a folder; never overwrites.",
+        special=True,
     ),
     ToolMapping("delete_file_or_folder", "delete", DeleteFileOrFolder, "Deletes a file or folder."),
     ToolMapping(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -19,21 +19,10 @@ INTERRUPTED = "Tool call was interrupted by the user."
 
 
 class VoidParams(DialectParams):
-    """Base class of Void's parameters, which are all text.
-
-    ``phrases`` maps phrases of canonical messages to ones with Void's names of tools and parameters.
-    """
-
-    phrases: ClassVar[Mapping[str, str]] = {}
+    """Base class of Void's parameters, which are all text."""
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return self.reply(result) if result.error is None else failure(self._with_void_names(result.error), result.data)
-
-    def _with_void_names(self, error: ToolError) -> ToolError:
-        message = error.message
-        for canonical, translated in self.phrases.items():
-            message = message.replace(canonical, translated)
-        return ToolError(error.code, message)
+        return self.reply(result) if result.error is None else failure(result.error, result.data)
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""

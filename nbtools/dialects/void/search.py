@@ -27,6 +27,8 @@ _NEXT = "(more on next page...)"
 class LsDir(VoidParams):
     """Lists a folder.  An empty path is the workspace; in Void it is the root of the file system."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+
     uri: OptionalPath = None
     """The full path to the folder; empty for the workspace."""
     page_number: Page = 1
@@ -66,6 +68,8 @@ def _named(entry: Entry) -> str:
 class GetDirTree(VoidParams):
     """Returns a tree of a folder; dependency and build folders are not expanded, and the tree says so."""
 
+    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+
     uri: OptionalPath = None
     """The full path to the folder; empty for the workspace."""
 
@@ -96,6 +100,8 @@ class SearchPathnamesOnly(VoidParams):
 
     Names that contain the whole query come first, then shorter names.  ``include_pattern`` has an effect, unlike in Void.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"pattern": "query"}
 
     query: Text
     """Letters that the file's name contains in this order."""
@@ -163,11 +169,9 @@ def _paths(params: VoidParams, result: ToolResult, paths: tuple[str, ...], page:
     return reply(result, "\n".join(filter(None, [*lines, _NEXT if page < pages else "", missing])))
 
 
-class _Searching(VoidParams):
-    phrases: ClassVar[Mapping[str, str]] = {"To search for literal text, set fixed.": "To search for literal text, leave out is_regex."}
+class SearchForFiles(VoidParams):
+    names: ClassVar[Mapping[str, str]] = {"pattern": "query", "path": "search_in_folder"}
 
-
-class SearchForFiles(_Searching):
     query: Text
     """The text to search for."""
     search_in_folder: OptionalPath = None
@@ -204,11 +208,13 @@ class SearchForFiles(_Searching):
         return _paths(self, result, tuple(result.data.counts), self.page_number)
 
 
-class SearchInFile(_Searching):
+class SearchInFile(VoidParams):
     """Searches a file, case-sensitively as in Void.
 
     Unlike Void, it reports when nothing matches, and for a folder it searches all files and names the file of each line.
     """
+
+    names: ClassVar[Mapping[str, str]] = {"pattern": "query", "path": "uri"}
 
     uri: Path
     """The full path to the file."""

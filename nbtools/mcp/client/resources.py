@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import Advice, Message, Parameter
 from nbtools.core.parameters import did_you_mean
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, UpdateOutput
@@ -132,7 +133,8 @@ class ReadResourceInvocation(BaseToolInvocation[ReadResourceParams]):
         candidates = owners or connections
         reason = "is listed by several servers" if owners else "is listed by no server"
         names = " or ".join(one.server.name for one in candidates) or "a server"
-        raise ToolFailure(ErrorCode.MCP_RESOURCE_NOT_FOUND, f"{self.params.uri} {reason}. Name the server to read it from: server={names}.")
+        name = Advice(" Name the server to read it from: ", Parameter("server"), f"={names}.")
+        raise ToolFailure(ErrorCode.MCP_RESOURCE_NOT_FOUND, Message.of(f"{self.params.uri} {reason}.", name))
 
 
 def update_resource_tools(registry: ToolRegistry, connections: Connections) -> None:

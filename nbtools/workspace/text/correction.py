@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import HOW_TO_SET, GeneratedText, TextRequest, Turn
+from nbtools.core.message import Message, joined
 from nbtools.core.redaction import Redactor
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import displayable, with_lf
@@ -30,7 +31,7 @@ async def generate_text(workspace: Workspace, request: TextRequest, what: str, s
     """
     model = workspace.model
     if model is None:
-        raise ToolFailure(ErrorCode.EXECUTION_FAILED, f"{what} needs a model to write it, and none is set. {HOW_TO_SET}")
+        raise ToolFailure(ErrorCode.EXECUTION_FAILED, Message.of(what, f" needs a model to write it, and none is set. {HOW_TO_SET}"))
     try:
         async with asyncio.timeout(seconds):
             return await model.write(_redacted(request) if workspace.settings.redact else request)
@@ -108,7 +109,7 @@ async def correct_edit(
         request = TextRequest((Turn("user", task),), _INSTRUCTIONS, max_tokens=_MAX_TOKENS)
         answer = await generate_text(workspace, request, "correct_edits", seconds)
     except ToolFailure as reason:
-        raise _not_corrected(failure, f"It was not corrected: {reason.message}") from None
+        raise _not_corrected(failure, Message.of("It was not corrected: ", reason.message)) from None
     if answer.text.strip().startswith("DONE"):
         raise _done(failure, answer.model, answer.text)
     old = _old(answer.text, change.old)
@@ -155,11 +156,12 @@ def _fits(index: TextIndex, old: str, count: int | None) -> bool:
 
 def _not_corrected(failure: ToolFailure, reason: str) -> ToolFailure:
     """Returns ``failure`` with the reason why it was not corrected."""
-    return ToolFailure(failure.code, f"{failure.message} {reason}", failure.data)
+    return ToolFailure(failure.code, joined(" ", (failure.message, reason)), failure.data)
 
 
 def _done(failure: ToolFailure, model: str, answer: str) -> ToolFailure:
     """Returns the failure for an edit that, as the model says, the file already contains."""
     sentence = answer.strip().removeprefix("DONE").strip(" .:,-\n").partition("\n")[0][:300]
-    message = f"{failure.message} The model {model} says that the file already contains the change{f': {sentence}' if sentence else ''}."
+    said = f"The model {model} says that the file already contains the change{f': {sentence}' if sentence else ''}."
+    message = joined(" ", (failure.message, said))
     return ToolFailure(ErrorCode.EDIT_NO_CHANGE_LLM_JUDGEMENT, message, failure.data)

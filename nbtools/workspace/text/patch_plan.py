@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Message, Parameter
+from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.diff.codex_patch import BEGIN, lines_after_patch, read_codex_patch
 from nbtools.diff.patch_model import Block, Create, Delete, FilePatch, Hunk, Patch, Update, patch_error
 from nbtools.diff.search_replace import START, lines_outside_blocks, no_patch_error, read_blocks
@@ -26,7 +26,7 @@ from nbtools.workspace.text.placeholders import refuse_placeholder
 from nbtools.workspace.text.replace import apply_edits
 from nbtools.workspace.workspace import Workspace
 
-_ADVICE = "Change it with a program, such as patch in a shell."
+_ADVICE = "Change it with a command."
 
 
 @dataclass(slots=True)
@@ -178,8 +178,9 @@ class _Planner:
         path_of_entry = entry_path(self.workspace, path)
         if path_of_entry.is_symlink():
             name = printable_path(self.workspace.relative(path_of_entry))
-            reason = "is a link, and a patch deletes and moves only files. Nothing was changed. Use delete or move for the link."
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{name} {reason}")
+            fact = f"{name} is a link, and a patch deletes and moves only files. Nothing was changed."
+            other = Advice(" Use ", ToolName("delete"), " or ", ToolName("move"), " for the link.")
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(fact, other))
 
     def _was_moved_away(self, name: str) -> bool:
         """Returns whether the patch has moved the file that had this name."""
