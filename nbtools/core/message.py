@@ -84,7 +84,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class SameCall:
-    """The same call with other canonical arguments; None removes one.  It reads ``with offset=1000``."""
+    """Repeats the call with other canonical arguments; None removes one.  Its text is like ``with offset=1000``."""
 
     arguments: Mapping[str, Any]
 
