@@ -384,9 +384,7 @@ def named(name: str) -> str:
 
 
 @pytest.mark.parametrize("interactive", [True, False])
-@given(
-    rules=st.lists(RULES, min_size=1, max_size=4), checkers=st.lists(CHECKERS, max_size=1), call=CALLS, mode=st.sampled_from(list(MODES))
-)
+@given(case=cases(), checkers=st.lists(CHECKERS, max_size=1), mode=st.sampled_from(list(MODES)))
 def test_nothing_is_allowed_here_that_was_not_allowed_there(
     interactive: bool, case: tuple[list[dict[str, Any]], Call], checkers: list[dict[str, Any]], mode: str
 ) -> None:
