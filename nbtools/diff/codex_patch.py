@@ -137,7 +137,10 @@ class _HunkBuilder:
 
 
 def _hunks(lines: Sequence[str], start: int, stop: int) -> tuple[Hunk, ...]:
-    """Parses hunks.  Blank lines without a sign are context, except at the end of a hunk, where they only separate."""
+    """Parses hunks.  Blank lines without a sign are context, except at the end of a hunk, where they only separate.
+
+    A hunk of context alone says that the next one comes after it; at least one hunk must change something.
+    """
     builders: list[_HunkBuilder] = []
     current = _HunkBuilder(start)
     for k in range(start, stop):
@@ -160,6 +163,9 @@ def _hunks(lines: Sequence[str], start: int, stop: int) -> tuple[Hunk, ...]:
             raise patch_error(k + 1, f"{quote_line(line)} does not begin with a blank, - or +, and is not an @@ line.")
     if current.lines or current.headers:
         builders.append(current)
+    if builders and all(line.sign == " " for hunk in builders for line in hunk.lines):
+        hunks = "its hunk changes" if len(builders) == 1 else "its hunks change"
+        raise patch_error(builders[0].first + 1, f"{hunks} nothing: no line begins with - or +.")
     return tuple(_finished(hunk, number) for number, hunk in enumerate(builders, 1))
 
 
@@ -168,8 +174,8 @@ def _blank(hunk: _HunkBuilder) -> None:
 
 
 def _finished(hunk: _HunkBuilder, number: int) -> Hunk:
-    if all(line.sign == " " for line in hunk.lines):
-        raise patch_error(hunk.first + 1, f"hunk {number} changes nothing: it has no lines with - or +.")
+    if not hunk.lines:
+        raise patch_error(hunk.first + 1, f"hunk {number} has no lines.")
     return Hunk(f"hunk {number}", tuple(hunk.lines), headers=tuple(hunk.headers), at_end=hunk.at_end)
 
 

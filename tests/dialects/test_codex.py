@@ -109,6 +109,13 @@ SHELL = [
         ],
     ),
     Case(
+        "exec_command: many lines, all of them",
+        "exec_command",
+        {"cmd": "seq 1 500"},
+        parts=["Original token count: 473\nOutput:\n1\n", "\n500\n"],
+        absent=["truncated"],
+    ),
+    Case(
         "exec_command: more output than is kept",
         "exec_command",
         {"cmd": "seq 1 30000", "max_output_tokens": 90_000},
@@ -355,8 +362,11 @@ async def test_a_long_command_goes_on_as_a_session(tmp_path: Path) -> None:
         assert refused.error is not None
         assert "stdin is closed" in text_of(refused)
         (tmp_path / "go").touch()
-        ended = text_of(await session.call("write_stdin", {"session_id": number, "chars": "", "yield_time_ms": 20_000}))
-    assert ended.endswith("Process exited with code 5\nOriginal token count: 2\nOutput:\nended\n")
+        polled = ""
+        while "Process exited" not in polled:
+            polled += text_of(await session.call("write_stdin", {"session_id": number, "chars": "", "yield_time_ms": 20_000}))
+    assert "\nended\n" in polled
+    assert "Process exited with code 5\n" in polled
 
 
 async def test_ctrl_c_ends_a_session(tmp_path: Path) -> None:

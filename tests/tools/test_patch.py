@@ -121,6 +121,11 @@ REFUSED = {
         "--- a/abc\n+++ b/abc\n@@ -2 +2 @@\n-b\n+// ... rest of the code ...\n", "invalid_tool_params", "abc, hunk 1: the line",
     ),
     "a new file with a placeholder": (envelope("*** Add File: new\n+# ... rest of code ...\n"), "invalid_tool_params", "new: the line"),
+    "codex, context alone": (envelope("*** Update File: abc\n@@\n a\n@@\n b\n"), "invalid_tool_params", "no line begins with - or +"),
+    "codex, an empty hunk": (envelope("*** Update File: abc\n@@ a\n"), "invalid_tool_params", "line"),
+    "codex, context that is not there": (
+        envelope("*** Update File: abc\n@@\n x y z\n@@\n-b\n+B\n"), "edit_no_occurrence_found", "abc, hunk 1",
+    ),
     "codex, no end": ("*** Begin Patch\n*** Delete File: abc\n", "invalid_tool_params", "*** End Patch is missing"),
     "codex, nothing in it": (envelope(""), "invalid_tool_params", "no *** Add File"),
     "codex, a bad section": (envelope("*** Rename File: abc\n"), "invalid_tool_params", "belongs to no section"),
@@ -453,3 +458,10 @@ async def test_what_is_told_as_done_is_there_however_many_change_a_file_at_once(
     assert any(result.ok for result in results)
     assert {result.error.code for result in results if not result.ok} <= {"conflict"}
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+async def test_a_hunk_of_context_alone_narrows_the_next(tool, tmp_path):
+    other = envelope("*** Update File: twins.py\n@@\n def g():\n@@\n-    x = 1\n+    x = 2\n")
+    result = await patch(tool, other)
+    assert result.error is None
+    assert (tmp_path / "twins.py").read_text() == TWINS[: TWINS.rindex("x = 1")] + "x = 2" + TWINS[TWINS.rindex("x = 1") + 5 :]

@@ -140,9 +140,9 @@ class WriteStdin(_InSession):
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": None, "filter": None, "wait": 0})
+        values = with_defaults(arguments, {"id": None, "filter": None, "wait": 0, "whole": False})
         session = None if values is None else _session(values["id"])
-        if values is None or session is None or values["filter"] is not None:
+        if values is None or session is None or values["filter"] is not None or values["whole"]:
             return None
         milliseconds = milliseconds_of(values["wait"], _MAX_POLL)
         return None if milliseconds is None or milliseconds < _MIN_POLL else {"session_id": session, "yield_time_ms": milliseconds}

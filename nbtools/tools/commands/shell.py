@@ -315,7 +315,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             ended.left,
             job,
         )
-        display = CommandOutput(text, collector.lines, ended.exit_code, output.full_output, joined("; ", (*remarks, *notes)))
+        display = CommandOutput(text, collector.lines, ended.exit_code, collector.full_output, joined("; ", (*remarks, *notes)))
         error = ToolError(ErrorCode.TIMEOUT, Message.of("The command ", joined("; ", remarks), ".")) if ended.stopped else None
         content = _llm_content(output.text, ended, remarks)
         return ToolResult(content, display, error, _summary(ended, collector.lines), data, _sentences(notes))

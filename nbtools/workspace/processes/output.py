@@ -31,7 +31,7 @@ _RETENTION_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class ShortenedOutput:
-    """Output without colours, truncated in the middle.  ``full_output``: the file with the whole output, or empty."""
+    """Output without colours, truncated in the middle.  ``full_output``: the file with the whole output, empty if ``text`` is that."""
 
     text: str
     full_output: str
@@ -89,7 +89,7 @@ class OutputCollector:
         if self.bytes <= _WHOLE:
             text = terminal_text.plain_text(self._head.decode("utf-8", "replace"))
             if len(text) <= limit:
-                return ShortenedOutput(text, self._path)
+                return ShortenedOutput(text, "")
             self.write_to_file()
             first = last = text
         else:
