@@ -211,4 +211,6 @@ def _in_copy(meaning: CanonicalCall, call: Call, detail: Detail, ground: Working
         arguments["patch"] = with_paths(string(arguments.get("patch")), ground.relative)
     elif meaning.tool == "glob" and string(arguments.get("pattern")).startswith("/"):
         arguments["pattern"] = ground.relative(arguments["pattern"])
+    elif meaning.tool == "glob" and string(arguments.get("path")).startswith("/"):  # of an absolute pattern that the dialect has split
+        arguments["path"] = ground.relative(arguments["path"])
     return CanonicalCall(meaning.tool, arguments, meaning.word_result)

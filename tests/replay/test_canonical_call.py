@@ -88,6 +88,12 @@ def test_by_the_dialect_of_its_agent(tmp_path: Path) -> None:
         canonical_call(trace.calls[2], ground)
 
 
+def test_an_absolute_pattern_of_claude_is_searched_in_the_copy(tmp_path: Path) -> None:
+    call = log(tmp_path / "log.jsonl", ("Glob", {"pattern": f"{CWD}/src/*.py"}, "", {})).calls[0]
+    arguments = canonical_call(call, working_directory_of(call)).arguments
+    assert (arguments["path"], arguments["pattern"]) == ("src", "*.py")
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [

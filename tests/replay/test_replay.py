@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nbtools.core.errors import TraceError
+from nbtools.core.result import CommandOutput
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.replay import Replayed, Skipped, replay, stepping
@@ -67,6 +68,13 @@ async def test_calls_of_codex(tmp_path: Path) -> None:
     assert patched.same, patched
     assert [file.places for file in patched.result.data.files] == [1]
     assert not other.same
+
+
+def test_a_command_of_codex_that_printed_nothing(tmp_path: Path) -> None:
+    call = codex_log(tmp_path / "rollout.jsonl", ("exec_command", {"cmd": "true"}, exec_output(""))).calls[0]
+    assert isinstance(call.detail.display, CommandOutput)
+    assert call.detail.display.text == ""
+    assert call.replay(shop(tmp_path / "shop"), policy=FREE).same
 
 
 async def test_an_exit_code_is_part_of_it(tmp_path: Path) -> None:

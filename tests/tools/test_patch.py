@@ -465,3 +465,21 @@ async def test_a_hunk_of_context_alone_narrows_the_next(tool, tmp_path):
     result = await patch(tool, other)
     assert result.error is None
     assert (tmp_path / "twins.py").read_text() == TWINS[: TWINS.rindex("x = 1")] + "x = 2" + TWINS[TWINS.rindex("x = 1") + 5 :]
+
+
+@pytest.mark.parametrize("style", ["codex", "diff"])
+async def test_only_the_removed_lines_were_given_with_another_indentation(tool, tmp_path, style):
+    """As recorded in a session of Codex: the context and the new lines are indented as the file is."""
+    body = "-            return old(1)\n+    return new(1)\n }\n"
+    (tmp_path / "a.go").write_text("func f() {\n    return old(1)\n}\n")
+    text = envelope(f"*** Update File: a.go\n@@\n{body}") if style == "codex" else f"--- a/a.go\n+++ b/a.go\n@@ -2,2 +2,2 @@\n{body}"
+    result = await patch(tool, text)
+    assert result.error is None, result.error
+    assert (tmp_path / "a.go").read_text() == "func f() {\n    return new(1)\n}\n"
+
+
+async def test_no_context_shows_how_the_file_is_indented(tool, tmp_path):
+    (tmp_path / "a.go").write_text("func f() {\n    return old(1)\n}\n")
+    result = await patch(tool, envelope("*** Update File: a.go\n@@\n-            return old(1)\n+    return new(1)\n"))
+    assert result.error.code == "edit_preparation_failure"
+    assert (tmp_path / "a.go").read_text() == "func f() {\n    return old(1)\n}\n"

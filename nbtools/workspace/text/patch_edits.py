@@ -217,8 +217,24 @@ def _reindented(index: TextIndex, placed: HunkMatch, added: Sequence[str]) -> Se
     old = [line.rstrip("\r\n") for line in placed.hunk.old()]
     new = [line.text.removesuffix("\n") for line in placed.hunk.lines if line.sign == "+"]
     unit = surrounding_unit(index, placed.start, placed.end)
-    reindenter = Reindenter(old, index.lines[placed.start : placed.end], new, unit, f"{placed.hunk.name}, line {placed.start + 1}")
-    return [reindenter.reindent(line.removesuffix("\n")) + "\n" * line.endswith("\n") for line in added]
+    try:
+        reindenter = Reindenter(old, index.lines[placed.start : placed.end], new, unit, f"{placed.hunk.name}, line {placed.start + 1}")
+        return [reindenter.reindent(line.removesuffix("\n")) + "\n" * line.endswith("\n") for line in added]
+    except ToolFailure:
+        if not _context_is_exact(index, placed):
+            raise
+        return added
+
+
+def _context_is_exact(index: TextIndex, placed: HunkMatch) -> bool:
+    """Returns whether the hunk's context has the file's indentation, so that only its removed lines were given with another."""
+    signs = [line.sign for line in placed.hunk.lines if line.sign != "+"]
+    context = [
+        (old, line)
+        for sign, old, line in zip(signs, placed.hunk.old(), index.lines[placed.start : placed.end], strict=True)
+        if sign == " " and old.strip()
+    ]
+    return bool(context) and all(old.rstrip() == line.rstrip() for old, line in context)
 
 
 def _edit(text: str, start: int, end: int, new: str, placed: HunkMatch) -> Edit:

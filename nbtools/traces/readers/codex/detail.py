@@ -168,7 +168,11 @@ def detail(source: Source, call: Call) -> Detail:
 def _build(call: Call, arguments: Mapping[str, Any], output: str, item: Mapping[str, Any], media: tuple[Media, ...]) -> Detail:
     wrapped = unwrap(output)
     stdout = string(item.get("aggregated_output")) or string(item.get("stdout"))
-    body = string(wrapped.output) if wrapped is not None and wrapped.output else split_output(output)[1] or output
+    head, body = split_output(output)
+    if wrapped is not None and wrapped.output:
+        body = string(wrapped.output)
+    elif head == output:  # without a header
+        body = output
     patch = patch_of(call.name, arguments)
     diffs = recorded_diffs(changes_by_path(item.get("changes"))) or intended_diffs(patch)
     return Detail(
