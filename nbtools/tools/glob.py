@@ -47,6 +47,8 @@ class GlobParams(BaseModel):
     """Whether to include files and folders whose name begins with a dot."""
     ignored: bool = False
     """Whether to include files that git ignores."""
+    exclude: tuple[str, ...] = ()
+    """Names of folders below path to leave out, with their content: `node_modules`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class GlobData:
 class GlobTool(BaseDeclarativeTool[GlobParams]):
     """Lists files by path pattern, newest first; files of the same time by path.  Ignored files are omitted, links are not followed.
 
-    Names that begin with a dot match only if the pattern has such a name itself: ``.github/**``, ``**/.env*``.  An existing path always
-    matches itself, even if it contains special characters.
+    Names that begin with a dot match only if the pattern has such a name itself: ``.github/**``, ``**/.env*``.  The path of an
+    existing file means that file, even if it contains special characters.
     """
 
     name = "glob"
@@ -89,6 +91,8 @@ class GlobTool(BaseDeclarativeTool[GlobParams]):
                 f" must be relative and stay below the folder that is searched (given {params.pattern!r}).",
                 Advice(" Name another folder with ", Parameter("path"), "."),
             )
+        if any("/" in name or "\0" in name for name in params.exclude):
+            return Message.of(Parameter("exclude"), ": give the names of folders, without a slash.")
         try:
             globs.compile_glob(params.pattern)
         except ValueError as error:
@@ -152,6 +156,7 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
             ignore_case=params.ignore_case,
             hidden=params.hidden,
             ignored=ignored,
+            exclude=params.exclude,
             hiding=workspace.read_filter,
         )
 

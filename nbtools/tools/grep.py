@@ -84,13 +84,14 @@ class GrepParams(BaseModel):
 class GrepData:
     """The result of a search.
 
-    ``counts``: the number of matching lines of each file with a match (1 with ``mode="files"``), in the requested order; ``total`` is their
-    sum.  ``matches``: the lines of the page.
+    ``start`` is the searched folder or file.  ``counts``: the number of matching lines of each file with a match (1 with
+    ``mode="files"``), in the requested order; ``total`` is their sum.  ``matches``: the lines of the page.
     """
 
     matches: tuple[Match, ...]
     counts: Mapping[str, int]
     total: int
+    start: str = "."
 
 
 class GrepTool(BaseDeclarativeTool[GrepParams]):
@@ -146,6 +147,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         if not self.path.is_dir() and not self.path.is_file():
             failure = path_not_found(self.tool.workspace, self.params.path, "file or folder")
             raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, failure.message)
+        self.query = text_search.with_literal_names(self.query, self._root, self._start)
         counted = await self._count(update_output)
         if self.params.order == "changed":
             counts = counted.counts
@@ -156,11 +158,10 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
 
     async def _count(self, update_output: UpdateOutput | None) -> text_search.MatchCounts:
         preview = _Preview(self, update_output)
-        start = self.tool.workspace.relative(self.path)
         try:
             return await text_search.count_matches(
                 self._root,
-                start,
+                self._start,
                 self.query,
                 names_only=self.params.mode == "files",
                 progress=preview.progress,
@@ -168,6 +169,10 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             )
         finally:
             await preview.end()
+
+    @property
+    def _start(self) -> str:
+        return self.tool.workspace.relative(self.path)
 
     @property
     def _root(self) -> Path:
@@ -206,7 +211,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             _with_more(text, summary, more),
             Matches(tuple(page), total, count, more),
             summary=summary,
-            data=GrepData(tuple(page), counted.counts, total),
+            data=GrepData(tuple(page), counted.counts, total, self._start),
         )
 
     def _files(self, counted: text_search.MatchCounts) -> ToolResult:
@@ -219,7 +224,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         display: ToolResultDisplay = Listing(tuple(map(Entry, page)), count, more)
         if counting:
             display = _with_more(text, summary, more)
-        return ToolResult(_with_more(text, summary, more), display, summary=summary, data=GrepData((), counted.counts, total))
+        return ToolResult(_with_more(text, summary, more), display, summary=summary, data=GrepData((), counted.counts, total, self._start))
 
 
 class _Preview:

@@ -20,7 +20,7 @@ from nbtools.workspace.files.listing import list_folder
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs
-from nbtools.workspace.search.gitignore import IgnoreRules
+from nbtools.workspace.search.gitignore import REPOSITORY, IgnoreRules
 from nbtools.workspace.search.tree import Node, limit_entries, read_tree, walk
 from nbtools.workspace.workspace import Workspace
 
@@ -38,7 +38,7 @@ class LsParams(BaseModel):
     ignore: tuple[str, ...] = ()
     """Globs of names to exclude: `*.pyc`, `node_modules`."""
     ignored: bool = True
-    """Whether to include what git ignores."""
+    """Whether to include what git ignores, and the folder .git."""
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """Maximum number of entries to return."""
     offset: Annotated[int, Field(ge=0)] = 0
@@ -49,7 +49,8 @@ class LsParams(BaseModel):
 class LsData:
     """The numbers of folders and files directly in ``path``, without the ``left_out`` entries that git or the call ignores.
 
-    ``hidden`` counts the entries that the policy does not allow to be read.
+    ``excluded`` of the entries left out match the call's ``ignore`` and are not ignored by git.  ``hidden`` counts the entries that
+    the policy does not allow to be read.
     """
 
     path: str
@@ -57,6 +58,7 @@ class LsData:
     files: int
     left_out: int = 0
     hidden: int = 0
+    excluded: int = 0
 
 
 class LsTool(BaseDeclarativeTool[LsParams]):
@@ -113,17 +115,17 @@ class LsInvocation(BaseToolInvocation[LsParams]):
             raise not_a_folder(subject) from None
         except OSError as error:
             raise from_os_error(error, subject, ErrorCode.LS_EXECUTION_ERROR) from None
-        entries = self._without_ignored(path, found.entries)
-        return self._result(entries, len(found.entries) - len(entries), found.hidden)
+        visible = found.entries if self.params.ignored else self._without_ignored(path, found.entries)
+        patterns = [globs.compile_glob(glob.rstrip("/") or glob) for glob in self.params.ignore]
+        entries = [entry for entry in visible if not any(pattern.fullmatch(_name(entry)) for pattern in patterns)]
+        return self._result(entries, len(found.entries) - len(entries), found.hidden, len(visible) - len(entries))
 
     def _without_ignored(self, path: Path, entries: Sequence[Entry]) -> list[Entry]:
-        patterns = [globs.compile_glob(glob.rstrip("/") or glob) for glob in self.params.ignore]
-        rules = None if self.params.ignored else IgnoreRules(path)
-        named = ((entry, entry.path.rpartition("/")[2]) for entry in entries)
-        listed = ((entry, name) for entry, name in named if not any(pattern.fullmatch(name) for pattern in patterns))
-        return [entry for entry, name in listed if rules is None or not rules.ignores(name, folder=entry.folder and not entry.link)]
+        rules = IgnoreRules(path)
+        visible = (entry for entry in entries if _name(entry) != REPOSITORY)
+        return [entry for entry in visible if not rules.ignores(_name(entry), folder=entry.folder and not entry.link)]
 
-    def _result(self, entries: list[Entry], left_out: int, hidden: int) -> ToolResult:
+    def _result(self, entries: list[Entry], left_out: int, hidden: int, excluded: int) -> ToolResult:
         total, offset = len(entries), self.params.offset
         listed = entries[offset : offset + (self.params.limit or self.tool.limit)]
         parts = [_page(len(listed), offset, total), f"{left_out:,} ignored" if left_out else ""]
@@ -137,12 +139,16 @@ class LsInvocation(BaseToolInvocation[LsParams]):
             joined("\n", filter(None, (text, in_brackets(more)))),
             Listing(tuple(listed), total, joined("; ", filter(None, (more, by_policy)))),
             summary=_summary(folders, total - folders),
-            data=LsData(self._relative(), folders, total - folders, left_out, hidden),
+            data=LsData(self._relative(), folders, total - folders, left_out, hidden, excluded),
             notes=(f"[{by_policy}]",) if by_policy else (),
         )
 
     def _relative(self) -> str:
         return self.tool.workspace.relative(self.path)
+
+
+def _name(entry: Entry) -> str:
+    return entry.path.rpartition("/")[2]
 
 
 def _page(count: int, offset: int, total: int) -> str:
@@ -154,7 +160,7 @@ def _page(count: int, offset: int, total: int) -> str:
 
 
 def _line(entry: Entry) -> str:
-    name = printable_path(entry.path.rpartition("/")[2])
+    name = printable_path(_name(entry))
     link = "symbolic link" if entry.link else ""
     if entry.folder:
         return f"{name}/ ({link})" if link else f"{name}/"

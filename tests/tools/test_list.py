@@ -50,7 +50,7 @@ async def test_pages(folder):
 async def test_names_to_leave_out(folder):
     result = await ls(folder, ignore=["*.txt", "sr?/"])
     assert result.llm_content == ".env (5 bytes)\n[2 ignored]"
-    assert result.data == LsData(".", 0, 1, 2)
+    assert result.data == LsData(".", 0, 1, 2, excluded=2)
     assert (await ls(folder, ignore=["*"])).llm_content == "(the folder has no other entries)\n[3 ignored]"
     assert "not closed" in (await ls(folder, ignore=["{a"])).error.message
 

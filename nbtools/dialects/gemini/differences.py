@@ -22,4 +22,9 @@ DIFFERENCES = (
         "mix; Gemini CLI ignores them today, so that a call would do something else than it says. Parameters that no version had are "
         "ignored as there, except under the former names `edit` and `grep`, which are names of nbtools' own tools, too."
     ),
+    (
+        "`list_directory` lists links that lead nowhere or outside the workspace, marked; Gemini CLI leaves broken ones out, so that a "
+        "model cannot see why a file cannot be created there."
+    ),
+    "`read_many_files` reads a file named in `include` even if it is of a kind that is left out by default, such as `dist/a.txt`.",
 )

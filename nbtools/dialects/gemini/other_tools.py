@@ -191,6 +191,14 @@ class SaveMemory(GeminiParams):
         return reply(result, json.dumps({"success": True, "message": f'Okay, I\'ve remembered that: "{self.fact}"'}, ensure_ascii=False))
 
 
+_FOLDERS = (*("node_modules", ".git", "bower_components", ".svn", ".hg", ".vscode", ".idea", "dist", "build", "coverage", "__pycache__"),)
+_BINARY = (
+    *("bin", "exe", "dll", "so", "dylib", "class", "jar", "war", "zip", "tar", "gz", "bz2", "rar", "7z", "pak", "rpa", "doc", "docx"),
+    *("xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp", "pyc", "pyo"),
+)
+_DEFAULT_EXCLUDES = (*(f"**/{name}/**" for name in _FOLDERS), *(f"**/*.{ending}" for ending in _BINARY), "**/.DS_Store", "**/.env")
+
+
 class ReadManyFiles(GeminiParams):
     """Used by Gemini CLI itself for ``@`` in a prompt; no longer declared to models."""
 
@@ -203,14 +211,15 @@ class ReadManyFiles(GeminiParams):
     recursive: bool = True
     """Ignored; use ** in a pattern."""
     useDefaultExcludes: bool = True  # noqa: N815 - as Gemini spells it
-    """Whether to exclude git-ignored files and the usual dependency folders."""
+    """Whether to exclude the usual dependency and build folders, binary files and .env."""
     file_filtering_options: dict[str, bool] | None = None
     """Whether to respect ignore files."""
     respect_git_ignore: SkipJsonSchema[bool] = True
 
     def to_canonical(self) -> Arguments:
         respects = (self.file_filtering_options or {}).get("respect_git_ignore", self.respect_git_ignore)
-        return {"paths": self.include, "exclude": self.exclude, "ignored": not (respects and self.useDefaultExcludes)}
+        exclude = (*self.exclude, *(_DEFAULT_EXCLUDES if self.useDefaultExcludes else ()))
+        return {"paths": self.include, "exclude": exclude, "ignored": not respects}
 
 
 OTHERS = (

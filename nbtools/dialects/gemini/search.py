@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.result import Listing, Match, ToolResult
+from nbtools.core.result import Entry, Listing, Match, ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, reply
 from nbtools.tools.glob import GlobData
@@ -21,6 +21,10 @@ from nbtools.tools.list import LsData
 _EVERYTHING = 10_000
 """The maximum of files or lines in one page of nbtools' tools; Gemini CLI lists all matching files."""
 _MAX_LINE = 2_000
+_DEPENDENCIES = ("node_modules", ".git", "bower_components", ".svn", ".hg")
+"""Folders that ``glob`` and ``grep_search`` never search."""
+_GENERATED = "{" + ",".join((*_DEPENDENCIES, ".vscode", ".idea", "dist", "build", "coverage", "__pycache__", "*.log", "*.tmp")) + "}"
+"""What ``grep_search`` does not search without ``no_ignore``, in the engine with ripgrep."""
 
 
 class Filtering(BaseModel):
@@ -56,15 +60,19 @@ class ListDirectory(GeminiParams):
     def to_canonical(self) -> Arguments:
         options = self.file_filtering_options
         respects = options.respect_git_ignore if self.respect_git_ignore is None else self.respect_git_ignore
-        return {"path": self.dir_path, "ignore": self.ignore, "ignored": not respects}
+        ignore = tuple(map(_from_name_glob, self.ignore))
+        return {"path": self.dir_path, "ignore": ignore, "ignored": not respects, "limit": _EVERYTHING}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": ".", "ignore": (), "ignored": True})
-        if values is None:
+        values = with_defaults(arguments, {"path": ".", "ignore": (), "ignored": True, "limit": None})
+        if values is None or values["limit"] != _EVERYTHING:
+            return None
+        ignore = tuple(map(_to_name_glob, values["ignore"]))
+        if tuple(map(_from_name_glob, ignore)) != tuple(values["ignore"]):
             return None
         options = {"file_filtering_options": {"respect_git_ignore": False}} if values["ignored"] else {}
-        return without_none(dir_path=values["path"], ignore=values["ignore"] or None, **options)
+        return without_none(dir_path=values["path"], ignore=ignore or None, **options)
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -74,22 +82,33 @@ class ListDirectory(GeminiParams):
         path = self.absolute(self.dir_path)
         if not isinstance(data, LsData) or not isinstance(listing, Listing):
             return result
-        ignored = f"\n\n({data.left_out} ignored)" if data.left_out else ""
+        count = data.left_out - data.excluded
+        ignored = f"\n\n({count} ignored)" if count else ""
         if not listing.entries:
             return reply(result, f"Directory {path} is empty.{ignored}")
-        lines = [
-            f"[DIR] {_name(entry.path)}" if entry.folder else f"{_name(entry.path)} ({entry.size or 0} bytes)" for entry in listing.entries
-        ]
-        more = f"\n\n({listing.more})" if listing.more else ""
-        return reply(result, "\n".join([f"Directory listing for {path}:", *lines]) + ignored + more)
+        left = data.folders + data.files - len(listing.entries)
+        more = f"\n\n({left:,} more)" if left else ""
+        return reply(result, "\n".join([f"Directory listing for {path}:", *map(_entry, listing.entries)]) + ignored + more)
 
 
-def _name(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
+def _entry(entry: Entry) -> str:
+    name = entry.path.rstrip("/").rpartition("/")[2]
+    if entry.folder:
+        return f"[DIR] {name}"
+    return f"{name} (link that leads nowhere or outside)" if entry.link and entry.size is None else f"{name} ({entry.size or 0} bytes)"
+
+
+def _from_name_glob(pattern: str) -> str:
+    """Converts a pattern in which only ``*`` and ``?`` are special to a canonical one."""
+    return re.sub(r"[\[{}]", r"[\g<0>]", pattern)
+
+
+def _to_name_glob(pattern: str) -> str:
+    return re.sub(r"\[([\[{}])\]", r"\1", pattern)
 
 
 class Glob(GeminiParams):
-    """Finds hidden files but not the usual dependency folders.
+    """Finds hidden files, but nothing in dependency folders and in folders of version control.
 
     Files changed during the last day come first, newest first; the others follow by name.  Lists at most 10,000 files and says how many
     more there are.
@@ -118,15 +137,25 @@ class Glob(GeminiParams):
     def to_canonical(self) -> Arguments:
         target = {"pattern": self.pattern, "path": self.dir_path}
         options = {"ignore_case": not self.case_sensitive, "hidden": True, "ignored": not self.respect_git_ignore}
-        return {**target, **options, "limit": _EVERYTHING, "order": "recent"}
+        return {**target, **options, "exclude": _DEPENDENCIES, "limit": _EVERYTHING, "order": "recent"}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(
             arguments,
-            {"pattern": "", "path": ".", "ignore_case": False, "hidden": False, "ignored": False, "limit": 100, "order": "changed"},
+            {
+                "pattern": "",
+                "path": ".",
+                "ignore_case": False,
+                "hidden": False,
+                "ignored": False,
+                "limit": 100,
+                "order": "changed",
+                "exclude": (),
+            },
         )
-        if values is None or not values["hidden"] or values["limit"] != _EVERYTHING or values["order"] != "recent":
+        fixed = {"hidden": True, "limit": _EVERYTHING, "order": "recent", "exclude": _DEPENDENCIES}
+        if values is None or any(values[name] != value for name, value in fixed.items()):
             return None
         return without_none(
             pattern=values["pattern"],
@@ -154,8 +183,8 @@ class Glob(GeminiParams):
 class GrepSearch(GeminiParams):
     """Ignores case by default.
 
-    Shows 50 lines of context for one match and 15 for two or three, unless ``context``, ``before`` or ``after`` is set.  Searches build
-    folders and logs, too; Gemini CLI silently excludes them.
+    Shows 50 lines of context for one match and 15 for two or three, unless ``context``, ``before`` or ``after`` is set.  Dependency and
+    build folders and logs are searched only with ``no_ignore``.  Files are named relative to ``dir_path``.
     """
 
     names: ClassVar[Mapping[str, str]] = {
@@ -210,7 +239,13 @@ class GrepSearch(GeminiParams):
             "outputs": True,
         }
         around = without_none(context=self._context(), before=self.before, after=self.after)
-        return {**query, **options, **around, **without_none(glob=self.include_pattern, per_file=self.max_matches_per_file)}
+        exclude = None if self.no_ignore else _GENERATED
+        return {
+            **query,
+            **options,
+            **around,
+            **without_none(glob=self.include_pattern, per_file=self.max_matches_per_file, exclude=exclude),
+        }
 
     def _context(self) -> int | str | None:
         if self.before is None and self.after is None and self.context is None and not self.names_only and not self.exclude_pattern:
@@ -232,6 +267,7 @@ class GrepSearch(GeminiParams):
             or values["mode"] == "count"
             or values["word"]
             or values["offset"]
+            or values["exclude"] != (None if values["ignored"] else _GENERATED)
         ):
             return None
         automatic = values["context"] == "auto"
@@ -260,11 +296,11 @@ class GrepSearch(GeminiParams):
         if not isinstance(data, GrepData):
             return result
         if self.names_only:
-            return reply(result, self._names(list(data.counts)))
+            return reply(result, self._names([relative_to(data.start, path) for path in data.counts]))
         matches, total = self._not_excluded(data)
         if not total:
             return reply(result, f"No matches found for {self._description()}.")
-        return reply(result, "\n".join([self._head(total), "---", *self._groups(matches)]))
+        return reply(result, "\n".join([self._head(total), "---", *_groups(matches, data.start)]))
 
     def _not_excluded(self, data: GrepData) -> tuple[tuple[Match, ...], int]:
         """Returns the lines that ``exclude_pattern`` does not match, up to ``total_max_matches``, and the number of all such matches."""
@@ -287,12 +323,6 @@ class GrepSearch(GeminiParams):
         only = f' (filter: "{self.include_pattern}")' if self.include_pattern else ""
         return f'pattern "{self.pattern}" in path "{self.dir_path}"{only}'
 
-    def _groups(self, matches: Iterable[Match]) -> Iterable[str]:
-        for path, lines in groupby(matches, key=lambda match: match.path):
-            yield f"File: {path}"
-            yield from (f"L{line.line}{'-' if line.context else ':'} {line.text[:_MAX_LINE]}" for line in lines)
-            yield "---"
-
     def _names(self, paths: list[str]) -> str:
         if not paths:
             return f"No matches found for {self._description()}."
@@ -300,6 +330,18 @@ class GrepSearch(GeminiParams):
         head = f"Found {len(page)} file{'' if len(page) == 1 else 's'} with matches for {self._description()}"
         cut = f" (limited to {self.total_max_matches} of {len(paths)})" if len(page) < len(paths) else ""
         return "\n".join([f"{head}{cut}:", *page])
+
+
+def _groups(matches: Iterable[Match], start: str) -> Iterable[str]:
+    for path, lines in groupby(matches, key=lambda match: match.path):
+        yield f"File: {relative_to(start, path)}"
+        yield from (f"L{line.line}{'-' if line.context else ':'} {line.text[:_MAX_LINE]}" for line in lines)
+        yield "---"
+
+
+def relative_to(start: str, path: str) -> str:
+    """Returns the path relative to the searched folder; the name of a file that was searched itself."""
+    return path.rpartition("/")[2] if path == start else path if start == "." else path.removeprefix(f"{start}/")
 
 
 _DEFAULTS = {
@@ -319,6 +361,7 @@ _DEFAULTS = {
     "context": 0,
     "before": None,
     "after": None,
+    "exclude": None,
 }
 
 

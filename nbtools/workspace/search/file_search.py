@@ -38,12 +38,14 @@ async def find_files(
     ignore_case: bool = False,
     hidden: bool = False,
     ignored: bool = False,
+    exclude: Sequence[str] = (),
     hiding: ReadFilter = NO_FILTER,
 ) -> FileMatches:
     """Returns all files below ``start`` that match ``pattern``, a glob relative to ``start``, in no particular order.
 
-    Existing names also match literally: ``app/[id]/page.js`` finds that file.  Omitted are links, git-ignored files unless ``ignored``,
-    and names that begin with a dot unless ``hidden`` or the pattern has such a name.  Raises ``ToolFailure``
+    The path of an existing file means that file: ``app/[id]/page.js``; so do existing folders in a pattern.  Omitted are links,
+    git-ignored files unless ``ignored``, names that begin with a dot unless ``hidden`` or the pattern has such a name, and folders below
+    ``start`` whose name is in ``exclude``, with their content.  Raises ``ToolFailure``
     (``path_not_in_workspace``) if the literal folders of the pattern lead outside ``root``.
     """
     folder = start if ignore_case else _joined(start, globs.literal_folder(pattern))
@@ -55,12 +57,23 @@ async def find_files(
     names = [globs.any_case(last) if ignore_case else last, *(globs.escape(name) for _, name in literal if name)]
     hidden_flags = [] if not (hidden or globs.names_hidden(pattern)) else ["--hidden", "--glob=!.git"]
     ignored_flags = ["--no-ignore"] if ignored else []
-    found = await _list_files(root, ["--no-require-git", *hidden_flags, *ignored_flags, *_type_flags(names)], folder)
+    excluded_flags = [f"--glob=!{globs.escape(name)}" for name in exclude]
+    flags = ["--no-require-git", *hidden_flags, *ignored_flags, *excluded_flags, *_type_flags(names)]
+    found = await _list_files(root, flags, folder)
+    if exclude:
+        found = [path for path in found if not _has_folder(path, start, exclude)]
     if not globs.is_only_name(pattern) or literal or ignore_case:  # otherwise ripgrep has filtered the names already
-        regex = globs.compile_glob(pattern, start, ignore_case=ignore_case).pattern
-        fits = re.compile("|".join([regex, *(other for other, _ in literal)]), re.DOTALL).fullmatch
+        whole = [regex for regex, name in literal if name]
+        regexes = whole or [globs.compile_glob(pattern, start, ignore_case=ignore_case).pattern, *(regex for regex, _ in literal)]
+        fits = re.compile("|".join(regexes), re.DOTALL).fullmatch
         found = [path for path in found if fits(path)]
     return _without_hidden(found, folder, real, hiding)
+
+
+def _has_folder(path: str, start: str, names: Sequence[str]) -> bool:
+    """Returns whether one of the folders of ``path`` below ``start`` has one of the names."""
+    below = path if start == "." else path.removeprefix(f"{start}/")
+    return not set(names).isdisjoint(below.split("/")[:-1])
 
 
 def _without_hidden(found: list[str], folder: str, real: str, hiding: ReadFilter) -> FileMatches:

@@ -118,6 +118,13 @@ class Query:
     outputs: bool = True
 
 
+def with_literal_names(query: Query, root: Path, start: str) -> Query:
+    """Returns the query with those globs escaped that are the path of an existing file, from ``start`` or ``root``: ``file[1].txt``."""
+    found = {name: glob for name in ("glob", "exclude") if (glob := getattr(query, name)) and globs.escape(glob) != glob}
+    literal = {name: glob for name, glob in found.items() if any(os.path.lexists(root / folder / glob) for folder in (start, "."))}
+    return replace(query, **{name: globs.escape(glob) for name, glob in literal.items()})
+
+
 @dataclass(frozen=True, slots=True)
 class MatchCounts:
     """The numbers of matching lines by file, and the files that could not be read."""
