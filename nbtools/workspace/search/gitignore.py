@@ -6,17 +6,15 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import re
+from nbtools.workspace.search.ignore_patterns import MOST_BYTES, IgnorePatterns
 
 IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
 """Ignore files by precedence: the first with a matching rule decides; of the same kind, that of the nearer folder."""
 REPOSITORY = ".git"
 """A folder that contains this name is the root of a repository; rules of folders above it do not apply."""
-_LARGEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +52,16 @@ class IgnoreRules:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The patterns of an ignore file, last first, each with whether it ignores."""
+    """The patterns of an ignore file."""
 
     rank: int
     way: str
-    patterns: tuple[tuple[re.Pattern[str], bool], ...]
+    patterns: IgnorePatterns
 
     def verdict(self, path: str) -> bool | None:
         """Returns whether the last matching pattern ignores the path, as in git; None if no pattern matches."""
-        # ``GitIgnoreSpec`` itself handles files only.
         whole = self.way + path
-        return next((ignores for pattern, ignores in self.patterns if _fits(pattern, whole)), None)
+        return self.patterns.verdict(whole.removesuffix("/"), folder=whole.endswith("/"))
 
 
 def ignore_files(folder: Path) -> Iterator[IgnoreFile]:
@@ -89,31 +86,22 @@ def _upwards(folder: Path) -> Iterator[tuple[Path, str]]:
         way = f"{above.name}/{way}"
 
 
-def _fits(pattern: re.Pattern[str], path: str) -> bool:
-    """Returns whether the pattern matches the path itself, not only a folder above it; ``dir/**`` does not match ``dir/``."""
-    for match in pattern.finditer(path):
-        itself = match.end() == len(path)
-        if itself if match.groupdict().get("ps_d") else not (itself and path.endswith("/")):
-            return True
-    return False
-
-
 def _read(found: Iterator[IgnoreFile]) -> Iterator[_Rule]:
     for source in found:
-        lines = _lines(source.path)
-        if lines:
-            from pathspec import GitIgnoreSpec  # noqa: PLC0415 - takes 45 ms, needed only to exclude ignored files
-
-            patterns = [
-                (one.regex, one.include) for one in GitIgnoreSpec.from_lines(lines).patterns if one.regex and one.include is not None
-            ]
-            yield _Rule(source.rank, source.way, tuple(reversed(patterns)))
+        patterns = read_patterns(source.path)
+        if patterns:
+            yield _Rule(source.rank, source.way, patterns)
 
 
-def _lines(path: Path) -> list[str]:
+def read_patterns(path: Path) -> IgnorePatterns:
+    """Returns the patterns of an ignore file; none if it is missing, unreadable or no regular file."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            return file.read(_LARGEST).decode("utf-8", "replace").splitlines() if regular else []
+            return _patterns(file.read(MOST_BYTES) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"")
     except OSError:
-        return []
+        return _patterns(b"")
+
+
+@lru_cache(maxsize=64)
+def _patterns(content: bytes) -> IgnorePatterns:
+    return IgnorePatterns(content.decode("utf-8", "replace").removeprefix("\ufeff").split("\n"))
