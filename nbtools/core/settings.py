@@ -18,6 +18,11 @@ class Settings:
 
     read_first: bool | None = None
     """Whether an existing file must be read before it can be changed; None: as in the dialect."""
+    ignore_files: tuple[str, ...] | None = None
+    """Ignore files at the root of the workspace, such as .geminiignore, in .gitignore's syntax, of which later ones decide first; None:
+    as in the dialect.  What they ignore is not read, listed or searched.  Up to 200 kB and 2,000 patterns of each file are read."""
+    read_ignored: bool | None = None
+    """Whether a file that git ignores can be read when a call names it; None: as in the dialect."""
     correct_edits: bool = False
     """Whether the session's model is asked once for the intended text when an edit's old text is not found."""
     plugins: bool = False

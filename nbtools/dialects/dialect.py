@@ -80,6 +80,8 @@ class Dialect:
     mapping applies that ignores the fewest.
     ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
     ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.
+    ``ignore_files``: the agent's own ignore files at the root of a workspace, and ``reads_ignored``, whether a git-ignored file can be
+    read by its name, unless a session sets them otherwise.
     ``server_names``: the agent's names of MCP tools.
     ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
     ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
@@ -90,6 +92,8 @@ class Dialect:
     mappings: tuple[ToolMapping, ...] = ()
     unsupported: tuple[UnsupportedTool, ...] = ()
     reads_first: bool = False
+    ignore_files: tuple[str, ...] = ()
+    reads_ignored: bool = True
     read_tokens: int | None = None
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
     server_names: ServerToolNames = canonical_names

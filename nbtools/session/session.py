@@ -196,6 +196,9 @@ class Session:
     def dialect(self, dialect: Dialect | str) -> None:
         self._dialect = dialect_named(dialect) if isinstance(dialect, str) else dialect
         self.workspace.read_tracker.required = self._dialect.reads_first if self.settings.read_first is None else self.settings.read_first
+        ignore_files, read_ignored = self.settings.ignore_files, self.settings.read_ignored
+        self.workspace.ignore_files = self._dialect.ignore_files if ignore_files is None else ignore_files
+        self.workspace.reads_ignored = self._dialect.reads_ignored if read_ignored is None else read_ignored
         self.workspace.read_tokens = self._dialect.read_tokens
         self._tools = DialectTools(self._registry, self._dialect)
 

@@ -21,6 +21,7 @@ from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.file_search import FileMatches, file_size, find_files, newest_first
+from nbtools.workspace.search.project_ignore import ignore_filter
 from nbtools.workspace.workspace import Workspace
 
 _DAY = 86_400
@@ -47,6 +48,8 @@ class GlobParams(BaseModel):
     """Whether to include files and folders whose name begins with a dot."""
     ignored: bool = False
     """Whether to include files that git ignores."""
+    agent_ignored: bool = False
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
     exclude: tuple[str, ...] = ()
     """Names of folders below path to leave out, with their content: `node_modules`."""
 
@@ -55,7 +58,7 @@ class GlobParams(BaseModel):
 class GlobData:
     """The files of the page, relative to the workspace; ``total`` counts all matches.
 
-    ``left_out`` counts matches that git ignores; it is 0 (not counted) if there is more than one page.  ``hidden`` counts matches that
+    ``left_out`` counts matches that are ignored; it is 0 (not counted) if there is more than one page.  ``hidden`` counts matches that
     the policy does not allow to be read.
     """
 
@@ -129,13 +132,13 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         self.tool.workspace.recheck(self.params.path, self.path)
         self._check_folder()
-        matches = await self._find(ignored=self.params.ignored)
+        matches = await self._find(git=not self.params.ignored, agent=not self.params.agent_ignored)
         found = matches.paths
         count = self.params.offset + self.params.limit
         first = await self._first(found, count)
         left_out = 0
-        if len(found) <= count and not self.params.ignored:
-            left_out = len((await self._find(ignored=True)).paths) - len(found)
+        if len(found) <= count and not (self.params.ignored and self.params.agent_ignored):
+            left_out = len((await self._find(git=False, agent=False)).paths) - len(found)
         root = self.tool.workspace.root
         page = [Entry(path, size=file_size(root, path)) for path in first[self.params.offset :]]
         return self._result(page, len(found), max(left_out, 0), matches.hidden)
@@ -147,7 +150,7 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         newest = partial(newest_first, self.tool.workspace.root, found, count, since=since)
         return await run_in_thread(newest) if len(found) > _MANY else newest(CancellationFlag())
 
-    async def _find(self, *, ignored: bool) -> FileMatches:
+    async def _find(self, *, git: bool, agent: bool) -> FileMatches:
         params, workspace = self.params, self.tool.workspace
         return await find_files(
             workspace.root,
@@ -155,9 +158,10 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
             params.pattern,
             ignore_case=params.ignore_case,
             hidden=params.hidden,
-            ignored=ignored,
+            ignored=not git,
             exclude=params.exclude,
             hiding=workspace.read_filter,
+            ignoring=ignore_filter(workspace, git=git, agent=agent),
         )
 
     def _check_folder(self) -> None:
@@ -173,9 +177,10 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, path_not_found(self.tool.workspace, self.params.path, "folder").message)
 
     def _result(self, page: list[Entry], total: int, left_out: int, hidden: int) -> ToolResult:
+        by_agent = bool(self.tool.workspace.ignore_files) and not self.params.agent_ignored
         include = Advice("; the call ", SameCall({"ignored": True}), " includes them")
-        ignored = Message.of(f"git ignores {left_out:,} more", include) if left_out else ""
-        more = joined(". ", filter(None, (self._more(len(page), total), ignored)))
+        reason = Message.of(f"{left_out:,} more are ignored") if by_agent else Message.of(f"git ignores {left_out:,} more", include)
+        more = joined(". ", filter(None, (self._more(len(page), total), reason if left_out else "")))
         summary = f"{total:,} file{'' if total == 1 else 's'}" if total else "No files"
         names = "\n".join(entry.path for entry in page) or ("" if total else summary)
         text = joined("\n", filter(None, (names, in_brackets(more))))

@@ -25,6 +25,7 @@ from nbtools.workspace.files.read_filter import NOT_SEARCHED
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs, text_search
 from nbtools.workspace.search.file_search import newest_first
+from nbtools.workspace.search.project_ignore import ignore_filter
 from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
 
@@ -68,6 +69,8 @@ class GrepParams(BaseModel):
     """Whether to include files and folders whose name begins with a dot."""
     ignored: bool = False
     """Whether to include files that git ignores."""
+    agent_ignored: bool = False
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
     outputs: bool = False
     """Whether to search whole notebook files, with outputs; otherwise only the lines with cell sources are searched."""
     order: Literal["path", "changed"] = "path"
@@ -166,6 +169,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
                 names_only=self.params.mode == "files",
                 progress=preview.progress,
                 hiding=self.tool.workspace.read_filter,
+                ignoring=ignore_filter(self.tool.workspace, git=not self.params.ignored, agent=not self.params.agent_ignored),
             )
         finally:
             await preview.end()

@@ -21,6 +21,7 @@ from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.gitignore import REPOSITORY, IgnoreRules
+from nbtools.workspace.search.project_ignore import ignore_filter
 from nbtools.workspace.search.tree import Node, limit_entries, read_tree, walk
 from nbtools.workspace.workspace import Workspace
 
@@ -39,6 +40,8 @@ class LsParams(BaseModel):
     """Globs of names to exclude: `*.pyc`, `node_modules`."""
     ignored: bool = True
     """Whether to include what git ignores, and the folder .git."""
+    agent_ignored: bool = False
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """Maximum number of entries to return."""
     offset: Annotated[int, Field(ge=0)] = 0
@@ -47,9 +50,9 @@ class LsParams(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LsData:
-    """The numbers of folders and files directly in ``path``, without the ``left_out`` entries that git or the call ignores.
+    """The numbers of folders and files directly in ``path``, without the ``left_out`` entries that an ignore file or the call ignores.
 
-    ``excluded`` of the entries left out match the call's ``ignore`` and are not ignored by git.  ``hidden`` counts the entries that
+    ``excluded`` of the entries left out match the call's ``ignore`` and no ignore file.  ``hidden`` counts the entries that
     the policy does not allow to be read.
     """
 
@@ -115,15 +118,23 @@ class LsInvocation(BaseToolInvocation[LsParams]):
             raise not_a_folder(subject) from None
         except OSError as error:
             raise from_os_error(error, subject, ErrorCode.LS_EXECUTION_ERROR) from None
-        visible = found.entries if self.params.ignored else self._without_ignored(path, found.entries)
+        visible = self._without_ignored(path, found.entries)
         patterns = [globs.compile_glob(glob.rstrip("/") or glob) for glob in self.params.ignore]
         entries = [entry for entry in visible if not any(pattern.fullmatch(_name(entry)) for pattern in patterns)]
         return self._result(entries, len(found.entries) - len(entries), found.hidden, len(visible) - len(entries))
 
     def _without_ignored(self, path: Path, entries: Sequence[Entry]) -> list[Entry]:
-        rules = IgnoreRules(path)
-        visible = (entry for entry in entries if _name(entry) != REPOSITORY)
-        return [entry for entry in visible if not rules.ignores(_name(entry), folder=entry.folder and not entry.link)]
+        respects_git = not self.params.ignored
+        ignoring = ignore_filter(self.tool.workspace, git=respects_git, agent=not self.params.agent_ignored)
+        rules = IgnoreRules(path) if respects_git else None
+
+        def is_ignored(entry: Entry) -> bool:
+            folder = entry.folder and not entry.link
+            if ignoring is not None:
+                return ignoring.ignores(entry.path, folder=folder)
+            return rules is not None and (_name(entry) == REPOSITORY or rules.ignores(_name(entry), folder=folder))
+
+        return [entry for entry in entries if not is_ignored(entry)]
 
     def _result(self, entries: list[Entry], left_out: int, hidden: int, excluded: int) -> ToolResult:
         total, offset = len(entries), self.params.offset

@@ -26,6 +26,7 @@ from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_
 from nbtools.workspace.notebooks.notebook_file import CellText, cells_of
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.read_tracking import ReadExtent
+from nbtools.workspace.search.project_ignore import is_ignored_by_name
 from nbtools.workspace.workspace import Workspace
 
 
@@ -244,6 +245,9 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self.tool.workspace.recheck(self.params.path, self.path)
+        if is_ignored_by_name(self.tool.workspace, self.params.path):
+            reason = "is ignored by the project's ignore files, so it is not read"
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} {reason}. A person can change that in the settings.")
         try:
             size, head = size_of(path, self.subject), read_head(path, self.subject)
         except ToolFailure as failure:

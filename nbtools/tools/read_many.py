@@ -24,6 +24,7 @@ from nbtools.workspace.paths import printable_path
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.file_search import find_files
+from nbtools.workspace.search.project_ignore import ignore_filter, is_ignored_by_name
 from nbtools.workspace.workspace import Workspace
 
 _MOST_NAMED = 20
@@ -41,7 +42,9 @@ class ReadManyParams(BaseModel):
     exclude: tuple[str, ...] = ()
     """Globs of files to exclude; a glob without a slash matches names in every folder."""
     ignored: bool = False
-    """Whether to include files that git ignores; a file named in paths is always read."""
+    """Whether to include files that git ignores."""
+    agent_ignored: bool = False
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
     """Maximum number of files to read."""
 
@@ -135,6 +138,9 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
         workspace = self.tool.workspace
         path = workspace.resolve(pattern)
         if path.is_file():
+            if not self.params.ignored and is_ignored_by_name(workspace, pattern):
+                collector.skipped.append(Skipped(printable_path(pattern), "it is ignored"))
+                return {}
             return {workspace.relative(path): True}
         if path.is_dir():
             start, glob = workspace.relative(path), "**"
@@ -144,18 +150,27 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
         else:
             folder = _literal_part(pattern)
             start, glob = workspace.relative(workspace.resolve(folder)), _rest(pattern, folder)
-        matches = await find_files(workspace.root, start, glob, ignored=self.params.ignored, hiding=workspace.read_filter)
+        matches = await find_files(
+            workspace.root,
+            start,
+            glob,
+            ignored=self.params.ignored,
+            hiding=workspace.read_filter,
+            ignoring=ignore_filter(workspace, git=not self.params.ignored, agent=not self.params.agent_ignored),
+        )
         found = self._without_excluded(matches.paths, start)
         if matches.hidden:
             collector.skipped.append(
                 Skipped(printable_path(pattern), read_filter.hidden_count_note(matches.hidden, "file of it", "files of it"))
             )
-        if not self.params.ignored:
+        if not (self.params.ignored and self.params.agent_ignored):
             every = await find_files(workspace.root, start, glob, ignored=True, hiding=workspace.read_filter)
             ignored = len(self._without_excluded(every.paths, start)) - len(found)
             if ignored > 0:
+                by_agent = bool(workspace.ignore_files) and not self.params.agent_ignored
                 include = Advice("; the call ", SameCall({"ignored": True}), " includes them")
-                reason = Message.of(f"git ignores {_files(ignored)} of it", include)
+                by_git = Message.of(f"git ignores {_files(ignored)} of it", include)
+                reason = Message.of(f"{_files(ignored)} of it ignored") if by_agent else by_git
                 collector.skipped.append(Skipped(printable_path(pattern), reason))
         by_kind = bool(_media_kind(pattern))
         return dict.fromkeys(sorted(found), by_kind)

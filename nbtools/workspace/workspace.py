@@ -33,7 +33,8 @@ class Workspace:
 
     ``root`` is its real, absolute path; ``read_tracker`` records what the session has read, ``jobs`` are its background commands,
     ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous contents, ``command_snapshots`` what commands
-    change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.  ``open_notebooks`` gives
+    change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.  ``ignore_files`` and
+    ``reads_ignored`` are the settings of these names as they apply in the session's dialect.  ``open_notebooks`` gives
     access to notebooks in the browser, ``model`` is the language model that tools may use.
     """
 
@@ -42,11 +43,13 @@ class Workspace:
         "_hiding",
         "_services",
         "_settings",
+        "ignore_files",
         "journal",
         "model",
         "open_notebooks",
         "read_tokens",
         "read_tracker",
+        "reads_ignored",
         "root",
     )
 
@@ -65,6 +68,8 @@ class Workspace:
         self.journal = Journal(self.root, self._settings)
         self.read_tracker = ReadTracker()
         self.read_tokens: int | None = None
+        self.ignore_files: tuple[str, ...] = ()
+        self.reads_ignored = True
         self.open_notebooks: OpenNotebooks | None = None
         self.model: LanguageModel | None = None
         self._services: dict[str, Any] = {}

@@ -16,6 +16,8 @@ GEMINI = Dialect(
     "gemini",
     (*FILES, *SEARCH, *COMMANDS, *OTHERS, *RESOURCES),
     UNSUPPORTED,
+    ignore_files=(".geminiignore",),
+    reads_ignored=False,
     refuse=refuse,
     server_names=gemini_names,
     differences=DIFFERENCES,

@@ -27,4 +27,13 @@ DIFFERENCES = (
         "model cannot see why a file cannot be created there."
     ),
     "`read_many_files` reads a file named in `include` even if it is of a kind that is left out by default, such as `dist/a.txt`.",
+    (
+        "Ignore files: `.geminiignore` holds as in Gemini CLI, with the last word over `.gitignore`, also where git is not used; the "
+        "setting `ignore_files` names others (`.aiexclude`), and `read_ignored` lets git-ignored files be read by name, which Gemini CLI "
+        "refuses by default. Up to 200 kB and 2,000 patterns of a file are read, so that a hostile one cannot block."
+    ),
+    (
+        "`grep_search` finds git-ignored files that `.geminiignore` makes visible (`!name`), as `glob` does; Gemini CLI's ripgrep engine "
+        "does not."
+    ),
 )

@@ -219,7 +219,8 @@ class ReadManyFiles(GeminiParams):
     def to_canonical(self) -> Arguments:
         respects = (self.file_filtering_options or {}).get("respect_git_ignore", self.respect_git_ignore)
         exclude = (*self.exclude, *(_DEFAULT_EXCLUDES if self.useDefaultExcludes else ()))
-        return {"paths": self.include, "exclude": exclude, "ignored": not respects}
+        agent = (self.file_filtering_options or {}).get("respect_gemini_ignore", True)
+        return {"paths": self.include, "exclude": exclude, "ignored": not respects, "agent_ignored": not agent}
 
 
 OTHERS = (

@@ -33,7 +33,7 @@ class Filtering(BaseModel):
     respect_git_ignore: bool = True
     """Whether to exclude files listed in .gitignore."""
     respect_gemini_ignore: bool = True
-    """Whether to exclude files listed in .geminiignore; nbtools does not read that file."""
+    """Whether to exclude files listed in .geminiignore."""
 
 
 class ListDirectory(GeminiParams):
@@ -61,18 +61,20 @@ class ListDirectory(GeminiParams):
         options = self.file_filtering_options
         respects = options.respect_git_ignore if self.respect_git_ignore is None else self.respect_git_ignore
         ignore = tuple(map(_from_name_glob, self.ignore))
-        return {"path": self.dir_path, "ignore": ignore, "ignored": not respects, "limit": _EVERYTHING}
+        ignored = {"ignored": not respects, "agent_ignored": not options.respect_gemini_ignore}
+        return {"path": self.dir_path, "ignore": ignore, **ignored, "limit": _EVERYTHING}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": ".", "ignore": (), "ignored": True, "limit": None})
+        values = with_defaults(arguments, {"path": ".", "ignore": (), "ignored": True, "agent_ignored": False, "limit": None})
         if values is None or values["limit"] != _EVERYTHING:
             return None
         ignore = tuple(map(_to_name_glob, values["ignore"]))
         if tuple(map(_from_name_glob, ignore)) != tuple(values["ignore"]):
             return None
-        options = {"file_filtering_options": {"respect_git_ignore": False}} if values["ignored"] else {}
-        return without_none(dir_path=values["path"], ignore=ignore or None, **options)
+        names = {"respect_git_ignore": "ignored", "respect_gemini_ignore": "agent_ignored"}
+        options = {name: False for name, canonical in names.items() if values[canonical]}
+        return without_none(dir_path=values["path"], ignore=ignore or None, file_filtering_options=options or None)
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -125,7 +127,7 @@ class Glob(GeminiParams):
     respect_git_ignore: bool = True
     """Whether to exclude files listed in .gitignore."""
     respect_gemini_ignore: bool = True
-    """Whether to exclude files listed in .geminiignore; nbtools does not read that file."""
+    """Whether to exclude files listed in .geminiignore."""
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Search path does not exist {path}"),
@@ -137,6 +139,7 @@ class Glob(GeminiParams):
     def to_canonical(self) -> Arguments:
         target = {"pattern": self.pattern, "path": self.dir_path}
         options = {"ignore_case": not self.case_sensitive, "hidden": True, "ignored": not self.respect_git_ignore}
+        options["agent_ignored"] = not self.respect_gemini_ignore
         return {**target, **options, "exclude": _DEPENDENCIES, "limit": _EVERYTHING, "order": "recent"}
 
     @classmethod
@@ -152,6 +155,7 @@ class Glob(GeminiParams):
                 "limit": 100,
                 "order": "changed",
                 "exclude": (),
+                "agent_ignored": False,
             },
         )
         fixed = {"hidden": True, "limit": _EVERYTHING, "order": "recent", "exclude": _DEPENDENCIES}
@@ -162,6 +166,7 @@ class Glob(GeminiParams):
             dir_path=None if values["path"] == "." else values["path"],
             case_sensitive=None if values["ignore_case"] else True,
             respect_git_ignore=False if values["ignored"] else None,
+            respect_gemini_ignore=False if values["agent_ignored"] else None,
         )
 
     def path_parameter(self) -> str:
@@ -236,6 +241,7 @@ class GrepSearch(GeminiParams):
             "fixed": self.fixed_strings,
             "hidden": True,
             "ignored": self.no_ignore,
+            "agent_ignored": self.no_ignore,
             "outputs": True,
         }
         around = without_none(context=self._context(), before=self.before, after=self.after)
@@ -267,6 +273,7 @@ class GrepSearch(GeminiParams):
             or values["mode"] == "count"
             or values["word"]
             or values["offset"]
+            or values["agent_ignored"] != values["ignored"]
             or values["exclude"] != (None if values["ignored"] else _GENERATED)
         ):
             return None
@@ -362,6 +369,7 @@ _DEFAULTS = {
     "before": None,
     "after": None,
     "exclude": None,
+    "agent_ignored": False,
 }
 
 

@@ -70,6 +70,8 @@ def with_setting(settings: Settings, name: str, text: str) -> Settings:
 def values(name: str) -> str:
     """Describes the values that a setting takes."""
     about = TypeAdapter(Settings).json_schema()["properties"][name]
+    if name == "ignore_files":
+        return f"names of files, as in .geminiignore,.aiexclude, none, or {_AS_THE_DIALECT}"
     if "enum" in about:
         return " or ".join(map(str, about["enum"]))
     kinds = {one.get("type") for one in about.get("anyOf", [about])}
@@ -91,12 +93,16 @@ def spelled(name: str, value: object) -> str:
     if isinstance(value, int):
         unit = next((unit for unit in ("GB", "MB", "kB") if value % _UNITS[unit.lower()] == 0), "") if name.endswith("_bytes") else ""
         return f"{value // _UNITS[unit.lower()]} {unit}" if unit and value else f"{value:,}"
+    if isinstance(value, tuple):
+        return ",".join(value) or "none"
     return _AS_THE_DIALECT if value is None else str(value)
 
 
 def _value(name: str, text: str) -> Any:
-    if text == _AS_THE_DIALECT and name == "read_first":
+    if text == _AS_THE_DIALECT and getattr(Settings(), name) is None:
         return None
+    if name == "ignore_files":
+        return () if text == "none" else tuple(part for part in text.split(",") if part)
     number = text.replace(",", "").replace("_", "").replace(" ", "").lower()
     unit = next((unit for unit in ("kb", "mb", "gb", "b") if name.endswith("_bytes") and number.endswith(unit)), "")
     digits = number.removesuffix(unit)

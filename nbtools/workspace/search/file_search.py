@@ -16,6 +16,7 @@ from nbtools.workspace.files.no_follow import open_no_links, status_or_none
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
 from nbtools.workspace.paths import is_inside, printable_path
 from nbtools.workspace.search import globs
+from nbtools.workspace.search.project_ignore import IgnoreFilter
 from nbtools.workspace.search.ripgrep import run_ripgrep, workspace_files
 
 _SLICE = 5_000
@@ -40,12 +41,13 @@ async def find_files(
     ignored: bool = False,
     exclude: Sequence[str] = (),
     hiding: ReadFilter = NO_FILTER,
+    ignoring: IgnoreFilter | None = None,
 ) -> FileMatches:
     """Returns all files below ``start`` that match ``pattern``, a glob relative to ``start``, in no particular order.
 
     The path of an existing file means that file: ``app/[id]/page.js``; so do existing folders in a pattern.  Omitted are links,
     git-ignored files unless ``ignored``, names that begin with a dot unless ``hidden`` or the pattern has such a name, and folders below
-    ``start`` whose name is in ``exclude``, with their content.  Raises ``ToolFailure``
+    ``start`` whose name is in ``exclude``, with their content, and what ``ignoring`` ignores.  Raises ``ToolFailure``
     (``path_not_in_workspace``) if the literal folders of the pattern lead outside ``root``.
     """
     folder = start if ignore_case else _joined(start, globs.literal_folder(pattern))
@@ -56,10 +58,13 @@ async def find_files(
     last = globs.last_name(pattern)
     names = [globs.any_case(last) if ignore_case else last, *(globs.escape(name) for _, name in literal if name)]
     hidden_flags = [] if not (hidden or globs.names_hidden(pattern)) else ["--hidden", "--glob=!.git"]
-    ignored_flags = ["--no-ignore"] if ignored else []
+    ignored_flags = ["--no-ignore"] if ignored or (ignoring is not None and ignoring.negates) else []
     excluded_flags = [f"--glob=!{globs.escape(name)}" for name in exclude]
     flags = ["--no-require-git", *hidden_flags, *ignored_flags, *excluded_flags, *_type_flags(names)]
     found = await _list_files(root, flags, folder)
+    if ignoring is not None:
+        beside = ignoring.beside_ripgrep()
+        found = [path for path in found if not beside.ignores(path)]
     if exclude:
         found = [path for path in found if not _has_folder(path, start, exclude)]
     if not globs.is_only_name(pattern) or literal or ignore_case:  # otherwise ripgrep has filtered the names already

@@ -27,13 +27,13 @@ class IgnoreFile:
 
 
 class IgnoreRules:
-    """The ignore rules for the entries directly in ``folder``, a real path.
+    """The ignore rules for the entries directly in ``folder``, a real path, from ignore files of these ``kinds`` and git's own settings.
 
     If the folder itself is ignored, the user named it on purpose: the rule that ignores it is not applied to its entries.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._rules = [rule for rule in _read(ignore_files(folder)) if not (rule.way and rule.verdict("") is True)]
+    def __init__(self, folder: Path, kinds: Collection[str] = IGNORE_FILES) -> None:
+        self._rules = [rule for rule in _read(ignore_files(folder, kinds)) if not (rule.way and rule.verdict("") is True)]
 
     def ignores(self, name: str, *, folder: bool) -> bool:
         path = f"{name}/" if folder else name
@@ -64,10 +64,10 @@ class _Rule:
         return self.patterns.verdict(whole.removesuffix("/"), folder=whole.endswith("/"))
 
 
-def ignore_files(folder: Path) -> Iterator[IgnoreFile]:
-    """Yields all possible ignore files for the entries of ``folder``, highest precedence first."""
+def ignore_files(folder: Path, kinds: Collection[str] = IGNORE_FILES) -> Iterator[IgnoreFile]:
+    """Yields all possible ignore files of these kinds for the entries of ``folder``, highest precedence first."""
     ways = list(_upwards(folder))
-    for rank, kind in enumerate(IGNORE_FILES):
+    for rank, kind in enumerate(kinds):
         for above, way in ways:
             yield IgnoreFile(rank, above / kind, way)
     top, way = ways[-1]

@@ -121,9 +121,8 @@ def _name(name: str) -> str:
 
 def _class(negation: str, inside: str) -> str:
     ends = re.findall(r"(\\?.)(?:-(?!$)(\\?.))?", inside, re.DOTALL)
-    ranges = [(first[-1], last[-1] if last else first[-1]) for first, last in ends]
-    if any(first > last for first, last in ranges):
-        return _NOTHING
+    # Of a range that goes backwards, git matches the first letter.
+    ranges = [(first[-1], max(first[-1], last[-1:])) for first, last in ends]
     return f"[[{'^' if negation else ''}{''.join(f'{_in_class(first)}-{_in_class(last)}' for first, last in ranges)}]&&[^/]]"
 
 

@@ -25,6 +25,7 @@ from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
 from nbtools.workspace.notebooks.notebook_file import NotebookFile
 from nbtools.workspace.search import globs
+from nbtools.workspace.search.project_ignore import IgnoreFilter
 from nbtools.workspace.search.ripgrep import parse_unreadable, run_ripgrep, workspace_files
 
 COLUMNS = 500
@@ -141,14 +142,17 @@ async def count_matches(
     names_only: bool,
     progress: Callable[[dict[str, int]], None],
     hiding: ReadFilter = NO_FILTER,
+    ignoring: IgnoreFilter | None = None,
 ) -> MatchCounts:
     """Counts the matching lines of every visible file below ``start`` (a folder or file, relative to ``root``).
 
     With ``names_only`` every file counts as one, and ripgrep stops at its first match.  ``progress`` is called with the growing
-    dictionary.  Raises ``ToolFailure`` for an invalid pattern or type.
+    dictionary.  What ``ignoring`` ignores is left out.  Raises ``ToolFailure`` for an invalid pattern or type.
     """
     counts: dict[str, int] = {}
-    keep = visible_filter(_path_filter(query, start), hiding)
+    if ignoring is not None and ignoring.negates:
+        query = replace(query, ignored=True)
+    keep = _not_ignored(visible_filter(_path_filter(query, start), hiding), ignoring)
     read, options = (_names, _NAMES) if names_only else (_matching_lines, _MULTILINE) if query.multiline else (_counts, _COUNTS)
     rest = b""
 
@@ -198,6 +202,13 @@ def visible_filter(keep: Callable[[str], bool] | None, hiding: ReadFilter) -> Ca
     if not hiding:
         return keep
     return lambda path: not hiding.hides(path) and (keep is None or keep(path))
+
+
+def _not_ignored(keep: Callable[[str], bool] | None, ignoring: IgnoreFilter | None) -> Callable[[str], bool] | None:
+    if ignoring is None:
+        return keep
+    beside = ignoring.beside_ripgrep()
+    return lambda path: (keep is None or keep(path)) and not beside.ignores(path)
 
 
 def glob_filter(glob: str | None, start: str) -> Callable[[str], bool]:
