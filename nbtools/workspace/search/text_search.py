@@ -121,9 +121,12 @@ class Query:
 
 def with_literal_names(query: Query, root: Path, start: str) -> Query:
     """Returns the query with those globs escaped that are the path of an existing file, from ``start`` or ``root``: ``file[1].txt``."""
-    found = {name: glob for name in ("glob", "exclude") if (glob := getattr(query, name)) and globs.escape(glob) != glob}
-    literal = {name: glob for name, glob in found.items() if any(os.path.lexists(root / folder / glob) for folder in (start, "."))}
-    return replace(query, **{name: globs.escape(glob) for name, glob in literal.items()})
+
+    def literal(glob: str | None) -> str | None:
+        exists = glob is not None and globs.escape(glob) != glob and any(os.path.lexists(root / folder / glob) for folder in (start, "."))
+        return globs.escape(glob) if glob is not None and exists else glob
+
+    return replace(query, glob=literal(query.glob), exclude=literal(query.exclude))
 
 
 @dataclass(frozen=True, slots=True)
