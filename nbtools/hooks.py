@@ -12,6 +12,7 @@ Block is stronger than ask, ask than allow.  An allow replaces the person's appr
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -34,11 +35,14 @@ from nbtools.core.hooks import (
     Hook,
     Note,
     Replace,
+    Stop,
+    Withhold,
 )
 from nbtools.core.tool import Kind
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, dialect, dialect_names
-from nbtools.plugins.command_hooks import TranslatedCall, command_after, command_before
+from nbtools.plugins.command_hooks import CLAUDE_CONTRACT, TranslatedCall, command_after, command_before
+from nbtools.plugins.gemini_hooks import GEMINI_CONTRACT
 from nbtools.plugins.hook_settings import read_hook_settings
 from nbtools.workspace.paths import expand_home
 
@@ -55,6 +59,8 @@ __all__ = [
     "Hook",
     "Note",
     "Replace",
+    "Stop",
+    "Withhold",
     "after",
     "before",
     "claude_hooks",
@@ -98,15 +104,32 @@ def command_hook(
     timeout: float = 60,
     speaks: str = "claude",
 ) -> Hook:
-    """Returns a hook that runs a command line with ``sh`` by Claude Code's contract: JSON on stdin, exit code 2 blocks, JSON on stdout.
+    """Returns a hook that runs a command line with ``sh``: JSON on stdin, a verdict by exit code and by JSON on stdout.
 
-    ``event``: before calls, after successful calls, or after failed calls.  ``speaks`` is the dialect of its JSON and of ``matcher``.
+    ``event``: before calls, after successful calls, or after failed calls.  ``speaks`` is the dialect of its JSON and of ``matcher``.  With
+    ``gemini`` the contract is Gemini CLI's (``nbtools.plugins.gemini_hooks``): *after* includes failed calls, and a matcher that occurs in
+    a tool's name matches.  With any other dialect it is Claude Code's: exit code 2 blocks.
     """
-    translator = DialectTranslator(dialect(speaks))
+    translator, contract = DialectTranslator(dialect(speaks)), CLAUDE_CONTRACT
+    if speaks == "gemini":
+        contract, matcher = GEMINI_CONTRACT, _occurring(matcher.strip())
     if event == "before":
-        return command_before(command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout)
+        return command_before(command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, contract=contract)
     on_failure = event == "failure"
-    return command_after(command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, on_failure=on_failure)
+    return command_after(
+        command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, on_failure=on_failure, contract=contract
+    )
+
+
+def _occurring(matcher: str) -> str:
+    """Returns a matcher for the whole name that accepts every name in which Gemini CLI's ``matcher`` occurs."""
+    if matcher in ("", "*"):
+        return matcher
+    try:
+        re.compile(matcher)
+    except re.error:
+        return re.escape(matcher)
+    return f".*(?:{matcher}).*"
 
 
 def claude_hooks(path: str, *, closed: bool = False) -> tuple[Hook, ...]:
@@ -141,10 +164,15 @@ class DialectTranslator:
     def names(self, tool: str, kind: Kind) -> tuple[str, ...]:
         """Returns the agent's names of the tool.  A tool that the agent lacks gets the names of similar tools."""
         # A hook that guards edits must guard patches, too.
-        own = self.dialect.names_of(tool)
+        own = self.dialect.names_of(tool) or self._server_names(tool)
         if own or tool not in CANONICAL_NAMES:
             return own
         return tuple(name for similar in _SIMILAR_TOOLS.get(kind, ()) for name in self.dialect.names_of(similar))
+
+    def _server_names(self, tool: str) -> tuple[str, ...]:
+        """Returns the agent's names of an MCP server's tool; empty for another tool."""
+        server = re.fullmatch(r"mcp__(.+?)__(.+)", tool)
+        return self.dialect.server_names(server[1], server[2]) if server else ()
 
     def translate(self, tool: str, arguments: Mapping[str, Any], root: str) -> TranslatedCall:
         """Translates a call to the dialect, with absolute paths; where it cannot, uses the dialect's name and canonical arguments."""
@@ -152,7 +180,7 @@ class DialectTranslator:
         if translated is not None:
             name, parameters = translated
             return TranslatedCall(name, _absolute_paths(parameters, root), lambda changed: self._read(name, tool, changed, root))
-        name = next(iter(self.dialect.names_of(tool)), tool)
+        name = next(iter(self.dialect.names_of(tool) or self._server_names(tool)), tool)
         canonical = _absolute_paths(arguments, root)
         return TranslatedCall(name, canonical, lambda changed: self._merged(name, tool, canonical, changed, root))
 

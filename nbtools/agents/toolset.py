@@ -13,6 +13,7 @@ from pydantic_core import SchemaValidator, core_schema
 from nbtools.core.decision import Action
 from nbtools.core.result import ToolResult
 from nbtools.session import Session
+from nbtools.session.pipeline import CallBatch
 
 _ANYTHING = SchemaValidator(core_schema.any_schema())
 """Accepts any arguments: the tool validates them."""
@@ -42,6 +43,8 @@ class SessionToolset(AbstractToolset[Any]):
         self._id = id
         self._defer = defer
         self._on_call = on_call
+        self._batches: dict[str, tuple[int, CallBatch]] = {}
+        """The batch of the latest step, by run."""
 
     @property
     def id(self) -> str | None:
@@ -70,7 +73,15 @@ class SessionToolset(AbstractToolset[Any]):
                 raise ApprovalRequired({"reason": decision.reason, "rule": decision.rule})
         call_id = self._session.new_id()
         self._on_call(call_id, name)
-        return content_of(await self._session.call(name, tool_args, id=call_id, approved=self._defer and ctx.tool_call_approved))
+        approved = self._defer and ctx.tool_call_approved
+        return content_of(await self._session.call(name, tool_args, id=call_id, approved=approved, batch=self._batch_of(ctx)))
+
+    def _batch_of(self, ctx: RunContext[Any]) -> CallBatch:
+        """Returns the batch of the run's current step."""
+        run, step = ctx.run_id or "", ctx.run_step
+        if run not in self._batches or self._batches[run][0] != step:
+            self._batches[run] = (step, CallBatch())
+        return self._batches[run][1]
 
 
 def content_of(result: ToolResult) -> Any:

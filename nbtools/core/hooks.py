@@ -98,14 +98,31 @@ class Replace:
 
 
 @dataclass(frozen=True, slots=True)
+class Withhold:
+    """After a call: replaces its result by an error (``execution_failed``).  ``reason`` is passed to the model."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Ends the message: this call fails with ``stop_execution``, and the calls of the same message that have not begun are cancelled.
+
+    After a call, its result is withheld; its effects remain.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """The hook itself failed: reported like a crash, and blocks the call if the hook is ``closed``."""
 
     problem: str
 
 
-Before: TypeAlias = Block | Ask | Allow | Change | Note | Fault
-After: TypeAlias = Block | Note | Replace | Fault
+Before: TypeAlias = Block | Ask | Allow | Change | Note | Stop | Fault
+After: TypeAlias = Block | Note | Replace | Withhold | Stop | Fault
 BeforeAnswer: TypeAlias = Before | Iterable[Before] | None
 AfterAnswer: TypeAlias = After | Iterable[After] | None
 

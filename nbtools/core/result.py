@@ -199,6 +199,10 @@ def failed(error: ToolError, data: object = None) -> ToolResult:
     )
 
 
+BATCH_ENDED = "batch_ended"
+"""The ``data`` of a call that was cancelled because an earlier call of its message was denied or stopped the batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class CancelledOutput:
     """The ``data`` of a call that was cancelled while running: its output until then, as text for a model."""

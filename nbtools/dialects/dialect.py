@@ -85,6 +85,8 @@ class Dialect:
     ``server_names``: the agent's names of MCP tools.
     ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
     ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
+    ``refusal_ends_batch``: after a person has denied a call, the calls of the same message that have not begun are cancelled.
+    ``wait_parameter``: a parameter of every declared tool, whose value true makes the call wait for the earlier ones of its message.
     ``untrusted`` marks text of others for the model: what MCP servers return, and the output of cancelled calls.
     """
 
@@ -99,6 +101,8 @@ class Dialect:
     server_names: ServerToolNames = canonical_names
     differences: tuple[str, ...] = ()
     untrusted: Callable[[str], str] = str
+    refusal_ends_batch: bool = False
+    wait_parameter: str = ""
 
     @cached_property
     def by_name(self) -> dict[str, tuple[ToolMapping, ...]]:
@@ -112,7 +116,7 @@ class Dialect:
         """
         spellings = self.by_name.get(name)
         if spellings is None:
-            return CanonicalCall(name, arguments, _with_canonical_names)
+            return CanonicalCall(name, self.own_arguments(arguments), _with_canonical_names)
         problems: list[str] = []
         call = self._first_accepting(spellings, name, [arguments] * len(spellings), root, problems)
         if call is not None:
@@ -141,6 +145,14 @@ class Dialect:
                 vocabulary = CallVocabulary(self, spelling, params, canonical)
                 return CanonicalCall(spelling.tool, canonical, partial(_convert, params, vocabulary))
         return None
+
+    def own_arguments(self, arguments: Arguments) -> Arguments:
+        """Returns the arguments of a tool without mapping, without the parameter that the dialect adds."""
+        return {key: value for key, value in arguments.items() if key != self.wait_parameter} if self.wait_parameter else arguments
+
+    def waits(self, arguments: Arguments) -> bool:
+        """Whether the call asks to wait for the earlier ones of its message."""
+        return bool(self.wait_parameter) and arguments.get(self.wait_parameter) is True
 
     def speak(self, tool: str, arguments: Arguments) -> tuple[str, Arguments] | None:
         """Converts a canonical call to the agent's tool and parameters; None where it has none.  Without mappings: the call itself."""

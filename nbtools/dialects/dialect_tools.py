@@ -36,6 +36,26 @@ class DialectTool:
         return getattr(self._tool, attribute)
 
 
+class WaitingTool(RenamedTool):
+    """A tool without mapping, such as one of an MCP server, with the parameter to wait that the dialect adds to every tool."""
+
+    def __init__(self, tool: AnyToolBuilder, name: str, dialect: Dialect) -> None:
+        super().__init__(tool, name)
+        self._dialect = dialect
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        declared = super().schema
+        parameters, properties = declared["parameters"], declared["parameters"].get("properties", {})
+        if parameters.get("type") != "object" or not isinstance(properties, Mapping):
+            return declared
+        wait = {"type": "boolean", "description": "Whether to wait for the earlier calls of the same message."}
+        return {**declared, "parameters": {**parameters, "properties": {**properties, self._dialect.wait_parameter: wait}}}
+
+    def build(self, params: Mapping[str, Any]) -> AnyToolInvocation:
+        return self._tool.build(self._dialect.own_arguments(params))
+
+
 class DialectTools(Mapping[str, AnyToolBuilder]):
     """A registry's tools in one dialect: mapped tools under the agent's names, all others, such as MCP tools, under their own.
 
@@ -73,13 +93,17 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         spellings = self._dialect.by_name.get(name)
         canonical_name = spellings[0].tool if spellings else self.canonical_name(name)
         tool = self._registry.find(canonical_name)
-        if tool is None or (not spellings and canonical_name == name):
+        waits = bool(self._dialect.wait_parameter) and name not in CANONICAL_NAMES
+        if tool is None or (not spellings and canonical_name == name and not waits):
             return tool
         cached = self._cache.get(name)
         if cached is None or cached[0] is not tool:
-            renamed = DialectTool(tool, spellings[0], self._dialect) if spellings else RenamedTool(tool, name)
+            renamed = DialectTool(tool, spellings[0], self._dialect) if spellings else self._unmapped(tool, name)
             cached = self._cache[name] = (tool, cast("AnyToolBuilder", renamed))
         return cached[1]
+
+    def _unmapped(self, tool: AnyToolBuilder, name: str) -> RenamedTool:
+        return WaitingTool(tool, name, self._dialect) if self._dialect.wait_parameter else RenamedTool(tool, name)
 
     def canonical_name(self, name: str) -> str:
         """Returns the canonical name of an MCP tool that the dialect calls ``name``; other names unchanged."""

@@ -1,6 +1,7 @@
-"""Runs hooks that are commands, by Claude Code's contract: JSON on stdin, a verdict by exit code and stdout.
+"""Runs hooks that are commands: JSON on stdin, a verdict by exit code and output.  Gemini CLI's contract is in ``gemini_hooks``.
 
-Exit code 0 is success, and stdout that begins with ``{`` is parsed as JSON.  2 blocks, whatever was printed, with stderr as the reason.
+By Claude Code's contract, exit code 0 is success, and stdout that begins with ``{`` is parsed as JSON.  2 blocks, whatever was printed,
+with stderr as the reason.
 Any other code is a fault of the hook, but its JSON still counts.  Unlike in Claude Code, a missing script is reported, and a fault of a
 closed hook blocks the call.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -52,13 +54,22 @@ class _Printed(BaseModel):
         return tuple(Note(text) for text in (self.specific.context, self.context, self.message) if text)
 
 
-def read_before(got: CaptureResult, read: Read) -> tuple[Before, ...]:
-    """Returns a hook's verdicts before a call; ``read`` makes changed input canonical and raises ``ToolFailure``."""
+@dataclass(frozen=True, slots=True)
+class TranslatedCall:
+    """A call translated to a hook's dialect.  ``read`` makes changed arguments canonical again; it raises ``ToolFailure``."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    read: Read
+
+
+def read_before(got: CaptureResult, call: TranslatedCall) -> tuple[Before, ...]:
+    """Returns a hook's verdicts before a call."""
     if got.ended.exit_code == _BLOCKS:
         return (Block(_reason(got)),)
     printed = _printed(got)
-    faults = tuple(fault for fault in (_fault(got), printed) if isinstance(fault, Fault))
-    return faults if not isinstance(printed, _Printed) else (*_verdicts(printed, read), *printed.notes, *faults)
+    faults = tuple(fault for fault in (process_fault(got), printed) if isinstance(fault, Fault))
+    return faults if not isinstance(printed, _Printed) else (*_verdicts(printed, call.read), *printed.notes, *faults)
 
 
 def _verdicts(printed: _Printed, read: Read) -> tuple[Before, ...]:
@@ -74,10 +85,11 @@ def _verdicts(printed: _Printed, read: Read) -> tuple[Before, ...]:
             verdicts = (Allow(specific.reason or printed.reason),)
         case _:
             verdicts = ()
-    return verdicts if specific.changed is None else (_change(specific.changed, read), *verdicts)
+    return verdicts if specific.changed is None else (change_verdict(specific.changed, read), *verdicts)
 
 
-def _change(changed: Mapping[str, Any], read: Read) -> Change | Block:
+def change_verdict(changed: Mapping[str, Any], read: Read) -> Change | Block:
+    """Returns the verdict of a hook that changed the input."""
     # A change that cannot be applied blocks the call: the hook did not accept it unchanged.
     try:
         return Change(read(changed))
@@ -85,12 +97,12 @@ def _change(changed: Mapping[str, Any], read: Read) -> Change | Block:
         return Block(f"it changed the input to an invalid one: {failure.message}")
 
 
-def read_after(got: CaptureResult) -> tuple[After, ...]:
+def read_after(got: CaptureResult, _: TranslatedCall) -> tuple[After, ...]:
     """Returns a hook's verdicts after a call."""
     if got.ended.exit_code == _BLOCKS:
         return (Block(_reason(got)),)
     printed = _printed(got)
-    faults = tuple(fault for fault in (_fault(got), printed) if isinstance(fault, Fault))
+    faults = tuple(fault for fault in (process_fault(got), printed) if isinstance(fault, Fault))
     if not isinstance(printed, _Printed):
         return faults
     replaced = (Replace(_content(printed.specific.output)),) if printed.specific.output is not None else ()
@@ -117,7 +129,7 @@ def _printed(got: CaptureResult) -> _Printed | Fault | None:
         return Fault(f"printed JSON that cannot be used ({where}{': ' if where else ''}{first['msg']})")
 
 
-def _fault(got: CaptureResult) -> Fault | None:
+def process_fault(got: CaptureResult) -> Fault | None:
     """Returns the fault of the hook's own process, if any."""
     ended, code = got.ended, got.ended.exit_code
     last = _reason(got).splitlines()[-1] if got.stderr.strip() else ""
@@ -141,15 +153,6 @@ _EXTRA_SECONDS = 30
 """Added to a hook's own timeout, which the scheduler enforces; this limit is for hooks run without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranslatedCall:
-    """A call translated to a hook's dialect.  ``read`` makes changed arguments canonical again; it raises ``ToolFailure``."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    read: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-
 class HookTranslator(Protocol):
     """Translates calls to the dialect of a hook."""
 
@@ -165,30 +168,64 @@ class HookTranslator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class HookContract:
+    """An agent's contract with hook commands: the names of its events, what it sends, and how it reads the outcome.
+
+    ``after_every_call``: hooks after calls also run after failed ones.  ``response`` describes a result; ``folder_variables`` and
+    ``session_variable`` are environment variables with the workspace and the session's id.
+    """
+
+    before: str
+    after: str
+    failure: str
+    after_every_call: bool
+    read_before: Callable[[CaptureResult, TranslatedCall], tuple[Before, ...]]
+    read_after: Callable[[CaptureResult, TranslatedCall], tuple[After, ...]]
+    response: Callable[[AfterCall], Mapping[str, object]]
+    folder_variables: tuple[str, ...]
+    session_variable: str = ""
+
+
+def _claude_response(call: AfterCall) -> Mapping[str, object]:
+    response = {"content": call.result.llm_content, "is_error": not call.result.ok, "data": _plain(call.result.data)}
+    return {"tool_response": response, **({} if call.result.error is None else {"error": call.result.error.message})}
+
+
+CLAUDE_CONTRACT = HookContract(
+    before="PreToolUse",
+    after="PostToolUse",
+    failure="PostToolUseFailure",
+    after_every_call=False,
+    read_before=read_before,
+    read_after=read_after,
+    response=_claude_response,
+    folder_variables=("CLAUDE_PROJECT_DIR",),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class CommandHook:
     """A hook that runs a command line with ``sh`` in the workspace, for at most about ``seconds``."""
 
     command: str
     translator: HookTranslator
+    contract: HookContract
     seconds: float
 
     async def before(self, call: BeforeCall) -> tuple[Before, ...]:
         translated = self.translator.translate(call.tool, call.arguments, call.setting.root)
-        return read_before(await self._run(call, translated, "PreToolUse", {}), translated.read)
+        return self.contract.read_before(await self._run(call, translated, self.contract.before, {}), translated)
 
     async def after_success(self, call: AfterCall) -> tuple[After, ...]:
-        return await self._after(call, "PostToolUse") if call.result.ok else ()
+        return await self._after(call, self.contract.after) if call.result.ok or self.contract.after_every_call else ()
 
     async def after_failure(self, call: AfterCall) -> tuple[After, ...]:
-        return () if call.result.ok else await self._after(call, "PostToolUseFailure")
+        return () if call.result.ok else await self._after(call, self.contract.failure)
 
     async def _after(self, call: AfterCall, event: str) -> tuple[After, ...]:
         translated = self.translator.translate(call.tool, call.arguments, call.setting.root)
-        response = {"content": call.result.llm_content, "is_error": not call.result.ok, "data": _plain(call.result.data)}
-        details = {"tool_response": response, "duration_ms": round(call.seconds * 1000)}
-        if call.result.error is not None:
-            details["error"] = call.result.error.message
-        return read_after(await self._run(call, translated, event, details))
+        details = {**self.contract.response(call), "duration_ms": round(call.seconds * 1000)}
+        return self.contract.read_after(await self._run(call, translated, event, details), translated)
 
     async def _run(
         self, call: BeforeCall | AfterCall, translated: TranslatedCall, event: str, details: Mapping[str, object]
@@ -200,6 +237,7 @@ class CommandHook:
             "cwd": setting.root,
             "permission_mode": self.translator.mode_name(setting.mode),
             "hook_event_name": event,
+            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "tool_name": translated.name,
             "tool_input": dict(translated.arguments),
             "tool_use_id": call.id,
@@ -208,7 +246,9 @@ class CommandHook:
         }
         text = json.dumps(message, ensure_ascii=False, default=_plain)
         command = ["/bin/sh", "-c", self.command]
-        env = {"CLAUDE_PROJECT_DIR": setting.root}
+        env = dict.fromkeys(self.contract.folder_variables, setting.root)
+        if self.contract.session_variable:
+            env[self.contract.session_variable] = setting.session
         return await capture(command, cwd=Path(setting.root), stdin=text, seconds=self.seconds + _EXTRA_SECONDS, env=env)
 
 
@@ -222,10 +262,17 @@ def _plain(value: object) -> object:
 
 
 def command_before(
-    command: str, translator: HookTranslator, *, name: str = "", matcher: str = "*", closed: bool = False, timeout: float = 60
+    command: str,
+    translator: HookTranslator,
+    *,
+    name: str = "",
+    matcher: str = "*",
+    closed: bool = False,
+    timeout: float = 60,
+    contract: HookContract = CLAUDE_CONTRACT,
 ) -> BeforeHook:
     """Returns a hook that runs a command before calls."""
-    run = CommandHook(command, translator, timeout).before
+    run = CommandHook(command, translator, contract, timeout).before
     return BeforeHook(name=name or _short(command), matcher=matcher, closed=closed, timeout=timeout, names=translator.names, run=run)
 
 
@@ -238,9 +285,10 @@ def command_after(
     closed: bool = False,
     timeout: float = 60,
     on_failure: bool = False,
+    contract: HookContract = CLAUDE_CONTRACT,
 ) -> AfterHook:
     """Returns a hook that runs a command after successful calls, or with ``on_failure`` after failed ones."""
-    hook = CommandHook(command, translator, timeout)
+    hook = CommandHook(command, translator, contract, timeout)
     run = hook.after_failure if on_failure else hook.after_success
     return AfterHook(name=name or _short(command), matcher=matcher, closed=closed, timeout=timeout, names=translator.names, run=run)
 

@@ -24,7 +24,7 @@ from nbtools.core.confirmation import (
 from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, Message, SameCall, changed_arguments
-from nbtools.core.result import ToolResult, failed
+from nbtools.core.result import BATCH_ENDED, ToolResult, failed
 from nbtools.core.tool import ModifiableTool
 from nbtools.policy.grants import GrantOffers, can_be_allowed, offered_grants
 
@@ -59,6 +59,16 @@ class CallDenied(Exception):  # noqa: N818 - an answer, not an error
     def result(self) -> ToolResult:
         reason = f" Reason: {self.answer.reason}" if self.answer.reason else ""
         return failed(ToolError(ErrorCode.CONFIRMATION_DENIED, f"The call was denied; nothing was changed.{reason}"), self.answer)
+
+
+class BatchEnded(Exception):  # noqa: N818 - an answer, not an error
+    """An earlier call of the same message was denied or stopped the batch, so this one is cancelled before it begins."""
+
+    answer = None
+    result = failed(
+        ToolError(ErrorCode.CANCELLED, "The call was cancelled, because an earlier call of the same message was denied or stopped."),
+        BATCH_ENDED,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from nbtools.core.call import Plan, ToolCallRequest
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ToolFailure
-from nbtools.core.hooks import Allow, Ask, Before, Block, Change, Fault, Hook, Note
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.hooks import Allow, Ask, Before, Block, Change, Fault, Hook, Note, Stop
 from nbtools.core.message import Advice, Message, SameCall, changed_arguments
 from nbtools.core.tool import approval_preference, is_mcp_tool
 from nbtools.policy.modes import Mode, default_decision, deny_instead_of_asking
@@ -21,6 +21,11 @@ _ACTIONS: dict[type[Before], Action] = {Block: Action.DENY, Ask: Action.ASK, All
 _STRENGTH = {Action.ALLOW: 0, Action.ASK: 1, Action.DENY: 2}
 _MAX_JSON = 2_000
 """Characters."""
+
+
+def stop_error(reason: str) -> ToolError:
+    """Returns the error of a call at which a hook ended the message."""
+    return ToolError(ErrorCode.STOP_EXECUTION, f"Agent execution stopped by hook: {reason.strip()}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,9 @@ class HookState:
                 return self._changed(hook, dict(arguments), replan)
             case Note(text):
                 return replace(self, notes=(*self.notes, f"[hook {hook.name}] {text}"))
+            case Stop(reason):
+                error = stop_error(reason)
+                raise ToolFailure(error.code, error.message)
             case Fault(problem) if hook.closed:
                 return self._with(HookDecision(Action.DENY, hook.name, f"it {problem}, and a closed hook that fails blocks the call"))
             case Fault(problem):

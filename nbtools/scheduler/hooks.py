@@ -26,13 +26,15 @@ from nbtools.core.hooks import (
     Hook,
     Note,
     Replace,
+    Stop,
+    Withhold,
 )
 from nbtools.core.result import LlmContent, ToolResult, failed
 from nbtools.policy.modes import Mode
-from nbtools.scheduler.hook_decisions import HookState, Replan, as_json
+from nbtools.scheduler.hook_decisions import HookState, Replan, as_json, stop_error
 
-_BEFORE = (Block, Ask, Allow, Change, Note, Fault)
-_AFTER = (Block, Note, Replace, Fault)
+_BEFORE = (Block, Ask, Allow, Change, Note, Stop, Fault)
+_AFTER = (Block, Note, Replace, Withhold, Stop, Fault)
 
 
 class Hooks:
@@ -122,6 +124,10 @@ def _after(hook: Hook, verdict: After, result: ToolResult) -> ToolResult:
             return _with_note(result, f"[hook {hook.name}] {text}")
         case Replace(content):
             return _replaced(result, content)
+        case Withhold(reason):
+            return replace(failed(ToolError(ErrorCode.EXECUTION_FAILED, f"Tool result blocked: {reason.strip()}")), notes=result.notes)
+        case Stop(reason):
+            return replace(failed(stop_error(reason)), notes=result.notes)
         case Fault(problem):
             summary = " · ".join(filter(None, (result.summary, f"the hook {hook.name} failed")))
             return _with_note(replace(result, summary=summary), f"[the hook {hook.name} was skipped: it {problem}]")

@@ -49,7 +49,7 @@ from nbtools.core.terminal_text import plain_text
 from nbtools.core.tool import Kind, UpdateOutput, runs_beside
 from nbtools.core.toolset import ToolRegistry
 from nbtools.policy.decide import PolicyEngine
-from nbtools.scheduler.approval import ApprovalContext, CallDenied, approve
+from nbtools.scheduler.approval import ApprovalContext, BatchEnded, CallDenied, approve
 from nbtools.scheduler.concurrency import ConcurrencyLimiter
 from nbtools.scheduler.hooks import Hooks
 
@@ -175,8 +175,8 @@ class ToolScheduler:
         self._enter(ValidatingCall(request, self._clock()))
         try:
             return await self._run_states(request, planner or self.plan)
-        except CallDenied as denial:
-            return self._end(CancelledCall(request, self._live[request.id], denial.result, denial.answer, self._clock()))
+        except (CallDenied, BatchEnded) as ended:
+            return self._end(CancelledCall(request, self._live[request.id], ended.result, ended.answer, self._clock()))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool's exceptions become results here and nowhere else
             result = self._redacted(error_result(request.spoken, error))
             return self._end(ErroredCall(request, self._live[request.id], result, self._clock()))

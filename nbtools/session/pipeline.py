@@ -6,7 +6,7 @@ import itertools
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +19,8 @@ from nbtools.core.result import CancelledOutput, ToolResult, complete, failed, m
 from nbtools.core.tool import AnyToolBuilder, is_mcp_tool
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import Dialect, DialectTools
-from nbtools.scheduler.scheduler import ToolScheduler
+from nbtools.scheduler.approval import BatchEnded
+from nbtools.scheduler.scheduler import Planner, ToolScheduler
 from nbtools.session.tool_sources import LazyMcpServers
 from nbtools.tools import build_tool
 from nbtools.workspace.processes.environment import secret_variables
@@ -31,6 +32,22 @@ if TYPE_CHECKING:
 Arguments: TypeAlias = Mapping[str, Any]
 _MAX_DESCRIPTION = 200
 """Characters."""
+
+
+@dataclass
+class CallBatch:
+    """The calls that a model made in one message.  ``ended``: those that have not begun are cancelled."""
+
+    ended: bool = False
+
+    def note(self, result: ToolResult, dialect: Dialect) -> None:
+        """Ends the batch after a denial, where the dialect's agent does so, and when a hook stops it."""
+        code = None if result.error is None else result.error.code
+        self.ended |= code is ErrorCode.STOP_EXECUTION or (code is ErrorCode.CONFIRMATION_DENIED and dialect.refusal_ends_batch)
+
+
+def _refuse_to_begin(_: ToolCallRequest) -> Plan:
+    raise BatchEnded
 
 
 class CallPipeline:
@@ -60,7 +77,9 @@ class CallPipeline:
         if self._closed:
             raise SessionError("This session is closed; open a new one.")
 
-    async def run(self, dialect: Dialect, name: str, arguments: Arguments, call_id: str | None, *, approved: bool) -> ToolResult:
+    async def run(
+        self, dialect: Dialect, name: str, arguments: Arguments, call_id: str | None, *, approved: bool, batch: CallBatch | None = None
+    ) -> ToolResult:
         """Runs one call; see ``Session.call``."""
         self.ensure_open()
         if call_id is not None and self._scheduler.is_live(call_id):
@@ -76,8 +95,12 @@ class CallPipeline:
         if tool not in self._registry:
             tool = DialectTools(self._registry, dialect).canonical_name(tool)
         request = ToolCallRequest(call_id or self.new_id(), tool, translated.arguments, name)
-        planner = partial(self._approved_plan, translated.arguments) if approved else None
+        planner: Planner | None = partial(self._approved_plan, translated.arguments) if approved else None
+        if batch is not None and batch.ended:
+            planner = _refuse_to_begin
         result = (await self._scheduler.run(request, planner)).result
+        if batch is not None:
+            batch.note(result, dialect)
         if result.error is not None and result.error.code is ErrorCode.TOOL_NOT_REGISTERED:
             return dialect.refuse(name, self._unknown(name, dialect))
         return self._completed(result, translated.convert_result(_marked(result, self._registry.find(tool), dialect)), dialect)

@@ -34,7 +34,7 @@ from nbtools.policy.modes import Mode
 from nbtools.policy.store import PolicyStore
 from nbtools.scheduler.hooks import Hooks
 from nbtools.scheduler.scheduler import ToolScheduler
-from nbtools.session.pipeline import CallPipeline
+from nbtools.session.pipeline import CallBatch, CallPipeline
 from nbtools.session.policy_state import PolicyState
 from nbtools.session.session_log import SessionLog
 from nbtools.session.sync import BlockingSession
@@ -107,29 +107,37 @@ class Session:
         id: str | None = None,  # noqa: A002
         dialect: Dialect | None = None,
         approved: bool = False,
+        batch: CallBatch | None = None,
     ) -> ToolResult:
         """Runs one call and returns its result; failures that a caller can cause are results, not exceptions.
 
         ``name`` is a name of ``dialect`` (by default the session's) or a canonical name.  Cancelling the awaiting task cancels the call
         and propagates.  ``approved``: a person has already approved exactly this call, so it needs no further approval; a deny holds.
+        ``batch``: the other calls of the same message, which a denial or a hook may end.
         Raises ``SessionError`` when the session is closed.
         """
         arguments = _NO_ARGUMENTS if arguments is None else arguments
-        return await self._calls.run(self._dialect if dialect is None else dialect, name, arguments, id, approved=approved)
+        spoken = self._dialect if dialect is None else dialect
+        return await self._calls.run(spoken, name, arguments, id, approved=approved, batch=batch)
 
     async def call_many(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
-        """Runs calls in order, adjacent read-only calls in parallel; returns the results in the order of the calls."""
+        """Runs the calls of one message in order, adjacent read-only calls in parallel; returns the results in the order of the calls.
+
+        A call that asks to wait for earlier ones (in Gemini CLI ``wait_for_previous``) runs alone.  After a hook has stopped a call, and in
+        Gemini CLI's dialect after a denial, the calls that have not begun are cancelled.
+        """
         results: list[ToolResult] = []
-        for parallel, group in itertools.groupby(calls, key=lambda call: self._changes_nothing(call[0])):
+        batch = CallBatch()
+        for parallel, group in itertools.groupby(calls, key=lambda call: self._can_run_beside(*call)):
             if parallel:
-                results += await _in_parallel([self.call(name, arguments) for name, arguments in group])
+                results += await _in_parallel([self.call(name, arguments, batch=batch) for name, arguments in group])
             else:
-                results += [await self.call(name, arguments) for name, arguments in group]
+                results += [await self.call(name, arguments, batch=batch) for name, arguments in group]
         return results
 
-    def _changes_nothing(self, name: str) -> bool:
+    def _can_run_beside(self, name: str, arguments: Mapping[str, Any]) -> bool:
         tool = self.tools.get(name)
-        return tool is not None and tool.kind.changes_nothing
+        return tool is not None and tool.kind.changes_nothing and not self._dialect.waits(arguments)
 
     async def undo(self, call_id: str | None = None, *, merge: bool = False, id: str | None = None) -> ToolResult:  # noqa: A002
         """Restores what a call replaced; the call may be of an earlier session.  Without an id: the last change of this session.

@@ -22,4 +22,6 @@ GEMINI = Dialect(
     server_names=gemini_names,
     differences=DIFFERENCES,
     untrusted=untrusted,
+    refusal_ends_batch=True,
+    wait_parameter="wait_for_previous",
 )

@@ -6,6 +6,11 @@ DIFFERENCES = (
         "about any other part of the command."
     ),
     (
+        "Several calls in one message: calls that change something run one after another, also commands, which Gemini CLI runs side by "
+        "side unless `wait_for_previous` is set: their changes can so be undone one by one. After a denial, the calls that have not begun "
+        "are cancelled as there."
+    ),
+    (
         "Processes that `run_shell_command` starts with `&` go on as in Gemini CLI, but end with the session or the kernel at the latest: "
         "nothing may outlive the notebook unseen."
     ),

@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
+from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.result import Part, ToolResult
+from nbtools.core.result import BATCH_ENDED, Part, ToolResult
 from nbtools.dialects.gemini.unsupported import UNSUPPORTED
 from nbtools.dialects.params import DialectParams
 
 DENIED = "User denied execution."
+BATCH_CANCELLED = "[Operation Cancelled] Reason: User cancelled operation"
 CANCELLED = "[Operation Cancelled] Reason: User cancelled the operation."
 
 
@@ -67,9 +69,10 @@ def failure(error: ToolError, data: object = None) -> ToolResult:
     """Words a failed call."""
     match error.code:
         case ErrorCode.CONFIRMATION_DENIED:
-            return _error_reply(error, DENIED, data)
+            reason = f" Reason: {data.reason}" if isinstance(data, Answer) and data.reason else ""
+            return _error_reply(error, DENIED + reason, data)
         case ErrorCode.CANCELLED:
-            return _error_reply(error, CANCELLED, data)
+            return _error_reply(error, BATCH_CANCELLED if data == BATCH_ENDED else CANCELLED, data)
         case ErrorCode.INVALID_TOOL_PARAMS:
             return _error_reply(error, f"Error: Invalid parameters provided. Reason: {error.message}", data)
         case ErrorCode.UNHANDLED_EXCEPTION | ErrorCode.EXECUTION_FAILED:
