@@ -42,6 +42,10 @@ _PATH_ARGUMENTS = frozenset({*_PATH_KEYS, *_PATCH_KEYS, "paths"})
 """Arguments that may name a path."""
 _SUBJECT_KEYS = ("command", "cmd", *_PATH_KEYS, "pattern", "query", "url", "question", "description", "prompt", "code", "script", "input")
 _PATCH_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\+\+\+ b/(.+?)\s*$", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^[<-]{5,9} SEARCH>?\n(?::start_line: ?\d+\n)?(?:-{5,9}\n)?(.*?)^={5,9}\n(.*?)^[>+]{5,9} REPLACE", re.MULTILINE | re.DOTALL
+)
+"""A block of an edit: the lines to find, and those that replace them."""
 _EXIT_CODE = re.compile(
     r"^Exit code:? (-?\d{1,9})$|(?:Process |Command |<)exited with (?:exit )?code (-?\d{1,9})"
     r"|completed with exit code (-?\d{1,9})|<returncode>(-?\d{1,9})</",
@@ -109,7 +113,9 @@ def edits_of(name: str, args: Mapping[str, Any]) -> Iterator[Edit]:
     """Yields the changes that the arguments describe; nothing for a tool that changes no files."""
     op, path = op_of(name, args), next(iter(paths_of(args)), "")
     command = string(args.get("command"))
-    if op == "patch":
+    if _BLOCK.search(blocks := string(args.get("diff"))):
+        yield from (Edit(path, "modify", found[1], found[2]) for found in _BLOCK.finditer(blocks))
+    elif op == "patch":
         yield from _patch_edits(next((text for key in _PATCH_KEYS if (text := string(args.get(key)))), ""))
     elif op == "write":
         yield Edit(

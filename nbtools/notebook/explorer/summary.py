@@ -13,6 +13,7 @@ from nbtools.traces.trace import Trace
 
 _AGENTS = {
     "claude-code": "Claude Code",
+    "cline": "Cline",
     "codex": "Codex",
     "copilot-cli": "Copilot CLI",
     "gemini-cli": "Gemini CLI",

@@ -6,6 +6,7 @@ from nbtools.traces.reader import Format
 from nbtools.traces.readers.atif import Atif
 from nbtools.traces.readers.claude_code import ClaudeCode
 from nbtools.traces.readers.claude_stream import ClaudeStream
+from nbtools.traces.readers.cline import Cline
 from nbtools.traces.readers.codex import Codex, CodexExec
 from nbtools.traces.readers.copilot_cli import CopilotCli
 from nbtools.traces.readers.gemini_cli import GeminiCheckpoint, GeminiCli, GeminiTelemetry
@@ -38,6 +39,7 @@ FORMATS: tuple[Format, ...] = (
     Codex(),
     CopilotCli(),
     VsCodeChat(),
+    Cline(),
     Pi(),
     InspectAI(),
     Otlp(),
