@@ -13,7 +13,9 @@ from typing import Any, Protocol
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Row, Session
+from nbtools.traces.json_access import mapping
+from nbtools.traces.json_document import open_document
+from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Row, Session
 from nbtools.traces.source import DECODE_ERRORS, Source
 
 _HEAD_BYTES = 64 << 10
@@ -21,6 +23,35 @@ _HEAD_RECORDS = 40
 NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
 _QWEN_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*(?:"role"\s*:\s*"\w+"\s*,\s*)?"parts"\s*:')
 _OPENHANDS = re.compile(rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"')
+NO_MESSAGES = "it contains neither a message nor a call that the reader of this format knows"
+_MESSAGES = {"user", "assistant_text", "thinking", "tool_call", "tool_result", "error", "compaction"}
+_SQLITE = b"SQLite format 3\x00"
+_DATABASES = {
+    "Cursor (a database)": ("cursorDiskKV",),
+    "VS Code, Cursor or Windsurf (a database of the editor's state)": ("ItemTable",),
+    "Cursor CLI (a database)": ("blobs", "meta"),
+    "Crush (a database)": ("goose_db_version", "messages"),
+    "opencode (a database; `opencode export` writes a session as JSON)": ("session", "message", "part"),
+    "Zed (a database)": ("threads",),
+    "Goose or Hermes (a database)": ("sessions", "messages"),
+}
+"""Databases of agents by their tables; the first that has all of them."""
+_AGENTS = {
+    "Claude Code (only the result of a run; `--verbose` adds its messages)": ("result", {"subtype", "num_turns", "session_id"}),
+    "Cline (displayed messages; open the api_conversation_history.json beside them)": ("say", {"ts", "say"}),
+    "Cline (displayed questions; open the api_conversation_history.json beside them)": ("ask", {"ts", "ask"}),
+    "opencode (a single message or part; open the file of its session)": ("", {"id", "sessionID"}),
+    "Copilot CLI in its first format": ("", {"sessionId", "chatMessages", "timeline"}),
+    "Continue": ("", {"sessionId", "workspaceDirectory", "history"}),
+    "Goose": ("", {"working_dir", "message_count"}),
+    "Amp": ("", {"v", "id", "created", "messages", "env"}),
+    "Droid": ("session_start", {"id", "title", "owner"}),
+    "Kimi Code": ("metadata", {"protocol_version"}),
+    "Antigravity": ("", {"step_index", "source", "type", "status"}),
+    "Kiro or Amazon Q": ("", {"conversation_id", "history", "transcript"}),
+}
+"""Agents by the ``type`` of the first object of their logs, if it matters, and its keys."""
+_AIDER = re.compile(rb"\s*# aider chat started at \d")
 FALLBACK_FORMAT = "messages"
 """The name of the generic format for any log with messages in it; there, records alone do not prove that the format was recognised."""
 ENTRY_POINT_GROUP = "nbtools.traces"
@@ -112,14 +143,19 @@ class LogFile(Origin):
     format: Format
 
     def rows(self) -> Iterator[Row]:
-        """Yields the rows of the format's reader, preceded by a problem where the reader knows nothing of the content."""
-        rows = iter(self.format.read(self.source, self))
+        """Yields the rows of the format's reader, and a problem where it finds nothing that it knows, or neither messages nor calls."""
+        rows, problem = iter(self.format.read(self.source, self)), NO_KNOWN_STEPS
         for row in rows:
             yield row
-            if not isinstance(row, Session) or (row.records and self.format.name != FALLBACK_FORMAT):
+            if isinstance(row, Call) or (isinstance(row, Event) and row.kind in _MESSAGES):
                 break
+            if not isinstance(row, Session):
+                problem = "" if problem == NO_KNOWN_STEPS else problem
+            elif row.records and self.format.name != FALLBACK_FORMAT:
+                problem = f"The log is read as {self.format.name}, but {NO_MESSAGES}."
         else:
-            yield Problem(NOWHERE, NO_KNOWN_STEPS)
+            if problem:
+                yield Problem(NOWHERE, problem)
         yield from rows
 
     def detail(self, call: Call) -> Detail:
@@ -140,12 +176,12 @@ def open_log(path: Path) -> LogFile:
         head = Head(path, b"" if path.is_dir() else _read_head(path))
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}.") from error
+    names = ", ".join(candidate.name for candidate in formats())
     for candidate in formats():
+        if candidate.name == FALLBACK_FORMAT and (agent := _unsupported_agent(head)):
+            raise TraceError(f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}.")
         if candidate.recognises(head):
             return LogFile(Source(path, candidate.files(path)), candidate)
-    names = ", ".join(candidate.name for candidate in formats())
-    if agent := _unsupported_agent(head):
-        raise TraceError(f"{path} looks like a log of {agent}, which is not supported. Supported formats: {names}.")
     raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
 
 
@@ -165,10 +201,39 @@ def _is_qwen_code(record: Mapping[str, Any]) -> bool:
 
 
 def _unsupported_agent(head: Head) -> str:
-    """Returns the name of the unsupported agent whose log it looks like; empty for others."""
-    if head.has("sessionID"):
-        return "opencode (a single message or part; open the file of its session)"
-    return "OpenHands in an unknown variant" if head.is_json and _OPENHANDS.search(head.start) else ""
+    """Returns the name of the unsupported agent whose log it looks like, with what the file is; empty for others."""
+    if head.start.startswith(_SQLITE):
+        return next(
+            (name for name, tables in _DATABASES.items() if all(f"CREATE TABLE {one}".encode() in _tables(head) for one in tables)), ""
+        )
+    if _AIDER.match(head.start):
+        return "Aider (its chat history)"
+    first = _first_object(head)
+    if first.keys() == {"role", "message"}:
+        return "Cursor (a transcript)"
+    if head.is_json and _OPENHANDS.search(head.start):
+        return "OpenHands in an unknown variant"
+    return next((name for name, (kind, keys) in _AGENTS.items() if _has_keys(head, first, kind, keys)), "")
+
+
+def _has_keys(head: Head, first: Mapping[str, Any], kind: str, keys: set[str]) -> bool:
+    """Returns whether the first object has the type and the keys; where nothing of it can be decoded, whether the keys are there."""
+    if first:
+        return keys <= first.keys() and (not kind or first.get("type") == kind)
+    return not kind and head.has(*keys)
+
+
+def _first_object(head: Head) -> Mapping[str, Any]:
+    """Returns the first object of a file, or what its beginning has of it; empty where it has none."""
+    value = head.first
+    if value is None and head.is_json:
+        value = open_document(head.start, Any).value
+    return mapping(next(iter(value), None) if isinstance(value, list) else value)
+
+
+def _tables(head: Head) -> bytes:
+    """Returns the beginning of a database, with the names of its tables unquoted."""
+    return re.sub(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?(\w+)", rb"CREATE TABLE \1", head.start)
 
 
 def _read_head(path: Path) -> bytes:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nbtools.traces import TraceError, load, load_many
-from nbtools.traces.reader import NO_KNOWN_STEPS, Head
+from nbtools.traces.reader import NO_KNOWN_STEPS, NO_MESSAGES, Head
 from nbtools.traces.readers import FORMATS
 
 LONG = "long " * 30_000
@@ -87,6 +90,34 @@ KEPT = {
     "opencode's output": ("opencode", as_lines({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": TOOL})),
 }
 REFUSED = {
+    "aider's history": ("Aider", "\n# aider chat started at 2026-01-01 10:00:00\n\n> aider\n\n#### Run the tests\n"),
+    "a transcript of Cursor": ("Cursor", as_lines({"role": "user", "message": {"content": [{"type": "text", "text": "Run"}]}})),
+    "a result of Claude Code": (
+        "Claude Code",
+        json.dumps({"type": "result", "subtype": "success", "num_turns": 3, "result": "Done", "session_id": "s"}),
+    ),
+    "messages that Cline displayed": ("Cline", json.dumps([{"ts": 1, "type": "say", "say": "text", "text": "Run"}])),
+    "questions that Cline displayed": ("Cline", json.dumps([{"ts": 1, "type": "ask", "ask": "tool", "text": "{}"}])),
+    "a session of Continue": ("Continue", json.dumps({"sessionId": "s", "title": "t", "workspaceDirectory": "/w", "history": []})),
+    "a long session of Continue": (
+        "Continue",
+        json.dumps({"sessionId": "s", "workspaceDirectory": "/w", "history": [{"message": {"role": "user", "content": LONG}}]}, indent=2),
+    ),
+    "a session of Goose": (
+        "Goose",
+        as_lines({"working_dir": "/w", "description": "d", "message_count": 2}, {"role": "user", "content": []}),
+    ),
+    "a thread of Amp": (
+        "Amp",
+        json.dumps(
+            {"v": 3, "id": "T-1", "created": 1, "env": {}, "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}
+        ),
+    ),
+    "a session of Droid": ("Droid", as_lines({"type": "session_start", "id": "d", "title": "t", "owner": "me"})),
+    "a session of Kimi Code": ("Kimi Code", as_lines({"type": "metadata", "protocol_version": "1.4", "created_at": 1})),
+    "a session of Antigravity": ("Antigravity", as_lines({"step_index": 0, "source": "MODEL", "type": "USER_INPUT", "status": "DONE"})),
+    "a session of Kiro": ("Kiro", json.dumps({"conversation_id": "c", "history": [], "transcript": []})),
+    "a first session of Copilot CLI": ("Copilot CLI", json.dumps({"sessionId": "s", "chatMessages": [], "timeline": []})),
     "opencode's message": ("opencode", json.dumps(ANSWERED, indent=2)),
     "opencode's part": ("opencode", json.dumps(TOOL, indent=2)),
 }
@@ -112,9 +143,53 @@ def test_a_log_that_is_not_read_is_refused_by_its_agents_name(name: str, tmp_pat
     path = tmp_path / "log.jsonl"
     path.write_text(text)
     head = Head(path, path.read_bytes()[: 64 << 10])
-    assert [known.name for known in FORMATS if known.recognises(head)] == []
-    with pytest.raises(TraceError, match=agent):
+    assert {known.name for known in FORMATS if known.recognises(head)} <= {"messages"}
+    with pytest.raises(TraceError, match=rf"looks like a log of {agent}\b.*not supported yet"):
         load(path)
+
+
+DATABASES = {
+    "Cursor (a database)": ["ItemTable (key TEXT)", "cursorDiskKV (key TEXT)"],
+    "VS Code": ['"ItemTable" (key TEXT)'],
+    "Cursor CLI": ["blobs (id TEXT)", "meta (key TEXT)"],
+    "Crush": ["goose_db_version (id INT)", "sessions (id TEXT)", "messages (id TEXT)"],
+    "opencode": ["`session` (id TEXT)", "`message` (id TEXT)", "`part` (id TEXT)"],
+    "Zed": ["IF NOT EXISTS threads (id TEXT)"],
+    "Goose": ["sessions (id TEXT)", "messages (id INT)"],
+}
+
+
+@pytest.mark.parametrize("agent", DATABASES)
+def test_a_database_of_an_agent_is_refused_by_name(agent: str, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "state.vscdb")) as database:
+        for table in DATABASES[agent]:
+            database.execute(f"CREATE TABLE {table}")
+        database.commit()
+    with pytest.raises(TraceError, match=rf"looks like a log of {re.escape(agent)}.*not supported yet"):
+        load(tmp_path / "state.vscdb")
+
+
+def test_another_database_is_no_log(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "db")) as database:
+        database.execute("CREATE TABLE users (id INT)")
+        database.commit()
+    with pytest.raises(TraceError, match="not recognised as a session log"):
+        load(tmp_path / "db")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "issue", "id": 1, "title": "t", "owner": "me"},
+        {"type": "result", "session_id": "s"},
+        {"id": "x", "source": "y", "status": "z"},
+        {"role": "user", "message": "x", "other": 1},
+    ],
+)
+def test_other_documents_are_of_no_agent(record: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(json.dumps(record))
+    with pytest.raises(TraceError, match="not recognised as a session log"):
+        load(tmp_path / "log")
 
 
 def test_a_log_of_claude_code_may_speak_of_qwen_code(tmp_path: Path) -> None:
@@ -228,8 +303,31 @@ def test_a_reader_that_knows_nothing_of_a_log_says_so(log: str, tmp_path: Path) 
     assert [problem.why for problem in load_many([path]).problems] == [NO_KNOWN_STEPS]
 
 
-def test_a_session_that_has_just_begun_is_one(tmp_path: Path) -> None:
+def test_a_session_that_has_just_begun_is_one_without_messages(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     record = {"type": "session_meta", "payload": {"id": "s", "cwd": "/work", "cli_version": "1"}, "timestamp": "2026-01-01T00:00:00Z"}
     path.write_text(as_lines(record))
-    assert [session.records for session in load(path).sessions] == [1]
+    trace = load(path)
+    assert [session.records for session in trace.sessions] == [1]
+    (problem,) = trace.problems
+    assert "read as codex" in problem.why
+    assert NO_MESSAGES in problem.why
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("qwen-code", as_lines(QWEN_SYSTEM, QWEN_SYSTEM)),
+        ("opencode", json.dumps({"info": SESSION, "messages": [{"info": ASKED, "parts": []}]})),
+        ("openhands", as_lines(STATE)),
+        ("pi", as_lines({"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"})),
+        ("copilot-cli", as_lines({"type": "session.start", "data": {}, "id": "1", "parentId": None, "timestamp": "2026-01-01T00:00:00Z"})),
+        ("claude-stream-json", json.dumps([{"type": "system", "subtype": "init", "session_id": "s"}])),
+    ],
+)
+def test_a_log_without_messages_and_calls_says_so(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(text)
+    trace = load(path)
+    assert trace.readings[0].format.name == name
+    assert [NO_MESSAGES in problem.why and name in problem.why for problem in trace.problems] == [True]

@@ -65,9 +65,9 @@ class Cline(Format):
         yield from document.problems
         yield from log.read(decode_items(document, document.value or []), reading.message)
         if len(source.files) > 1:
-            shown = open_document(source.read_file(1), list[Any], 1)
-            yield from shown.problems
-            reading.shown(mappings(shown.value))
+            displayed = open_document(source.read_file(1), list[Any], 1)
+            yield from displayed.problems
+            reading.add_usage(mappings(displayed.value))
         reading.end(Ref(0, len(text)))
         yield from log.take()
 
@@ -113,7 +113,7 @@ class _TaskReader:
             status, source = ("error" if code else "ok"), "exit_code"
         session.result(call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code)
 
-    def shown(self, messages: Sequence[Mapping[str, Any]]) -> None:
+    def add_usage(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Adds the times, tokens and costs of what was displayed."""
         names = {"tokensIn": "input", "tokensOut": "output", "cacheReads": "cache_read", "cacheWrites": "cache_write"}
         for message in messages:

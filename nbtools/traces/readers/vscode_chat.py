@@ -275,8 +275,8 @@ def _arguments(part: Mapping[str, Any], rounds: _Rounds, native: str) -> Mapping
     call = rounds.calls.get(_key(native))
     if call is not None:
         return arguments(call.get("arguments"))
-    shown = mapping(part.get("toolSpecificData"))
-    line = shown.get("commandLine") or shown.get("command")
+    displayed = mapping(part.get("toolSpecificData"))
+    line = displayed.get("commandLine") or displayed.get("command")
     command = string(line) or next(
         (text for name in ("userEdited", "toolEdited", "original") if (text := string(mapping(line).get(name)))), ""
     )
@@ -285,7 +285,7 @@ def _arguments(part: Mapping[str, Any], rounds: _Rounds, native: str) -> Mapping
     details = mapping(part.get("resultDetails"))
     if "input" in details:
         return arguments(details.get("input"))
-    return mapping(shown.get("rawInput")) or ({"todos": shown["todoList"]} if isinstance(shown.get("todoList"), list) else {})
+    return mapping(displayed.get("rawInput")) or ({"todos": displayed["todoList"]} if isinstance(displayed.get("todoList"), list) else {})
 
 
 def _result(part: Mapping[str, Any], rounds: _Rounds, native: str) -> str:
@@ -293,9 +293,9 @@ def _result(part: Mapping[str, Any], rounds: _Rounds, native: str) -> str:
     recorded = rounds.results.get(_key(native))
     if recorded is not None:
         return "\n".join(filter(None, (text_of(one.get("value")) for one in mappings(mapping(recorded).get("content")))))
-    shown = mapping(mapping(part.get("toolSpecificData")).get("terminalCommandOutput"))
-    if shown:
-        return string(shown.get("text"))
+    displayed = mapping(mapping(part.get("toolSpecificData")).get("terminalCommandOutput"))
+    if displayed:
+        return string(displayed.get("text"))
     details = part.get("resultDetails")
     return text_of(mapping(details).get("output")) if isinstance(details, dict) and "output" in details else ""
 
