@@ -45,8 +45,9 @@ def integer_of(value: Any) -> int | None:
     """Returns an integer that fits into 64 bits, also from a float without fraction or from text; None for anything else."""
     if type(value) is int:  # nearly always
         return value if -_INT64_END < value < _INT64_END else None
-    if isinstance(value, str) and value.lstrip("-").isascii() and value.lstrip("-").isdigit() and len(value) < 20:
-        value = int(value) if not value.startswith("--") else None
+    if isinstance(value, str):
+        digits = value[1:] if value[:1] == "-" else value
+        value = int(value) if digits.isdigit() and digits.isascii() and len(value) < 20 else None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _INT64_END else None

@@ -22,6 +22,7 @@ _SEARCHED_BYTES = 64
 _START = Ref(0, 0)
 _gap = re.compile(rb"[\s,]*").match
 """Matches what separates the items of a list."""
+_BRACKETS = (b"{", b"[")
 _CLOSING_BRACKETS = {b"{": b"}", b"[": b"]"}
 
 
@@ -60,11 +61,13 @@ def decode_items(
 
     The items must occur in the document in this order. ``within`` is the position of the document in the file, where it is a part of it.
     """
-    start = within or _START
+    start, end = within or _START, document.end
+    offset, line, file, member = start.offset, start.line, start.file, start.member
     for begins, data in locate_items(document.text, items):
-        if begins + len(data) > document.end:
+        length = len(data)
+        if begins + length > end:
             return
-        here = Ref(start.offset + begins, len(data), start.line, start.file, start.member)
+        here = Ref(offset + begins, length, line, file, member)
         try:
             yield here, decode(data)
         except (TraceError, *DECODE_ERRORS) as error:
@@ -82,14 +85,17 @@ def raw_items(value: msgspec.Raw) -> list[msgspec.Raw]:
 def locate_items(text: bytes, items: Iterable[msgspec.Raw]) -> Iterator[tuple[int, bytes]]:
     """Yields the bytes of each item with their offset in ``text``.
 
-    Expects each behind the one before, and searches only where it is not there.
+    Expects each behind the one before, at the distance of the last one, and searches only where it is not there.
     """
-    at = 0
+    at, gap = 0, 1
     for item in items:
         data = bytes(item)
-        begins = _gap(text, at).end()  # type: ignore[union-attr]
-        if not text.startswith(data, begins):
-            begins = _find(text, data, at)
+        begins = at + gap
+        if not text.startswith(data, begins) or data[:1] not in _BRACKETS:
+            begins = _gap(text, at).end()  # type: ignore[union-attr]
+            gap = begins - at
+            if not text.startswith(data, begins):
+                begins = _find(text, data, at)
         at = begins + len(data)
         yield begins, data
 

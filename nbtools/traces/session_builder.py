@@ -56,10 +56,10 @@ class LogBuilder:
         """Calls ``add`` with each record and yields the rows that it completes; a problem is a row itself."""
         rows = self.rows
         for item in items:
-            if type(item) is Problem:
-                rows.append(item)
+            if type(item) is tuple:
+                add(item[1], item[0])
             else:
-                add(item[1], item[0])  # type: ignore[index]
+                rows.append(item)  # type: ignore[arg-type]
             if rows:
                 yield from rows
                 rows.clear()

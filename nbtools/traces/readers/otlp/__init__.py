@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, string, text_of
-from nbtools.traces.json_document import decode_line, is_json_lines, open_document
+from nbtools.traces.json_document import is_json_lines, open_document
 from nbtools.traces.model import NOWHERE, Call, Detail, EventKind, Origin, Problem, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.otlp.conventions import (
@@ -31,9 +31,9 @@ from nbtools.traces.readers.otlp.conventions import (
     parts_in_span,
     result_of,
 )
-from nbtools.traces.readers.otlp.spans import Span, spans_in
+from nbtools.traces.readers.otlp.spans import Span, line_of_spans, spans_in
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import Source
+from nbtools.traces.source import Source, decode_json
 
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
 _TOKENS = {
@@ -61,8 +61,9 @@ class Otlp(Format):
             else:
                 traces.setdefault(found.trace, []).append(found)
         log = LogBuilder(self.name, origin)
-        for trace, spans in traces.items():
-            yield from _TraceReader(SessionBuilder(log, trace), spans, source).rows()
+        with source.open_file(0) as opened:
+            for trace, spans in traces.items():
+                yield from _TraceReader(SessionBuilder(log, trace), spans, opened).rows()
 
     def detail(self, source: Source, call: Call) -> Detail:
         span = mapping(source.record(call.ref))
@@ -93,15 +94,15 @@ def _spans(source: Source) -> Iterator[Span | Problem]:
         yield from document.problems
         yield from spans_in(document, Ref(0, len(text)))
         return
-    for line in source.lines(decode_line):
+    for line in source.lines(line_of_spans):
         yield from (line,) if isinstance(line, Problem) else spans_in(line[1], line[0])
 
 
 class _TraceReader:
     """Adds the spans of one trace, in the order of their start times."""
 
-    def __init__(self, session: SessionBuilder, spans: Sequence[Span], source: Source) -> None:
-        self.session, self.source = session, source
+    def __init__(self, session: SessionBuilder, spans: Sequence[Span], file: BinaryIO) -> None:
+        self.session, self.file = session, file
         self.spans = [*reversed(spans)]
         self.spans.sort(key=_sort_key)
         self.usage = Usage()
@@ -139,8 +140,9 @@ class _TraceReader:
             self.session.event(kind, text, span.ref, span.start, type=span.meaning, key=span.id, parent=span.parent)
 
     def _record(self, ref: Ref) -> Mapping[str, Any]:
+        self.file.seek(ref.offset)
         try:
-            return mapping(self.source.record(ref))
+            return mapping(decode_json(self.file.read(ref.length)))
         except TraceError:
             return {}
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import id_text, integer_of, mapping, string
-from nbtools.traces.json_document import JsonDocument, locate_items, raw_items
+from nbtools.traces.json_document import JsonDocument, decode_line, locate_items, raw_items
 from nbtools.traces.model import Problem, Ref
 from nbtools.traces.readers.otlp.conventions import IDENTIFYING_ATTRIBUTES, Meaning, attributes_of, meaning_of, tool_of, value_of
 from nbtools.traces.source import DECODE_ERRORS, decode_json, repair_json
 
 _NULL = msgspec.Raw(b"null")
+_IDENTIFYING = frozenset({*IDENTIFYING_ATTRIBUTES, "session.id", "conversation.id", "event.name"})
 _RESOURCE = ("service.name", "service.version", "vcs.repository.url.full", "vcs.ref.head.revision", "vcs.ref.head.name")
 
 
@@ -35,6 +37,21 @@ class _Scope(msgspec.Struct):
     logRecords: msgspec.Raw = _NULL  # noqa: N815
 
 
+class _ScopeOfSpans(msgspec.Struct):
+    spans: list[msgspec.Raw] = []
+
+
+class _ResourceOfSpans(msgspec.Struct):
+    scopeSpans: list[_ScopeOfSpans]  # noqa: N815
+    resource: msgspec.Raw = _NULL
+
+
+class _Spans(msgspec.Struct, forbid_unknown_fields=True):
+    """What nearly every document is: it is decoded at once."""
+
+    resourceSpans: list[_ResourceOfSpans]  # noqa: N815
+
+
 class _Attribute(msgspec.Struct):
     key: Any = None
     value: msgspec.Raw = _NULL
@@ -50,6 +67,14 @@ class _Record(msgspec.Struct):
     endTimeUnixNano: Any = None  # noqa: N815
     timeUnixNano: Any = None  # noqa: N815
     attributes: msgspec.Raw = _NULL
+
+
+class _FullRecord(_Record):
+    attributes: list[_Attribute] = []  # type: ignore[assignment]
+
+
+_SPANS = msgspec.json.Decoder(_Spans).decode
+_RECORD = msgspec.json.Decoder(_FullRecord).decode
 
 
 class Span(msgspec.Struct):
@@ -72,31 +97,74 @@ class Span(msgspec.Struct):
 def spans_in(document: JsonDocument[Any], within: Ref) -> Iterator[Span | Problem]:
     """Yields the spans and log records of a document in order."""
     text = _valid_utf8(document.text)
-    root = _decode_as(text, _Root) if document.value is not None else None
-    if root is None:
+    for raws in _records(text, document) if document.value is not None else ():
+        for (at, data), (_, resource, log) in zip(locate_items(text, [raw for raw, *_ in raws]), raws, strict=True):
+            if at + len(data) <= document.end:
+                yield _span(data, Ref(within.offset + at, len(data), within.line, within.file), resource, log=log)
+
+
+_Records: TypeAlias = list[tuple[msgspec.Raw, dict[str, Any], bool]]
+"""Records with the fields of their resource; True: a log record."""
+
+
+def line_of_spans(line: bytes) -> JsonDocument[Any]:
+    """Decodes a line that is a document, for ``Source.lines``, as far as ``spans_in`` needs it."""
+    try:
+        return JsonDocument(_SPANS(line), line, len(line))
+    except DECODE_ERRORS:
+        return decode_line(line)
+
+
+def _records(text: bytes, document: JsonDocument[Any]) -> Iterator[_Records]:
+    """Yields the spans and the log records, each in order."""
+    try:
+        decoded = text is document.text and isinstance(document.value, _Spans)
+        found = document.value.resourceSpans if decoded else _SPANS(text).resourceSpans
+    except DECODE_ERRORS:
+        yield from _records_of_any_shape(text)
         return
-    for field in (root.resourceSpans, root.resourceLogs):
-        raws: list[tuple[msgspec.Raw, dict[str, Any], bool]] = []
+    raws: _Records = []
+    for group in found:
+        fields = _resource_fields(bytes(group.resource))
+        raws += [(raw, fields, False) for scope in group.scopeSpans for raw in scope.spans]
+    yield raws
+
+
+def _records_of_any_shape(text: bytes) -> Iterator[_Records]:
+    root = _decode_as(text, _Root)
+    for field in (root.resourceSpans, root.resourceLogs) if root is not None else ():
+        raws: _Records = []
         for group in _structs(field, _Resource):
-            resource = attributes_of(mapping(_decode_raw(group.resource)).get("attributes"))
-            resource_fields = {key: resource[key] for key in _RESOURCE if key in resource}
+            fields = _resource_fields(bytes(group.resource))
             scopes = (group.scopeSpans, group.instrumentationLibrarySpans, group.scopeLogs)
             for scope in (one for raw in scopes for one in _structs(raw, _Scope)):
-                raws += [(raw, resource_fields, False) for raw in raw_items(scope.spans)]
-                raws += [(raw, resource_fields, True) for raw in raw_items(scope.logRecords)]
-        for (at, data), (raw, resource_fields, log) in zip(locate_items(text, [raw for raw, *_ in raws]), raws, strict=True):
-            if at + len(data) <= document.end:
-                yield _span(raw, Ref(within.offset + at, len(data), within.line, within.file), resource_fields, log=log)
+                raws += [(raw, fields, False) for raw in raw_items(scope.spans)]
+                raws += [(raw, fields, True) for raw in raw_items(scope.logRecords)]
+        yield raws
 
 
-def _span(raw: msgspec.Raw, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span | Problem:
-    span = _decode_as(raw, _Record)
+@lru_cache(16)
+def _resource_fields(data: bytes) -> dict[str, Any]:
+    """Returns the fields of a resource; most spans of a log are of the same one."""
+    resource = attributes_of(mapping(_decode_raw(data)).get("attributes"))
+    return {key: resource[key] for key in _RESOURCE if key in resource}
+
+
+def _decode_record(data: bytes) -> tuple[_Record | None, Iterable[_Attribute]]:
+    """Returns the record without its attributes, and its attributes with undecoded values."""
+    try:
+        record = _RECORD(data)
+    except DECODE_ERRORS:
+        span = _decode_as(data, _Record)
+        return span, () if span is None else _structs(span.attributes, _Attribute)
+    return record, record.attributes  # type: ignore[return-value]
+
+
+def _span(data: bytes, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span | Problem:
+    span, recorded = _decode_record(data)
     if span is None:
         return Problem(ref, "This record is not a span.")
-    attributes = {}
-    for one in _structs(span.attributes, _Attribute):
-        if string(one.key) in IDENTIFYING_ATTRIBUTES or string(one.key) in {"session.id", "conversation.id", "event.name"}:
-            attributes[one.key] = value_of(_decode_raw(one.value))
+    attributes = {one.key: value_of(_decode_raw(one.value)) for one in recorded if isinstance(one.key, str) and one.key in _IDENTIFYING}
     name = string(span.name) or string(span.eventName) or string(attributes.get("event.name"))
     trace = id_text(span.traceId) or string(attributes.get("session.id")) or string(attributes.get("conversation.id"))
     meaning = _log_meaning(attributes, name) if log else meaning_of(attributes, name)
@@ -149,7 +217,7 @@ def _valid_utf8(text: bytes) -> bytes:
     return text
 
 
-def _decode_raw(raw: msgspec.Raw) -> Any:
+def _decode_raw(raw: bytes | msgspec.Raw) -> Any:
     try:
         return decode_json(bytes(raw))
     except TraceError:
