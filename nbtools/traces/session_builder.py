@@ -193,7 +193,11 @@ class SessionBuilder:
     def wait(self, call: Call, args: Any = None) -> None:
         """Keeps a call until its result comes, or until the end. ``args`` are returned with it."""
         self._waiting[call.id] = call, args
-        self._by_native.setdefault(call.native_id, []).append(call.id)
+        waiting = self._by_native.get(call.native_id)
+        if waiting is None:
+            self._by_native[call.native_id] = [call.id]
+        else:
+            waiting.append(call.id)
 
     def waiting(self, native: str = "", name: str = "") -> Call | None:
         """Returns the oldest waiting call with the log's own id ``native``; without one, the oldest of this name that has none."""
@@ -205,6 +209,9 @@ class SessionBuilder:
     def all_waiting(self, native: str | None = None) -> list[tuple[Call, Any]]:
         """Returns the waiting calls, or those with this id, oldest first, each with its ``args``."""
         return [*self._waiting.values()] if native is None else [self._waiting[id_] for id_ in self._by_native.get(native, ())]
+
+    def oldest_waiting(self) -> Call | None:
+        return next(iter(self._waiting.values()))[0] if self._waiting else None
 
     def take(self, call: Call) -> Any:
         """Stops waiting for the call's result and returns its ``args``."""

@@ -7,9 +7,8 @@ just the list of messages. The block was tagged ``bash`` first and ``mswea_bash_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +28,7 @@ _MESSAGES = re.compile(rb'\s*\{\s*"(?:messages|info)"')
 _CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
 _OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
 _KINDS: dict[str, EventKind] = {"user": "user", "assistant": "assistant_text", "response": "assistant_text", "tool": "tool_result"}
+_RESULT_ROLES = ("user", "tool")
 _STATUS_TEXTS = {"interrupted": "interrupted", "unanswered": "no result"}
 
 
@@ -39,8 +39,7 @@ class _Document(msgspec.Struct):
     instance_id: Any = None
 
 
-@dataclass(frozen=True)
-class _Action:
+class _Action(NamedTuple):
     command: str
     native: str = ""
     counted: bool = True
@@ -86,7 +85,8 @@ class MiniSweAgent(Format):
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        actions = _actions(mapping(source.record(call.ref)))
+        record = mapping(source.record(call.ref))
+        actions = _actions(record, _text(record))
         index = int(call.id.rpartition(".")[2])
         if index >= len(actions):
             raise TraceError(f"{source.path} has changed since it was read; load it again.")
@@ -112,23 +112,36 @@ class _TrajectoryReader:
 
     def message(self, message: Any, ref: Ref) -> None:
         session, record = self.session, mapping(message)
-        extra = mapping(record.get("extra"))
-        at = epoch_seconds(record.get("timestamp") or extra.get("timestamp"))
+        extra = mapping(record["extra"]) if "extra" in record else {}
+        time = record.get("timestamp") or extra.get("timestamp")
+        at = epoch_seconds(time) if time is not None else None
         role = string(record.get("role")) or string(record.get("object"))
-        session.see(at, string(mapping(extra.get("response")).get("model")))
-        text, actions = _text(record), _actions(record)
-        waiting = session.all_waiting()
-        if waiting:
+        session.see(at, string(mapping(extra["response"]).get("model")) if "response" in extra else "")
+        text = _text(record)
+        actions = _actions(record, text)
+        waiting = session.oldest_waiting()
+        if waiting is not None:
             native = string(record.get("tool_call_id")) or string(record.get("call_id"))
-            call = (session.waiting(native) if native else None) or waiting[0][0]
+            call = (session.waiting(native) if native else None) or waiting
             self._result(call, text, extra, role, at, ref)
         if text or not actions:
-            kind = "tool_result" if waiting and role in {"user", "tool"} else _KINDS.get(role, "system")
-            session.message(kind, text, ref, at, role, type=role)
+            kind = "tool_result" if waiting is not None and role in _RESULT_ROLES else _KINDS.get(role, "system")
+            session.message(kind, text, ref, at, role, "", role)
         for number, action in enumerate(actions):
-            args = {"command": action.command}
-            id_ = f"{session.records}.{number}"
-            session.wait(session.call(id_, "bash", ref, args, at=at, native_id=action.native, counted=action.counted))
+            command = action.command
+            subject = command.strip().partition("\n")[0]
+            session.wait(
+                session.call(
+                    f"{session.records}.{number}",
+                    "bash",
+                    ref,
+                    op="shell",
+                    subject=subject,
+                    at=at,
+                    native_id=action.native,
+                    counted=action.counted,
+                )
+            )
         session.records += 1
 
     def _result(self, call: Call, text: str, extra: Mapping[str, Any], role: str, at: float | None, ref: Ref) -> None:
@@ -156,22 +169,24 @@ def _open(text: bytes) -> JsonDocument[_Document]:
     return JsonDocument(None if bare.value is None else _Document(bare.value), bare.text, bare.end, bare.problems)
 
 
-def _actions(record: Mapping[str, Any]) -> list[_Action]:
+def _actions(record: Mapping[str, Any], text: str) -> Sequence[_Action]:
     assistant = record.get("role") == "assistant"
     if not assistant and record.get("object") != "response":
-        return []
-    actions = items(mapping(record.get("extra")).get("actions"))
+        return ()
+    actions = items(mapping(record["extra"]).get("actions")) if "extra" in record else ()
     if actions:
         return [_Action(_command(one), string(mapping(one).get("tool_call_id")), assistant) for one in actions]
-    return _block_actions(_text(record))
+    return _block_actions(text)
 
 
-def _block_actions(text: str) -> list[_Action]:
+def _block_actions(text: str) -> Sequence[_Action]:
     """Returns the command of the only fenced block.
 
     The counting rules want one block, opened without blanks after its tag. Later versions execute the only block of the later tag,
     whatever else the message contains.
     """
+    if "```" not in text:
+        return ()
     found = [*_OPENING.finditer(text)]
     counted = [one for one in found if one[2] == "\n"]
     if len(counted) == 1:
@@ -193,7 +208,7 @@ def _block(text: str, start: int) -> str:
 
 def _text(record: Mapping[str, Any]) -> str:
     content = record.get("content")
-    return text_of(record.get("output") if content is None else content)
+    return content if type(content) is str else text_of(record.get("output") if content is None else content)
 
 
 def _output(text: str) -> str:
