@@ -46,7 +46,8 @@ _LONGEST_COMPARED = 1 << 18
 
 def kind_of(record: Mapping[str, Any]) -> EventKind | None:
     """Returns the kind of event; None for an unknown type."""
-    return _KINDS.get(string(record.get("type")))
+    kind = record.get("type")
+    return _KINDS.get(kind) if isinstance(kind, str) else None
 
 
 def text_of(content: Any) -> str:
@@ -71,25 +72,30 @@ def response_of(call: Mapping[str, Any]) -> str:
     if isinstance(result, str):
         return result
     parts = mappings(result) if isinstance(result, list) else [mapping(result)]
-    return "\n".join(filter(None, (_response(part) for part in parts)))
+    texts = [text for part in parts if (text := _response(part))]
+    return texts[0] if len(texts) == 1 else "\n".join(texts)
 
 
 def _response(part: Mapping[str, Any]) -> str:
     if "functionResponse" not in part:
         return string(part.get("text"))
     answer = mapping(mapping(part["functionResponse"]).get("response"))
-    return next((text_of(answer[key]) for key in ("output", "error", "content", "result") if answer.get(key) is not None), "")
+    for key in ("output", "error", "content", "result"):
+        if answer.get(key) is not None:
+            return text_of(answer[key])
+    return ""
 
 
 def add_events(session: SessionBuilder, record: Mapping[str, Any], at: float | None, ref: Ref, *, silent: bool) -> None:
     """Adds its thoughts and its message; ``silent``: the message may be empty."""
-    fields: dict[str, Any] = {"model": string(record.get("model")), "type": string(record.get("type")), "key": string(record.get("id"))}
+    model, type_, key = string(record.get("model")), string(record.get("type")), string(record.get("id"))
     for thought in mappings(record.get("thoughts")):
-        text = "\n".join(filter(None, (string(thought.get("subject")), string(thought.get("description")))))
-        session.event("thinking", text, ref, epoch_seconds(thought.get("timestamp")) or at, **fields)
+        subject, description = string(thought.get("subject")), string(thought.get("description"))
+        text = f"{subject}\n{description}" if subject and description else subject or description
+        session.event("thinking", text, ref, epoch_seconds(thought.get("timestamp")) or at, "", model, type_, key)
     text = text_of(record.get("content")) or text_of(record.get("parts"))
     if text or not silent:
-        session.event(kind_of(record) or "system", text, ref, at, fields["type"], **fields)
+        session.event(kind_of(record) or "system", text, ref, at, type_, model, type_, key)
 
 
 def op_of(name: str) -> Op:
@@ -97,12 +103,17 @@ def op_of(name: str) -> Op:
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
-    return next((text for key in _SUBJECTS if (text := string(arguments.get(key)))), "")
+    for key in _SUBJECTS:
+        if key in arguments and (text := string(arguments[key])):
+            return text
+    return ""
 
 
 def paths_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    path = next((text for key in _PATHS if (text := string(arguments.get(key)))), "")
-    return (path,) if path else ()
+    for key in _PATHS:
+        if key in arguments and (path := string(arguments[key])):
+            return (path,)
+    return ()
 
 
 def tokens_of_native(counts: dict[str, int]) -> Tokens:

@@ -71,13 +71,16 @@ class MessageLog:
 
     def messages(self, source: Source, file: int = 0) -> Iterator[tuple[StoredMessage, Mapping[str, Any]]]:
         """Yields all messages in reading order, dropped ones included, each with its content."""
+        at = 0
         with source.open_file(file) as opened:
             for message in self._order:
                 start, length = message.ref.offset, message.ref.length
                 if self._text:
                     yield message, mapping(decode_json(self._text[start : start + length]))
                 elif not message.replaced:
-                    opened.seek(start)
+                    if start != at:
+                        opened.seek(start)
+                    at = start + length
                     yield message, mapping(decode_json(opened.read(length)))
 
     def read(self, source: Source, file: int = 0) -> Iterator[Problem]:
@@ -271,11 +274,13 @@ class _SessionReader:
             session.flags["unknown_records"] = None
         if record.get("type") == "qwen":  # the first versions of Qwen Code wrote this format
             self.agent = "qwen-code"
-        self.cancelled += sum(call.get("status") == "cancelled" for call in calls)
+        for call in calls:
+            self.cancelled += call.get("status") == "cancelled"
         key = id_ if isinstance(id_ := record.get("id"), str) else repr(id_)
         if isinstance(tokens, dict) and key not in self.messages:
+            native = self.native
             for name in _TOKENS:
-                self.native[name] = self.native.get(name, 0) + (integer_of(tokens.get(name)) or 0)
+                native[name] = native.get(name, 0) + (integer_of(tokens.get(name)) or 0)
         self.messages.add(key)
 
     def end(self, parent: str, ref: Ref) -> None:
