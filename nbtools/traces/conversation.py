@@ -54,6 +54,9 @@ _ROLE_KINDS: dict[str, EventKind] = {
 }
 
 
+_ROLES_OF_KINDS = {"response": "assistant", "request": "user"}
+
+
 def parts_of_message(message: Any, role: str = "user") -> Iterator[MessagePart]:
     """Yields the parts of one message, item or choice, in order. ``role`` applies where the message does not name one."""
     if isinstance(message, str):
@@ -61,18 +64,22 @@ def parts_of_message(message: Any, role: str = "user") -> Iterator[MessagePart]:
         return
     fields = mapping(message)
     fields = mapping(fields.get("message")) or fields if "role" not in fields and "type" not in fields else fields
-    role = string(fields.get("role")) or {"response": "assistant", "request": "user"}.get(string(fields.get("kind")), role)
-    yield from _text_part(fields.get("reasoning_content") or fields.get("reasoning"), role, "thinking") if "type" not in fields else ()
-    if "part_kind" in fields or (string(fields.get("type")) in _PARTS and "role" not in fields):
+    role = string(fields.get("role")) or _ROLES_OF_KINDS.get(string(fields.get("kind")), role)
+    kind = string(fields.get("type"))
+    if "type" not in fields and (reasoning := fields.get("reasoning_content") or fields.get("reasoning")):
+        yield from _text_part(reasoning, role, "thinking")
+    if "part_kind" in fields or (kind in _PARTS and "role" not in fields):
         yield from _part(fields, role)
-    elif string(fields.get("type")).endswith(("_call", "_call_output", "mcp_list_tools")):
+    elif kind.endswith(("_call", "_call_output", "mcp_list_tools")):
         yield from _item(fields, role)
     elif role in {"tool", "function"} and "parts" not in fields:
         yield _tool_message(fields)
     else:
         yield from _content(fields.get("parts") if "parts" in fields else fields.get("content"), role)
-        yield from _tool_calls(fields)
-    yield from _text_part(fields.get("instructions"), "system") if fields.get("kind") == "request" else ()
+        if "tool_calls" in fields or "function_call" in fields:
+            yield from _tool_calls(fields)
+    if fields.get("kind") == "request":
+        yield from _text_part(fields.get("instructions"), "system")
 
 
 def is_message(value: Any) -> bool:
@@ -127,7 +134,7 @@ _MEDIA = {"image", "image_url", "input_image", "document", "file", "input_file",
 def _tool_use(part: Mapping[str, Any], _role: str) -> Iterator[MessagePart]:
     """Reads Anthropic ``tool_use``, ``tool_call`` of the GenAI conventions, and pydantic-ai's ``tool-call``."""
     name = string(part.get("name")) or string(part.get("tool_name")) or "?"
-    args: Any = next((part[key] for key in ("input", "arguments", "args") if key in part), {})
+    args: Any = part["input"] if "input" in part else next((part[key] for key in ("arguments", "args") if key in part), {})
     yield CallPart(id_text(part.get("id")) or id_text(part.get("tool_call_id")), name, args)
 
 
@@ -166,7 +173,7 @@ def _thinking(part: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
 
 
 def _text(part: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
-    yield from _text_part(next((part[key] for key in ("text", "content", "refusal") if part.get(key)), ""), role)
+    yield from _text_part(part.get("text") or part.get("content") or part.get("refusal"), role)
 
 
 _PARTS: dict[str, Callable[[Mapping[str, Any], str], Iterator[MessagePart]]] = {

@@ -225,7 +225,9 @@ def _command(call: Call, result: str) -> CommandOutput:
 
 def exit_code_of_result(result: str) -> int | None:
     """Returns the exit code that a command's result states, as JSON or in words."""
-    streams = mapping(parse_json(result)) if result.startswith("{") else {}
+    if not result.startswith("{"):
+        return exit_code_in(result)
+    streams = mapping(parse_json(result))
     codes = [streams.get(key) for key in ("exit_code", "exitCode", "returncode")]
     codes.append(mapping(streams.get("metadata")).get("exit_code"))
     found = next((code for one in codes if (code := integer_of(one)) is not None), None)

@@ -102,9 +102,12 @@ def paths_of(args: Mapping[str, Any]) -> tuple[str, ...]:
     if _PATH_ARGUMENTS.isdisjoint(args):
         return ()
     paths = [args[key] for key in _PATH_KEYS if key in args and string(args[key])]
-    paths += [path for path in items(args.get("paths")) if isinstance(path, str)]
+    if "paths" in args:
+        paths += [path for path in items(args["paths"]) if isinstance(path, str)]
     for key in _PATCH_KEYS:
-        text = string(args.get(key))
+        if key not in args:
+            continue
+        text = string(args[key])
         paths += [found[1] or found[2] for found in _PATCH_HEAD.finditer(text)] if " b/" in text or " File: " in text else []
     return tuple(dict.fromkeys(paths))
 
@@ -134,9 +137,10 @@ def edits_of(name: str, args: Mapping[str, Any]) -> Iterator[Edit]:
 
 def exit_code_in(text: str) -> int | None:
     """Returns the exit code stated at the beginning or end of a command's output, in the wordings that agents use."""
-    ends = [end for end in (text[:400], text[-400:]) if "code" in end]
-    found = next((match for end in ends if (match := _EXIT_CODE.search(end))), None)
-    return integer_of(next(filter(None, found.groups()), "")) if found else None
+    for end in (text[:400], text[-400:]):
+        if "code" in end and (found := _EXIT_CODE.search(end)):
+            return integer_of(next(filter(None, found.groups()), ""))
+    return None
 
 
 def _first(args: Mapping[str, Any], *keys: str) -> str:

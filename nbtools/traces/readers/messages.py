@@ -148,8 +148,10 @@ class _Conversation:
         inner = mapping(fields.get("message")) or fields
         at = next((time for key in _TIMES if key in fields and (time := epoch_seconds(fields[key])) is not None), None)
         model = string(inner.get("model")) or string(inner.get("model_name"))
-        self.api = self.api or _api(inner)
-        self._add_usage(inner)
+        if not self.api:
+            self.api = _api(inner)
+        if "usage" in inner:
+            self._add_usage(inner)
         session, key = self.session, id_text(inner.get("id"))
         for number, piece in enumerate(parts_of_message(message, role)):
             session.part(piece, f"{session.records}.{number}", ref, at, model, key)
