@@ -261,7 +261,9 @@ _TOKEN_NAMES = {
     "cache_write": ("cache_creation_input_tokens", "input_tokens_cache_write", "cache_write_tokens"),
     "reasoning": ("reasoning_tokens",),
 }
-_NAMES_WITHOUT_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+_NAMES_WITHOUT_CACHED = frozenset(
+    {"cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens_cache_read", "input_tokens_cache_write"}
+)
 """Names used by APIs whose input count excludes cached tokens."""
 _DETAILS = ("input_tokens_details", "prompt_tokens_details", "output_tokens_details", "completion_tokens_details", "details")
 
@@ -274,14 +276,17 @@ class Usage:
         self._cached = 0
 
     def add(self, usage: Mapping[str, Any]) -> None:
-        flat = {key: value for name in _DETAILS for key, value in mapping(usage.get(name)).items()} | dict(usage)
-        found = {
-            kind: next((count for name in names if (count := integer_of(flat.get(name))) is not None), None)
-            for kind, names in _TOKEN_NAMES.items()
-        }
-        self.native.update({kind: count for kind, count in found.items() if count is not None})
-        if not any(name in usage for name in _NAMES_WITHOUT_CACHED):
-            self._cached += (found["cache_read"] or 0) + (found["cache_write"] or 0)
+        details = {key: value for name in _DETAILS if name in usage for key, value in mapping(usage[name]).items()}
+        flat = {**details, **usage} if details else usage
+        found: dict[str, int] = {}
+        for kind, names in _TOKEN_NAMES.items():
+            for name in names:
+                if name in flat and (count := integer_of(flat[name])) is not None:
+                    found[kind] = count
+                    self.native[kind] += count
+                    break
+        if _NAMES_WITHOUT_CACHED.isdisjoint(usage):
+            self._cached += found.get("cache_read", 0) + found.get("cache_write", 0)
 
     def tokens(self) -> Tokens:
         """Returns the sums with ``input`` excluding cached tokens."""

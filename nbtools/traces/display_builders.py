@@ -26,6 +26,7 @@ from nbtools.core.result import (
     ToolResultDisplay,
 )
 from nbtools.diff.line_diff import LineDiff, file_diff
+from nbtools.diff.text_lines import split_lines
 from nbtools.traces.json_access import integer_of, mapping, mappings, parse_json, string
 from nbtools.traces.known_tools import Edit, command_of, edits_of, exit_code_in
 from nbtools.traces.model import Call, Detail, FileChange
@@ -186,8 +187,8 @@ def _decode_media(part: Mapping[str, Any], path: str) -> Media | None:
 def _lines(edit: Edit) -> tuple[int | None, int | None]:
     if edit.kind == "unknown" or len(edit.new) + len(edit.old or "") > _MAX_DIFF_CHARACTERS:
         return None, None
-    if edit.old is None and edit.kind == "modify":
-        return None, None
+    if edit.old is None:
+        return (None, None) if edit.kind == "modify" else (len(split_lines(edit.new)), 0)
     added, removed, *_ = LineDiff(edit.old, edit.new).counts()
     return added, removed
 

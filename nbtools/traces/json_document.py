@@ -123,13 +123,20 @@ def decode_array(
     yield from decode_items(JsonDocument(None, data, document.end - at), msgspec.json.decode(data, type=list[msgspec.Raw]), here, decode)
 
 
+def only_line(source: Source) -> bytes:
+    """Returns the file's line where it has only one; nothing for other files."""
+    with source.open_file(0) as log:
+        line: bytes = log.readline()
+        return b"" if log.read(1) else line
+
+
 def is_json_lines(source: Source) -> bool:
     """Returns whether the file has one JSON document per line.
 
     That is the case where its first line is a complete document of its own, or its second, as the first may be damaged.
     """
     with source.open_file(0) as log:
-        lines = [line for line in islice(log, 3) if line.strip()][:2]
+        lines = [line for line in islice(log, 3) if not line.isspace()][:2]
     if lines and lines[0].lstrip()[:1] == b"[":
         lines = lines[:1]
     return any(map(_is_document, lines))

@@ -16,7 +16,7 @@ import msgspec
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage, is_message, parts_of_message
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
-from nbtools.traces.json_document import JsonDocument, decode_items, decode_line, is_json_lines, open_document
+from nbtools.traces.json_document import JsonDocument, decode_items, decode_line, is_json_lines, only_line, open_document
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -70,7 +70,10 @@ class Messages(Format):
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
         reading = _MessagesReader(log, source)
-        if is_json_lines(source):
+        if line := only_line(source):
+            document = open_document(line, msgspec.Raw)
+            reading.document(document, Ref(0, len(line), 0 if document.problems else 1))
+        elif is_json_lines(source):
             yield from log.read(source.lines(decode_line), reading.document)
         else:
             text = source.read_file()
