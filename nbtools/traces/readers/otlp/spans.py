@@ -118,13 +118,12 @@ def line_of_spans(line: bytes) -> JsonDocument[Any]:
 def _records(text: bytes, document: JsonDocument[Any]) -> Iterator[_Records]:
     """Yields the spans and the log records, each in order."""
     try:
-        decoded = text is document.text and isinstance(document.value, _Spans)
-        found = document.value.resourceSpans if decoded else _SPANS(text).resourceSpans
+        spans = document.value if isinstance(document.value, _Spans) and text is document.text else _SPANS(text)
     except DECODE_ERRORS:
         yield from _records_of_any_shape(text)
         return
     raws: _Records = []
-    for group in found:
+    for group in spans.resourceSpans:
         fields = _resource_fields(bytes(group.resource))
         raws += [(raw, fields, False) for scope in group.scopeSpans for raw in scope.spans]
     yield raws
@@ -157,7 +156,7 @@ def _decode_record(data: bytes) -> tuple[_Record | None, Iterable[_Attribute]]:
     except DECODE_ERRORS:
         span = _decode_as(data, _Record)
         return span, () if span is None else _structs(span.attributes, _Attribute)
-    return record, record.attributes  # type: ignore[return-value]
+    return record, record.attributes
 
 
 def _span(data: bytes, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span | Problem:
