@@ -47,7 +47,7 @@ class _ResourceOfSpans(msgspec.Struct):
 
 
 class _Spans(msgspec.Struct, forbid_unknown_fields=True):
-    """What nearly every document is: it is decoded at once."""
+    """The shape of nearly every document, which is decoded at once."""
 
     resourceSpans: list[_ResourceOfSpans]  # noqa: N815
 
