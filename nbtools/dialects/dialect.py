@@ -51,6 +51,13 @@ class UnsupportedTool:
     reason: str
 
 
+class CallContext(NamedTuple):
+    """The facts about the session that parameters need; see ``Dialect.read``."""
+
+    root: str = ""
+    folder: str = "."
+
+
 class CanonicalCall(NamedTuple):  # a tuple, because every call creates one
     """A call converted to the canonical tool and arguments, and the function that converts its result back."""
 
@@ -109,16 +116,19 @@ class Dialect:
         names = dict.fromkeys(spelling.name for spelling in self.mappings)
         return {name: tuple(spelling for spelling in self.mappings if spelling.name == name) for name in names}
 
-    def read(self, name: str, arguments: Arguments, root: str = "") -> CanonicalCall:
-        """Converts a call to the canonical tool and arguments; ``root`` is the workspace's absolute path, for results that contain it.
+    def read(self, name: str, arguments: Arguments, root: str = "", folder: str = ".") -> CanonicalCall:
+        """Converts a call to the canonical tool and arguments.
 
+        ``root`` is the workspace's absolute path, for results that contain it.  ``folder``, relative to the root, is where commands start
+        in a dialect whose working directory carries over between calls.
         Raises ``ToolFailure`` (``invalid_tool_params``).
         """
         spellings = self.by_name.get(name)
         if spellings is None:
             return CanonicalCall(name, self.own_arguments(arguments), _with_canonical_names)
         problems: list[str] = []
-        call = self._first_accepting(spellings, name, [arguments] * len(spellings), root, problems)
+        context = CallContext(root, folder)
+        call = self._first_accepting(spellings, name, [arguments] * len(spellings), context, problems)
         if call is not None:
             return call
         if all(spelling.former and spelling.tool == name for spelling in spellings):
@@ -126,18 +136,18 @@ class Dialect:
         lenient = [spelling for spelling in spellings if spelling.params.ignores_unknown]
         known = [spelling.params.known_only(arguments) for spelling in lenient]
         order = sorted(range(len(lenient)), key=lambda index: -len(known[index]))
-        call = self._first_accepting([lenient[index] for index in order], name, [known[index] for index in order], root, [])
+        call = self._first_accepting([lenient[index] for index in order], name, [known[index] for index in order], context, [])
         if call is None:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problems[0])
         return call
 
     def _first_accepting(
-        self, spellings: Sequence[ToolMapping], name: str, arguments: Sequence[Arguments], root: str, problems: list[str]
+        self, spellings: Sequence[ToolMapping], name: str, arguments: Sequence[Arguments], context: CallContext, problems: list[str]
     ) -> CanonicalCall | None:
         """Returns the call of the first mapping that accepts its arguments; adds to ``problems`` why those before do not."""
         for spelling, given in zip(spellings, arguments, strict=True):
             try:
-                params = spelling.params.model_validate(dict(given), context=root)
+                params = spelling.params.model_validate(dict(given), context=context)
             except ValidationError as error:
                 problems.append(spelling.params.explain_errors(name, error))
             else:

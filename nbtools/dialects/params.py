@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from nbtools.core.parameters import describe_errors
 from nbtools.core.result import ToolResult
-from nbtools.dialects.dialect import Arguments
+from nbtools.dialects.dialect import Arguments, CallContext
 
 
 def _without_docstring(schema: dict[str, Any]) -> None:
@@ -39,10 +39,11 @@ class DialectParams(BaseModel, ABC):
     names: ClassVar[Mapping[str, str]] = {}
     """This agent's names of canonical parameters, where they differ.  Values inside parameters have entries, too."""
 
-    _root: str = ""
+    _call_context: CallContext = CallContext()
 
     def model_post_init(self, context: Any) -> None:
-        self._root = context if isinstance(context, str) else ""
+        if isinstance(context, CallContext):
+            self._call_context = context
 
     @classmethod
     def known_only(cls, arguments: Arguments) -> Arguments:
@@ -52,7 +53,7 @@ class DialectParams(BaseModel, ABC):
 
     def absolute(self, path: str) -> str:
         """Returns a path of the workspace as an absolute path."""
-        return normpath(join(self._root, path))
+        return normpath(join(self._call_context.root, path))
 
     @abstractmethod
     def to_canonical(self) -> Arguments:

@@ -72,6 +72,11 @@ class CallPipeline:
     def close(self) -> None:
         self._closed = True
 
+    @property
+    def folder(self) -> str:
+        """The folder, relative to the workspace, in which commands start in dialects that carry it over."""
+        return self._workspace.relative(self._workspace.command_folder)
+
     def ensure_open(self) -> None:
         """Raises ``SessionError`` when the session is closed."""
         if self._closed:
@@ -88,7 +93,7 @@ class CallPipeline:
         try:
             if name.startswith("mcp_"):
                 await self.servers.connect_for(name, DialectTools(self._registry, dialect))
-            translated = dialect.read(name, arguments, str(self._workspace.root))
+            translated = dialect.read(name, arguments, str(self._workspace.root), self.folder)
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
         tool = translated.tool

@@ -39,6 +39,7 @@ class Workspace:
     """
 
     __slots__ = (
+        "_command_folder",
         "_endings",
         "_hiding",
         "_services",
@@ -64,6 +65,7 @@ class Workspace:
         if not self.root.is_dir():
             raise SessionError(f"The workspace {printable_path(folder)} is not a folder. Name a folder that exists.")
 
+        self._command_folder = self.root
         self._hiding = ReadFilter(str(self.root), ())
         self.journal = Journal(self.root, self._settings)
         self.read_tracker = ReadTracker()
@@ -115,6 +117,16 @@ class Workspace:
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.root)!r})"
+
+    @property
+    def command_folder(self) -> Path:
+        """The folder in which the next command that carries its folder starts; the root if the folder is gone or has become a link."""
+        folder = self._command_folder
+        return folder if folder.is_dir() and Path(os.path.realpath(folder)) == folder else self.root
+
+    @command_folder.setter
+    def command_folder(self, folder: Path) -> None:
+        self._command_folder = folder
 
     @property
     def settings(self) -> Settings:

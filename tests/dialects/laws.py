@@ -65,7 +65,7 @@ DOCUMENTED: Mapping[str, tuple[str, ...]] = {
 """The tools that each agent's documentation names, or named."""
 
 WORDS = ("a", "src/b.py", "*.md", "x\ny", "é ", "")
-NUMBERS = (1, 2, 3, 0, -1, 50, 100, 250, 600)
+NUMBERS = (1, 2, 3, 0, -1, 50, 100, 250, 600, 100_000)
 
 
 def same_call(tool: str, one: Arguments, other: Arguments) -> bool:

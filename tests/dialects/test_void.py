@@ -699,6 +699,22 @@ async def test_links_are_marked(tmp_path: Path) -> None:
     assert tree.count("(symbolic link)") == 2
 
 
+@pytest.mark.parametrize(("letter", "length"), [("x", 99_000), ("x", 400_000), ("語", 99_000), ("語", 200_000), ("x", 3_000_000)])
+async def test_the_first_and_the_last_half_of_100_000_characters(tmp_path: Path, letter: str, length: int) -> None:
+    put(tmp_path, {"f": "".join(f"{number:06d}{letter * 93}\n" for number in range(length // 100))})
+    async with Session(tmp_path, dialect="void", policy=Policy(mode="yolo")) as session:
+        told = text_of(await session.call("run_command", {"command": "cat f"}))
+    shown = [int(line[:6]) for line in told.split("\n") if line.endswith(letter)]
+    last = length // 100 - 1
+    if length <= 100_000:
+        assert shown == list(range(last + 1))
+        return
+    head = next(place for place, number in enumerate(shown) if number != place)
+    assert shown == [*range(head), *range(shown[head], last + 1)]
+    assert abs(head - 500) + abs(len(shown) - head - 500) <= 2
+    assert f"{last + 1 - len(shown):,} of {last + 1:,} lines omitted" in told
+
+
 async def test_a_command_that_is_silent_is_ended_after_8_seconds(tmp_path: Path) -> None:
     async with Session(tmp_path, dialect="void", policy=Policy(mode="yolo")) as session:
         result = await session.call("run_command", {"command": "echo begun; sleep 60; touch late"})

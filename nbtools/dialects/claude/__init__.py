@@ -60,8 +60,9 @@ CLAUDE = Dialect(
             "Bash",
             "shell",
             Bash,
-            "Runs a command line with bash, in a new process in the workspace: the working directory and variables do not carry over to "
-            "the next command. It gets no input. Use the other tools to read, search and change files.",
+            "Runs a command line with bash, in a new process. The working directory carries over to the next command if the command "
+            "succeeds and ends inside the workspace; variables do not. It gets no input. "
+            "Use the other tools to read, search and change files.",
         ),
         ToolMapping(
             "TaskOutput",

@@ -26,7 +26,7 @@ from nbtools.shell.grammar import parse_shell
 from nbtools.tools.commands.background import ShellOutput
 from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
 
-_CANONICAL = {"command": None, "path": ".", "timeout": None, "silence": None, "background": False, "keep": False}
+_CANONICAL = {"command": None, "path": ".", "timeout": None, "silence": None, "background": False, "keep": False, "carry": False}
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 120_000, 600_000
 """Milliseconds."""
 _NEVER_MOVED = frozenset({"sleep", "git"})
@@ -34,7 +34,9 @@ _LOCAL = "local_bash"
 
 
 class Bash(ClaudeParams):
-    """Starts every command in the workspace; in Claude Code the working directory carries over between calls.
+    """Starts every command where the last successful one ended, as in Claude Code.
+
+    If that is outside the workspace, it starts in the workspace.  Commands that run at the same time start in the same folder.
 
     As in Claude Code, a timeout above ten minutes is lowered, and a command that exceeds its timeout is moved to the background.  One with
     ``sleep`` or ``git``, or one that cannot be parsed, is ended instead.
@@ -57,11 +59,12 @@ class Bash(ClaudeParams):
     """Has no effect: commands run with the person's own rights, and the policy decides about each."""
 
     def to_canonical(self) -> Mapping[str, Any]:
+        place = {} if self._call_context.folder == "." else {"path": self._call_context.folder}
         if self.run_in_background:
-            return {"command": self.command, "background": True}
+            return {"command": self.command, "background": True, **place}
         seconds = min(self.timeout or _DEFAULT_TIMEOUT, _MAX_TIMEOUT) / 1000
         keep = {"keep": True} if _moves_to_background(self.command) else {}
-        return {"command": self.command, "timeout": seconds, "silence": _MAX_TIMEOUT / 1000, **keep}
+        return {"command": self.command, "timeout": seconds, "silence": _MAX_TIMEOUT / 1000, "carry": True, **keep, **place}
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -69,9 +72,9 @@ class Bash(ClaudeParams):
         if values is None or values["path"] != ".":
             return None
         if values["background"]:
-            alone = values["timeout"] is None and values["silence"] is None and not values["keep"]
+            alone = values["timeout"] is None and values["silence"] is None and not (values["keep"] or values["carry"])
             return {"command": values["command"], "run_in_background": True} if alone else None
-        if values["silence"] != _MAX_TIMEOUT / 1000 or values["keep"] != _moves_to_background(values["command"]):
+        if not values["carry"] or values["silence"] != _MAX_TIMEOUT / 1000 or values["keep"] != _moves_to_background(values["command"]):
             return None
         milliseconds = (values["timeout"] or 0) * 1000
         if not 0 < milliseconds <= _MAX_TIMEOUT or milliseconds / 1000 != values["timeout"]:

@@ -19,6 +19,7 @@ _MAX_SILENCE = 8
 _MAX_SECONDS = 600
 _WAIT = 5
 _MAX_OUTPUT = 100_000
+_LIMITS = {"timeout": _MAX_SECONDS, "silence": _MAX_SILENCE, "characters": _MAX_OUTPUT}
 
 
 class RunCommand(VoidParams):
@@ -32,12 +33,12 @@ class RunCommand(VoidParams):
     """The folder to run it in; the workspace by default."""
 
     def to_canonical(self) -> Arguments:
-        return {"command": self.command, "path": self.cwd or ".", "timeout": _MAX_SECONDS, "silence": _MAX_SILENCE}
+        return {"command": self.command, "path": self.cwd or ".", **_LIMITS}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"command": "", "path": ".", "timeout": None, "silence": None})
-        if values is None or not is_plain_folder(values["path"]) or (values["timeout"], values["silence"]) != (_MAX_SECONDS, _MAX_SILENCE):
+        values = with_defaults(arguments, {"command": "", "path": ".", **dict.fromkeys(_LIMITS)})
+        if values is None or not is_plain_folder(values["path"]) or any(values[name] != limit for name, limit in _LIMITS.items()):
             return None
         return without_none(command=values["command"], cwd=None if values["path"] == "." else values["path"])
 
@@ -45,7 +46,8 @@ class RunCommand(VoidParams):
         data, error = result.data, result.error
         if not isinstance(data, ShellData):
             return super().convert_result(result)
-        output = f"$ {self.command}\n{_halved(data.text)}"
+        text = data.text.rstrip("\n")
+        output = f"$ {self.command}\n{text}"
         if error is None:
             return reply(result, f"{output}\n(exit code {data.signal or data.exit_code})")
         if error.code is ErrorCode.TIMEOUT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +22,12 @@ from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.tools.commands.background import condition_text
+from nbtools.tools.commands.folder_report import FolderReport
+from nbtools.tools.commands.viewed_file import FileView
 from nbtools.workspace.history.snapshots import CommandSnapshot
 from nbtools.workspace.processes.background import BackgroundCommand
 from nbtools.workspace.processes.environment import environment, secret_variables, shell, shell_name
-from nbtools.workspace.processes.output import OutputCollector
+from nbtools.workspace.processes.output import OutputCollector, ShortenedOutput
 from nbtools.workspace.processes.process import Limits, ProgramResult, RunningProgram, start
 from nbtools.workspace.processes.sandbox import SandboxedCommand
 from nbtools.workspace.throttle import Throttle
@@ -88,6 +91,10 @@ class ShellParams(BaseModel):
     """Leave processes that the command starts with & running in the background instead of ending them with it."""
     wait: Annotated[float, Field(ge=0, le=600)] = 0
     """With background: seconds to collect its first output, or until it ends, before returning."""
+    carry: bool = False
+    """After success, let later commands of the session that carry start in the folder where this one ends."""
+    characters: int | None = Field(default=None, ge=1_000, le=190_000)
+    """Characters of output to return: of longer output the first and the last half. Default: 40,000, of which the end is four fifths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,8 @@ class ShellData:
     it.  ``stopped`` names the limit that ended the command; ``meaning`` explains an exit code of 1 that is not a failure; ``text`` is the
     output for a model.  ``sandbox`` describes the sandbox, or why there was none; empty if the settings ask for none.  In a sandbox, a
     signal that ends a command becomes an exit code: 128 plus its number.  ``left`` are the pids of processes that it started and that still
-    run, as the background command ``id``.
+    run, as the background command ``id``.  ``folder`` is where a command with ``carry`` ended: relative to the workspace, absolute if it is
+    outside and so does not carry over, empty if it did not change.
     """
 
     exit_code: int | None
@@ -113,6 +121,7 @@ class ShellData:
     sandbox: str = ""
     left: tuple[int, ...] = ()
     id: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +216,20 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         folder = self._folder()
-        confined = await self.tool.workspace.sandboxed([shell(), "-c", self.params.command], folder)
-        watch = await self.tool.workspace.command_snapshots.begin(self.params.command, update_output, moved=self._moved)
-        if self.params.background:
-            return await self._start_in_background(confined, folder, watch)
-        with closing(OutputCollector()) as collector:
+        wanted = self.params.carry and not self.params.background
+        with closing(FolderReport(self.params.command, wanted=wanted)) as report:
+            confined = await self.tool.workspace.sandboxed([shell(), "-c", report.script], folder)
+            watch = await self.tool.workspace.command_snapshots.begin(self.params.command, update_output, moved=self._moved)
+            if self.params.background:
+                return await self._start_in_background(confined, folder, watch)
+            return await self._run_to_end(confined, folder, watch, report, update_output)
+
+    async def _run_to_end(
+        self, confined: SandboxedCommand, folder: Path, watch: CommandSnapshot, report: FolderReport, update_output: UpdateOutput | None
+    ) -> ToolResult:
+        workspace = self.tool.workspace
+        viewed = await asyncio.to_thread(FileView.of, workspace, self.folder, self.params.command)
+        with closing(OutputCollector(whole=4 * self._limit)) as collector:
             pulse = Throttle(_output_updater(collector, update_output)) if update_output else None
 
             def receive(chunk: bytes) -> None:
@@ -221,7 +239,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
 
             try:
                 with _translated_start_errors():
-                    running = start(confined.argv, cwd=folder, env=self._environment(), receive=receive)
+                    running = start(confined.argv, cwd=folder, env=self._environment(), receive=receive, descriptors=report.descriptors)
                 ended = await running.wait_or_leave_running(self._limits(), keep=self.params.keep, leave=self.params.leave)
             except BaseException:
                 if update_output:
@@ -233,12 +251,15 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
                     pulse.stop()
             if ended is None:
                 return self._move_to_background(running, collector, confined, watch)
+            if viewed and ended.exit_code == 0:
+                await asyncio.to_thread(viewed.record, complete=not self._shortened(collector).full_output)
+            ended_in = report.carry(workspace, self.folder)
             if ended.left:
                 job = self._adopt(running, collector, watch, ended.left)
                 job.unread.skip()
-                return self._result(ended, collector, confined, watch.note, job.id)
+                return self._result(ended, collector, confined, watch.note, ended_in, job.id)
             await watch.end()
-            return self._result(ended, collector, confined, watch.note)
+            return self._result(ended, collector, confined, watch.note, ended_in)
 
     async def _start_in_background(self, confined: SandboxedCommand, folder: Path, watch: CommandSnapshot) -> ToolResult:
         try:
@@ -282,24 +303,32 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
         return job
 
+    @property
+    def _limit(self) -> int:
+        return self.params.characters or self.tool.limit
+
+    def _shortened(self, collector: OutputCollector) -> ShortenedOutput:
+        return collector.shortened(self._limit) if self.params.characters is None else collector.shortened(self._limit, 0.5)
+
     def _move_to_background(
         self, running: RunningProgram, collector: OutputCollector, confined: SandboxedCommand, watch: CommandSnapshot
     ) -> ToolResult:
         job = self._adopt(running, collector, watch)
-        text = job.unread.read(self.tool.limit, final=False).text
+        text = job.unread.read(self._limit, final=False).text
         return _started(job, confined, self.params.timeout or self.tool.timeout, text, watch.note)
 
     def _result(
-        self, ended: ProgramResult, collector: OutputCollector, confined: SandboxedCommand, undo_note: str, job: str = ""
+        self, ended: ProgramResult, collector: OutputCollector, confined: SandboxedCommand, undo_note: str, ended_in: str, job: str = ""
     ) -> ToolResult:
         text, complete = collector.display()
         if not complete:
             collector.write_to_file()
-        output = collector.shortened(self.tool.limit)
+        output = self._shortened(collector)
         meaning = exit_meaning(self.params.command, ended.exit_code)
         why = confined.description if ended.exit_code and not meaning and confined.confined else ""
         secrets = self._secrets_note(ended, output.text)
-        notes = _present(_background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets)
+        reset = f"Shell cwd was reset to {self.tool.workspace.root}" if Path(ended_in).is_absolute() else ""
+        notes = _present(_background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets, reset)
         remarks = _present(_stopped(ended, self), meaning, _left(ended, job))
         data = ShellData(
             ended.exit_code,
@@ -314,6 +343,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             confined.description,
             ended.left,
             job,
+            ended_in,
         )
         display = CommandOutput(text, collector.lines, ended.exit_code, collector.full_output, joined("; ", (*remarks, *notes)))
         error = ToolError(ErrorCode.TIMEOUT, Message.of("The command ", joined("; ", remarks), ".")) if ended.stopped else None

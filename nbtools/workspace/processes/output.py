@@ -38,10 +38,14 @@ class ShortenedOutput:
 
 
 class OutputCollector:
-    """Collects output.  ``bytes`` and ``lines`` count all of it, including an unfinished last line."""
+    """Collects output.  ``bytes`` and ``lines`` count all of it, including an unfinished last line.
 
-    def __init__(self, folder: Path | None = None) -> None:
+    ``whole``: bytes kept in memory at either end, at least four for each character that ``shortened`` returns.
+    """
+
+    def __init__(self, folder: Path | None = None, *, whole: int = _WHOLE) -> None:
         self.bytes = 0
+        self._whole = whole
         self.problem = ""
         self._folder = folder
         self._newlines = 0
@@ -62,15 +66,15 @@ class OutputCollector:
         before, self.bytes = self.bytes, self.bytes + len(chunk)
         self._newlines += chunk.count(b"\n")
         self._ends_line = chunk.endswith(b"\n")
-        if self.bytes <= _WHOLE:
+        if self.bytes <= self._whole:
             self._head += chunk
             if self._path:
                 self._spill(chunk)
             return
-        if before <= _WHOLE:
+        if before <= self._whole:
             self._follow(bytes(self._head))
             self.write_to_file()
-            self._head += chunk[: _WHOLE - before]
+            self._head += chunk[: self._whole - before]
         self._spill(chunk)
         self._follow(chunk)
 
@@ -84,9 +88,12 @@ class OutputCollector:
         text = b"\n".join(cut)
         return text.decode("utf-8", "replace"), len(text) == self.bytes
 
-    def shortened(self, limit: int) -> ShortenedOutput:
-        """Returns the text for a model: everything up to ``limit`` characters, otherwise the first fifth and the last four fifths."""
-        if self.bytes <= _WHOLE:
+    def shortened(self, limit: int, head_share: float = _HEAD_SHARE) -> ShortenedOutput:
+        """Returns the text for a model: everything up to ``limit`` characters, otherwise the beginning and the end.
+
+        ``head_share``: the share of the beginning.
+        """
+        if self.bytes <= self._whole:
             text = terminal_text.plain_text(self._head.decode("utf-8", "replace"))
             if len(text) <= limit:
                 return ShortenedOutput(text, "")
@@ -94,8 +101,8 @@ class OutputCollector:
             first = last = text
         else:
             first = terminal_text.plain_text(self._head.decode("utf-8", "replace"))
-            last = terminal_text.plain_text(_from_line_start(self._last(_WHOLE)).decode("utf-8", "replace"))
-        return ShortenedOutput(self.cut(first, last, limit, self.lines), self._path)
+            last = terminal_text.plain_text(_from_line_start(self._last(self._whole)).decode("utf-8", "replace"))
+        return ShortenedOutput(self.cut(first, last, limit, self.lines, head_share), self._path)
 
     @property
     def newlines(self) -> int:
@@ -114,15 +121,15 @@ class OutputCollector:
     def since(self, position: int, most: int) -> tuple[bytes, bytes]:
         """Returns the output after ``position`` bytes: (all, empty), or (beginning, end) with at least ``most`` bytes together."""
         new = self.bytes - position
-        if self.bytes <= _WHOLE:
+        if self.bytes <= self._whole:
             return bytes(self._head[position:]), b""
         if new <= most and new <= self._tail_bytes:
             return self._last(new), b""
-        return self._from_file(position, int(most * _HEAD_SHARE)), self._last(min(most, _WHOLE))
+        return self._from_file(position, int(most * _HEAD_SHARE)), self._last(min(most, self._whole))
 
     def lines_from(self, position: int) -> Iterator[bytes]:
         """Yields the lines after the first ``position`` bytes, with their line endings."""
-        if self.bytes <= _WHOLE:
+        if self.bytes <= self._whole:
             yield from bytes(self._head[position:]).splitlines(keepends=True)
         elif self._path:
             with open(self._path, "rb") as file:
@@ -135,9 +142,9 @@ class OutputCollector:
         with open(self._path, "rb") as file:
             return os.pread(file.fileno(), count, position)
 
-    def cut(self, first: str, last: str, limit: int, lines: int) -> str:
+    def cut(self, first: str, last: str, limit: int, lines: int, head_share: float = _HEAD_SHARE) -> str:
         """Joins the start of ``first`` and the end of ``last`` to ``limit`` characters, with a note on the omitted lines (of ``lines``)."""
-        head = int(limit * _HEAD_SHARE)
+        head = int(limit * head_share)
         first = _to_line_end(first[:head])
         last = _after_line_end(last[-(limit - head) :])
         missing = lines - first.count("\n") - last.count("\n") - (not last.endswith("\n"))
@@ -149,7 +156,7 @@ class OutputCollector:
         """Keeps enough whole chunks for the tail, so that nothing is copied while output streams."""
         self._tail.append(chunk)
         self._tail_bytes += len(chunk)
-        while self._tail_bytes - len(self._tail[0]) >= _WHOLE:
+        while self._tail_bytes - len(self._tail[0]) >= self._whole:
             self._tail_bytes -= len(self._tail.popleft())
 
     def _last(self, count: int) -> bytes:

@@ -90,10 +90,12 @@ def start(
     readable: Sequence[str] | None = None,
     stdin: int | None = None,
     unbuffered: bool = False,
+    descriptors: Sequence[int] = (),
 ) -> RunningProgram:
     """Starts a program as ``run`` does; the caller must end it.
 
-    ``stdin``: the descriptor of its input.  ``unbuffered``: output is read without delay, even in small pieces.  Raises ``OSError``.
+    ``stdin``: the descriptor of its input.  ``descriptors``: others that it inherits.
+    ``unbuffered``: output is read without delay, even in small pieces.  Raises ``OSError``.
     """
     mark = new_mark()
     out, into = os.pipe()
@@ -112,6 +114,7 @@ def start(
                 cwd=cwd,
                 env={**env, mark: "1"},
                 start_new_session=True,
+                pass_fds=descriptors,
             )
 
         process = popen() if readable is None else restrict_reads(readable, popen)
