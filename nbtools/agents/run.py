@@ -47,8 +47,8 @@ class Run:
         self._limits = limits
         self._teller = teller
         self._model = model
-        tools = SessionToolset(session, on_call=teller.add_call)
-        self._loop = Loop(model, instructions=instructions, toolsets=[tools], retries=_MOST_RETRIES, name="nbtools")
+        self._tools = SessionToolset(session, on_call=teller.add_call)
+        self._loop = Loop(model, instructions=instructions, toolsets=[self._tools], retries=_MOST_RETRIES, name="nbtools")
         self._run: AgentRun[Any, str] | None = None
 
     @property
@@ -75,9 +75,9 @@ class Run:
         node = run.next_node
         while not isinstance(node, End):
             if Loop.is_model_request_node(node):
-                if limit := self._limits.reached(self.usage):
+                if reason := self._tools.stopped or self._limits.reached(self.usage):
                     captured.append(node.request)
-                    return limit
+                    return reason
                 self._teller.begin_step()
                 if _streams(self._model):
                     async with node.stream(run.ctx) as events:

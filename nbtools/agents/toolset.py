@@ -11,6 +11,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from nbtools.core.decision import Action
+from nbtools.core.errors import ErrorCode
 from nbtools.core.result import ToolResult
 from nbtools.session import Session
 from nbtools.session.pipeline import CallBatch
@@ -43,6 +44,8 @@ class SessionToolset(AbstractToolset[Any]):
         self._id = id
         self._defer = defer
         self._on_call = on_call
+        self.stopped = ""
+        """Why a hook stopped the agent; empty if none did."""
         self._batches: dict[str, tuple[int, CallBatch]] = {}
         """The batch of the latest step, by run."""
 
@@ -74,7 +77,10 @@ class SessionToolset(AbstractToolset[Any]):
         call_id = self._session.new_id()
         self._on_call(call_id, name)
         approved = self._defer and ctx.tool_call_approved
-        return content_of(await self._session.call(name, tool_args, id=call_id, approved=approved, batch=self._batch_of(ctx)))
+        result = await self._session.call(name, tool_args, id=call_id, approved=approved, batch=self._batch_of(ctx))
+        if result.error is not None and result.error.code is ErrorCode.STOP_EXECUTION:
+            self.stopped = self.stopped or result.error.message
+        return content_of(result)
 
     def _batch_of(self, ctx: RunContext[Any]) -> CallBatch:
         """Returns the batch of the run's current step."""
