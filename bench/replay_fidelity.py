@@ -313,7 +313,10 @@ def judge(call: Call, detail: Detail, replayed: Replayed, ground: WorkingDirecto
     changed = [change for change in detail.changes if call.status != "error"]
     if changed:
         agent.with_files += 1
-        agent.files += all(same_file(change, ground, root, replayed) for change in changed)
+        same_files = all(same_file(change, ground, root, replayed) for change in changed)
+        agent.files += same_files
+        if not same_files:
+            agent.reasons[f"other files: {call.name}{why_other_files(replayed)}"] += 1
     new = ground.restore_paths(content_text(result.llm_content), str(root))
     if same_text(detail.result, new, replayed, ground, ()):
         agent.text += 1
@@ -329,6 +332,13 @@ def failed(call: Call, result: ToolResult) -> bool:
     if call.op == "shell" and isinstance(display, CommandOutput) and call.exit_code is not None:
         return bool(display.exit_code)
     return result.error is not None
+
+
+def why_other_files(replayed: Replayed) -> str:
+    changed = [line[1:] for line in replayed.difference.file_diff.splitlines() if line[:2] in {"--", "-+"} and line[:3] != "---"]
+    added = {line[1:] for line in changed if line[0] == "+"}
+    only_newline = replayed.result.error is None and changed and all(line[1:] in added for line in changed)
+    return ": the agent adds a newline at the end of a file, nbtools does not on purpose" if only_newline else ", refused on purpose"
 
 
 def same_file(change: FileDiff, ground: WorkingDirectory, root: Path, replayed: Replayed) -> bool:

@@ -6,6 +6,7 @@ DIFFERENCES: tuple[str, ...] = (
         "fails, and takes the first place that fits, which may be the wrong one."
     ),
     "`apply_patch` does not overwrite: Add File for an existing file and Move to one are refused, because content would be lost unseen.",
+    "`apply_patch` adds no newline at the end of a file that had none: the patch did not ask for it; Codex adds one.",
     "`apply_patch` reports a wall time of 0: a patch takes milliseconds, and a varying time would only make equal results differ.",
     (
         "`bash -lc SCRIPT` runs the script with `bash -c`, and `login` has no effect: a login shell's start-up files could change what the "
