@@ -20,7 +20,10 @@ DIFFERENCES: tuple[str, ...] = (
         "`shell` and `exec_command` are both declared, as are their former names read; Codex declares one of them, depending on the model. "
         "Their replies are the text of the current generation, not the JSON of earlier ones."
     ),
-    "`exec_command` with `tty` runs without a terminal too: its standard input is empty.",
+    (
+        "`exec_command` with `tty` runs without a terminal: a session is a background command here, which has no input, so a program that "
+        "asks gets no answer and one that reads ends."
+    ),
     "`exec_command` returns no chunk ID, which names nothing that a model could use.",
     (
         "`write_stdin` with empty `chars` returns as soon as there is output or the command has ended, not at the end of its time; its "
