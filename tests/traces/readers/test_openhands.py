@@ -238,6 +238,44 @@ V0 = [
 ]
 
 
+def acp(number: int, native: str, **fields: Any) -> dict[str, Any]:
+    base = {"id": f"a{number}", "timestamp": f"2026-04-02T15:25:4{number}.000000", "source": "agent", "kind": "ACPToolCallEvent"}
+    return {**base, "tool_call_id": native, "title": "ls", "is_error": False, **fields}
+
+
+def test_calls_of_an_agent_that_openhands_runs_have_their_results_in_one_record(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    ran = {"tool_kind": "execute", "raw_input": {"command": "ls"}}
+    content = [{"type": "content", "content": {"type": "text", "text": "no such file"}}]
+    lines = [
+        acp(1, "c1", status="in_progress", **ran),
+        acp(2, "c1", status="completed", raw_output={"output": "a.py"}, **ran),
+        acp(3, "c2", status="failed", is_error=True, tool_kind="read", raw_input={"path": "/w/b"}, content=content),
+        acp(4, "c3", status="pending", **ran),
+    ]
+    path.write_bytes(written(lines))
+    trace = traces.load(path)
+    assert [(one.op, one.subject, one.status, one.answered, one.detail.result) for one in trace.calls] == [
+        ("shell", "ls", "ok", True, "a.py"),
+        ("read", "/w/b", "error", True, "no such file"),
+        ("shell", "ls", "unanswered", False, ""),
+    ]
+    assert trace.calls[0].duration == 1.0
+
+
+@pytest.mark.parametrize("key", ["stats", "full_state"])
+def test_the_tokens_of_version_1_are_in_updates_of_the_state(tmp_path: Path, key: str) -> None:
+    metrics = {"accumulated_cost": 0.25, "accumulated_token_usage": {"prompt_tokens": 10, "completion_tokens": 2, "cache_read_tokens": 4}}
+    stats = {"usage_to_metrics": {"agent": metrics, "condenser": metrics}}
+    update = {"id": "s", "timestamp": "2026-04-02T15:25:49.0", "source": "environment", "kind": "ConversationStateUpdateEvent"}
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(
+        written([acp(1, "c1", status="completed"), {**update, "key": key, "value": stats if key == "stats" else {"stats": stats}}])
+    )
+    (row,) = traces.load(path).sessions
+    assert (row.cost, row.tokens.input, row.tokens.cache_read, row.tokens.output) == (0.5, 12, 8, 4)
+
+
 @given(data=st.data())
 def test_nothing_that_stands_in_events_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-openhands"

@@ -27,8 +27,10 @@ from nbtools.traces.readers.openhands.events import (
     changes_of,
     detail_of,
     extras_of,
+    has_ended,
     is_answer,
     is_call,
+    is_call_of_acp,
     is_counted,
     kind_of,
     name_of_call,
@@ -214,7 +216,9 @@ class _Run:
         at = epoch_seconds(event.get("timestamp"))
         self.session.records += 1
         self._note(event, at)
-        if is_call(event):
+        if is_call_of_acp(event):
+            self._call_of_acp(event, at, ref)
+        elif is_call(event):
             self._call(event, at, ref)
         elif is_answer(event) and (waiting := self._answered_call(event)) is not None:
             self._answer(waiting, event, at, ref)
@@ -223,7 +227,7 @@ class _Run:
 
     def _note(self, event: Mapping[str, Any], at: float | None) -> None:
         self.session.see(at, string(mapping(mapping(event.get("tool_call_metadata")).get("model_response")).get("model")))
-        self.metrics = mapping(event.get("llm_metrics")) or self.metrics
+        self.metrics = mapping(event.get("llm_metrics")) or _metrics_of_state(event) or self.metrics
         self.version = "1" if "kind" in event else self.version
         if event.get("observation") == "recall":
             extras = extras_of(event)
@@ -255,6 +259,16 @@ class _Run:
             counted=is_counted(event) and id_ == (own or id_),
         )
         self.calls[id_] = (call, event)
+
+    def _call_of_acp(self, event: Mapping[str, Any], at: float | None, ref: Ref) -> None:
+        """Adds a call of another agent. A later record of it has its result."""
+        native = native_id(event)
+        known = next((id_ for id_, (call, request) in self.calls.items() if call.native_id == native and is_call_of_acp(request)), None)
+        if known is None:
+            self._call(event, at, ref)
+            known = next(reversed(self.calls))
+        if has_ended(event):
+            self._answer(known, event, at, ref)
 
     def _answered_call(self, event: Mapping[str, Any]) -> str | None:
         """Returns the id of the call that an event answers: its causing event.
@@ -311,6 +325,22 @@ class _Run:
             cost=float_of(totals.get("accumulated_cost")),
             ref=ref,
         )
+
+
+def _metrics_of_state(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the totals in an update of version 1's state, summed over the uses of models; empty for other events."""
+    value = mapping(event.get("value")) if event.get("kind") == "ConversationStateUpdateEvent" else {}
+    stats = value if event.get("key") == "stats" else mapping(value.get("stats"))
+    uses = [mapping(one) for one in mapping(stats.get("usage_to_metrics")).values()]
+    if not uses:
+        return {}
+    usages = [mapping(one.get("accumulated_token_usage")) for one in uses]
+    counts = {key: [count for one in usages if (count := integer_of(one.get(key))) is not None] for key in _USAGE}
+    costs = [cost for one in uses if (cost := float_of(one.get("accumulated_cost"))) is not None]
+    return {
+        "accumulated_token_usage": {key: sum(found) for key, found in counts.items() if found},
+        "accumulated_cost": sum(costs) if costs else None,
+    }
 
 
 def _subject(op: str, arguments: Mapping[str, Any], path: str) -> str:

@@ -24,12 +24,12 @@ from nbtools.traces.json_access import arguments, id_text, integer_of, items, ma
 from nbtools.traces.model import Call, Detail, EventKind, Op, Status, StatusSource
 
 _OPS: dict[str, Op] = {
-    **dict.fromkeys(("run", "execute_bash", "terminal", "bash"), "shell"),
+    **dict.fromkeys(("run", "execute_bash", "terminal", "bash", "execute"), "shell"),
     **dict.fromkeys(("run_ipython", "execute_ipython_cell"), "notebook"),
     "read": "read",
     "write": "write",
     **dict.fromkeys(("edit", "str_replace_editor", "file_editor", "edit_file"), "edit"),
-    "grep": "search",
+    **dict.fromkeys(("grep", "search"), "search"),
     "glob": "list",
     **dict.fromkeys(("browse", "browse_interactive", "browser", "fetch"), "fetch"),
     **dict.fromkeys(("task_tracking", "task_tracker"), "plan"),
@@ -61,7 +61,7 @@ _KINDS: dict[str, EventKind] = {
 
 def is_call(event: Mapping[str, Any]) -> bool:
     if "kind" in event:
-        return string(event["kind"]) == "ActionEvent"
+        return string(event["kind"]) in {"ActionEvent", "ACPToolCallEvent"}
     action = event.get("action")
     return action is not None and (bool(event.get("tool_call_metadata")) or string(action) not in _NON_CALL_ACTIONS)
 
@@ -71,6 +71,16 @@ def is_counted(event: Mapping[str, Any]) -> bool:
     return "kind" in event or bool(event.get("tool_call_metadata"))
 
 
+def is_call_of_acp(event: Mapping[str, Any]) -> bool:
+    """Returns whether it is a call by another agent, which OpenHands runs over the Agent Client Protocol; one record has its result."""
+    return event.get("kind") == "ACPToolCallEvent"
+
+
+def has_ended(event: Mapping[str, Any]) -> bool:
+    """Returns whether such a call has ended."""
+    return string(event.get("status")) in {"completed", "failed"} or event.get("is_error") is True
+
+
 def is_answer(event: Mapping[str, Any]) -> bool:
     if "kind" in event:
         return string(event["kind"]) in {"ObservationEvent", "UserRejectObservation", "AgentErrorEvent"}
@@ -78,7 +88,12 @@ def is_answer(event: Mapping[str, Any]) -> bool:
 
 
 def name_of_call(event: Mapping[str, Any]) -> str:
-    name = event.get("tool_name") or mapping(event.get("tool_call_metadata")).get("function_name") or event.get("action")
+    name = (
+        event.get("tool_name")
+        or event.get("tool_kind")
+        or mapping(event.get("tool_call_metadata")).get("function_name")
+        or event.get("action")
+    )
     return string(name) or "?"
 
 
@@ -89,6 +104,8 @@ def native_id(event: Mapping[str, Any]) -> str:
 def arguments_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     if "kind" not in event:
         return mapping(event.get("args"))
+    if is_call_of_acp(event):
+        return arguments(event.get("raw_input"))
     action = mapping(event.get("action"))
     return {key: value for key, value in action.items() if key != "kind"} or arguments(mapping(event.get("tool_call")).get("arguments"))
 
@@ -105,6 +122,8 @@ def result_of(event: Mapping[str, Any]) -> str:
     """Returns the text that the model read."""
     if "kind" not in event:
         return text_of(event.get("content"))
+    if is_call_of_acp(event):
+        return text_of(event.get("raw_output")) or text_of([mapping(one.get("content")) for one in mappings(event.get("content"))])
     observation = mapping(event.get("observation"))
     for text in (event.get("error"), event.get("rejection_reason"), observation.get("content"), observation.get("output")):
         if text:
@@ -131,6 +150,8 @@ def outcome_of(event: Mapping[str, Any]) -> Outcome:
     kind = type_of(event)
     if kind in {"UserRejectObservation", "user_rejected"}:
         return Outcome("denied", "flag")
+    if is_call_of_acp(event):
+        return Outcome("error" if event.get("is_error") is True or event.get("status") == "failed" else "ok", "flag")
     if kind in {"AgentErrorEvent", "error"} or extras.get("error") is True or extras.get("is_error") is True:
         return Outcome("error", "flag", code)
     if result_of(event).startswith("ERROR:"):
