@@ -12,7 +12,8 @@ from pydantic_core import SchemaValidator, core_schema
 
 from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode
-from nbtools.core.result import ToolResult
+from nbtools.core.result import Part, ToolResult
+from nbtools.core.schema import describe_media, is_recording
 from nbtools.session import Session
 from nbtools.session.pipeline import CallBatch
 
@@ -80,7 +81,7 @@ class SessionToolset(AbstractToolset[Any]):
         result = await self._session.call(name, tool_args, id=call_id, approved=approved, batch=self._batch_of(ctx))
         if result.error is not None and result.error.code is ErrorCode.STOP_EXECUTION:
             self.stopped = self.stopped or result.error.message
-        return content_of(result)
+        return content_of(result, recordings=ctx.model.system.startswith("google"))
 
     def _batch_of(self, ctx: RunContext[Any]) -> CallBatch:
         """Returns the batch of the run's current step."""
@@ -90,14 +91,23 @@ class SessionToolset(AbstractToolset[Any]):
         return self._batches[run][1]
 
 
-def content_of(result: ToolResult) -> Any:
-    """Returns the result's content for the model.  Raises ``ToolFailed`` for a failed call."""
+def content_of(result: ToolResult, *, recordings: bool = False) -> Any:
+    """Returns the result's content for the model.  Raises ``ToolFailed`` for a failed call.
+
+    ``recordings``: whether the model takes audio and video in a result; otherwise they are described.
+    """
     content = result.llm_content
     if result.error is not None:
         raise ToolFailed(content if isinstance(content, str) else result.error.message)
     if isinstance(content, str):
         return content
-    return [part["text"] if "text" in part else _binary(part["inline_data"]) for part in content]
+    return [_content(part, recordings=recordings) for part in content]
+
+
+def _content(part: Part, *, recordings: bool) -> str | BinaryContent:
+    if "text" in part:
+        return str(part["text"])
+    return _binary(part["inline_data"]) if recordings or not is_recording(part) else describe_media(part["inline_data"])
 
 
 def _binary(data: dict[str, str]) -> BinaryContent:

@@ -201,7 +201,11 @@ def _hints(kind: Kind) -> Json:
 
 
 def convert_to_function_response(call_id: str, tool_name: str, result: ToolResult, provider: Provider) -> Json:
-    """Converts a result to ``provider``'s format: a function-response part, a ``tool_result`` block, a tool message, a call result."""
+    """Converts a result to ``provider``'s format: a function-response part, a ``tool_result`` block, a tool message, a call result.
+
+    Media that the format cannot hold are described.  Gemini's cannot hold audio and video; ``recording_parts`` returns those, which belong
+    into the same message, after the function responses.
+    """
     match provider:
         case "gemini":
             return _gemini_response(call_id, tool_name, result)
@@ -223,16 +227,18 @@ def _text(result: ToolResult) -> str:
 
 def _only_text(result: ToolResult) -> str:
     """Returns the text for a message without media; each omitted medium is replaced by a description."""
-    return "\n".join(str(part["text"]) if "text" in part else _describe_media(part["inline_data"]) for part in _parts(result))
+    return "\n".join(str(part["text"]) if "text" in part else describe_media(part["inline_data"]) for part in _parts(result))
 
 
 def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
-    body: Json = {"output": _text(result)} if result.error is None else _gemini_error(_text(result), result.error.message)
+    described = "\n".join(describe_media(part["inline_data"]) for part in _parts(result) if is_recording(part))
+    output = "\n".join(filter(None, (_text(result), described)))
+    body: Json = {"output": output} if result.error is None else _gemini_error(_text(result), result.error.message)
     response: Json = {"id": call_id, "name": tool_name, "response": body}
     binary = [
         {"inlineData": {"mimeType": part["inline_data"]["mime_type"], "data": part["inline_data"]["data"]}}
         for part in _parts(result)
-        if "inline_data" in part
+        if "inline_data" in part and not is_recording(part)
     ]
     return {"functionResponse": response | ({"parts": binary} if binary else {})}
 
@@ -240,6 +246,17 @@ def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
 def _gemini_error(text: str, message: str) -> Json:
     """Returns the error, and the whole text where it has more lines: output before a timeout or a cancellation, notes."""
     return {"error": message} | ({"output": text} if text.count("\n") > message.count("\n") else {})
+
+
+def recording_parts(result: ToolResult) -> list[Json]:
+    """Returns the audio and video of a result as parts of a message to a Gemini model, which takes them only beside function responses."""
+    data = (part["inline_data"] for part in _parts(result) if is_recording(part))
+    return [{"inlineData": {"mimeType": one["mime_type"], "data": one["data"]}} for one in data]
+
+
+def is_recording(part: Part) -> bool:
+    """Whether the part is audio or video."""
+    return "inline_data" in part and str(part["inline_data"]["mime_type"]).startswith(("audio/", "video/"))
 
 
 def _blocks(result: ToolResult) -> list[Json]:
@@ -250,16 +267,16 @@ def _media_block(data: Json) -> Json:
     """Returns an image or PDF block for Anthropic's API, which accepts nothing else; other media become a description."""
     mime = str(data["mime_type"])
     if not mime.startswith("image/") and mime != "application/pdf":
-        return {"type": "text", "text": _describe_media(data)}
+        return {"type": "text", "text": describe_media(data)}
     source = {"type": "base64", "media_type": mime, "data": data["data"]}
     return {"type": "image" if mime.startswith("image/") else "document", "source": source}
 
 
-def _describe_media(data: Json) -> str:
+def describe_media(data: Json) -> str:
     """Returns a description of media that a model does not accept: type and size in bytes."""
     size = len(data["data"]) * 3 // 4 - data["data"][-2:].count("=")
     kind = data["mime_type"].partition("/")[0]
-    what = {"audio": "a sound", "image": "a picture"}.get(kind, "a file")
+    what = {"audio": "a sound", "image": "a picture", "video": "a video"}.get(kind, "a file")
     return f"[{what}, {data['mime_type']}, {size} bytes]"
 
 

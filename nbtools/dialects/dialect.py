@@ -89,6 +89,7 @@ class Dialect:
     ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.
     ``ignore_files``: the agent's own ignore files at the root of a workspace, and ``reads_ignored``, whether a git-ignored file can be
     read by its name, unless a session sets them otherwise.
+    ``reads_recordings``: whether the agent reads audio and video files.
     ``server_names``: the agent's names of MCP tools.
     ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
     ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
@@ -103,6 +104,7 @@ class Dialect:
     reads_first: bool = False
     ignore_files: tuple[str, ...] = ()
     reads_ignored: bool = True
+    reads_recordings: bool = False
     read_tokens: int | None = None
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
     server_names: ServerToolNames = canonical_names
@@ -179,7 +181,7 @@ class Dialect:
         return tuple(dict.fromkeys(spelling.name for spelling in self.mappings if spelling.tool == tool and not spelling.former))
 
 
-NBTOOLS = Dialect("nbtools")
+NBTOOLS = Dialect("nbtools", reads_recordings=True)
 """The canonical names and parameters."""
 
 

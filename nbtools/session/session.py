@@ -207,6 +207,7 @@ class Session:
         ignore_files, read_ignored = self.settings.ignore_files, self.settings.read_ignored
         self.workspace.ignore_files = self._dialect.ignore_files if ignore_files is None else ignore_files
         self.workspace.reads_ignored = self._dialect.reads_ignored if read_ignored is None else read_ignored
+        self.workspace.reads_recordings = self._dialect.reads_recordings
         self.workspace.read_tokens = self._dialect.read_tokens
         self._tools = DialectTools(self._registry, self._dialect)
 

@@ -23,6 +23,7 @@ from nbtools.workspace.files.encoding import DecodedText, decode
 from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, media_type
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_bytes, read_head, read_lines, size_of
+from nbtools.workspace.files.recordings import Recording, identify_recording
 from nbtools.workspace.notebooks.notebook_file import CellText, cells_of
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.read_tracking import ReadExtent
@@ -152,7 +153,7 @@ class ReadParams(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class MediaRead:
-    """A picture or PDF document that was returned; ``pages`` is the document's total number of pages, None for a picture."""
+    """A picture, recording or PDF document that was returned; ``pages`` is a document's total number of pages, else None."""
 
     path: str
     mime_type: str
@@ -201,7 +202,7 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
         self.limit, self.width, self.whole, self.characters, self.media = limit, width, whole, characters, media
         self.description = (
             f"Reads a text file, or its lines from start to end; without end at most {limit:,} lines, and the result says how to continue. "
-            f"Returns pictures (PNG, JPEG, GIF, WebP, BMP), PDF documents, and notebooks as cells with their outputs."
+            f"Returns pictures (PNG, JPEG, GIF, WebP, BMP), audio, video, PDF documents, and notebooks as cells with their outputs."
         )
 
     def validate_tool_param_values(self, params: ReadParams) -> str | None:
@@ -257,6 +258,9 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         mime_type = media_type(head)
         if mime_type:
             return await self._media(path, mime_type)
+        recording = identify_recording(head) if self.tool.workspace.reads_recordings else None
+        if recording is not None and self.params.pages is None:
+            return self._recording(path, recording)
         if self.params.pages is not None:
             lines = Advice(" Use ", Parameter("start"), " and ", Parameter("end"), ".")
             message = Message.of(f"{self.subject} is not a PDF document and has no pages.", lines)
@@ -284,6 +288,11 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         count = f"{total} page{'' if total == 1 else 's'}"
         note = count if len(numbers) == total else f"pages {numbers[0]}–{numbers[-1]} of {total}"
         return media_result(MediaRead(self._relative(), mime_type, len(part), total), part, f"PDF document, {note}")
+
+    def _recording(self, path: Path, recording: Recording) -> ToolResult:
+        data = read_bytes(path, self.subject, self.tool.media, "Extract a part of it first.")
+        self.tool.workspace.read_tracker.record(path, data)
+        return media_result(MediaRead(self._relative(), recording.mime_type, len(data)), data, recording.name)
 
     def _text(self, path: Path, data: bytes) -> ToolResult:
         """Returns the requested lines, or all, of a file that is read into memory."""

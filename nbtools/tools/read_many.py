@@ -19,7 +19,8 @@ from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import media, read_filter
 from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, media_type
 from nbtools.workspace.files.path_suggestions import path_not_found
-from nbtools.workspace.files.read import MAX_READ_BYTES, read_bytes
+from nbtools.workspace.files.read import HEAD_BYTES, MAX_READ_BYTES, read_bytes
+from nbtools.workspace.files.recordings import Recording, identify_recording
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.search import globs
@@ -206,15 +207,16 @@ class _Collector:
         if workspace.hides(str(real)) or workspace.hides(path):
             raise ToolFailure(ErrorCode.POLICY_VIOLATION, "the policy does not allow reading it")
         data = read_bytes(real, subject, MAX_READ_BYTES, _READ_LINES)
-        mime_type = media_type(data)
+        recording = identify_recording(data[:HEAD_BYTES]) if workspace.reads_recordings else None
+        mime_type = media_type(data) or (recording.mime_type if recording else "")
         if mime_type and not by_name:
             self.skipped.append(Skipped(path, f"{mime_type}; give its name to see it"))
         elif mime_type:
-            self._add_media(path, data, mime_type)
+            self._add_media(path, data, mime_type, recording)
         else:
             self._add_text(path, data, subject)
 
-    def _add_media(self, path: str, data: bytes, mime_type: str) -> None:
+    def _add_media(self, path: str, data: bytes, mime_type: str, recording: Recording | None) -> None:
         subject = printable_path(path)
         if len(data) > self.media_bytes_left:
             self.skipped.append(Skipped(path, f"over the size limit of this call ({len(data):,} bytes); read it separately"))
@@ -223,6 +225,8 @@ class _Collector:
         if mime_type == "application/pdf":
             _, total, _ = media.extract_pages(data, None, subject)
             read, note = MediaRead(path, mime_type, len(data), total), f"PDF document, {total} pages"
+        elif recording is not None:
+            read, note = MediaRead(path, mime_type, len(data)), recording.name
         else:
             found = identify_picture(data, subject)
             read, note = MediaRead(path, mime_type, len(data)), f"{found.name} image, {found.width} × {found.height} pixels"
@@ -273,10 +277,18 @@ def _files(count: int) -> str:
     return f"{count:,} file{'' if count == 1 else 's'}"
 
 
+_MEDIA_ENDINGS = frozenset(
+    (
+        *("png", "jpg", "jpeg", "gif", "webp", "bmp", "pdf", "mp3", "wav", "aiff", "aif", "aac", "ogg", "flac", "m4a"),
+        *("mp4", "mov", "webm", "mkv", "avi", "mpeg", "mpg"),
+    )
+)
+
+
 def _media_kind(pattern: str) -> str:
-    """Returns the file extension at the end of a glob if it is that of a picture or document; otherwise an empty string."""
+    """Returns the file extension at the end of a glob if it is that of a medium; otherwise an empty string."""
     ending = pattern.rpartition(".")[2].casefold()
-    return ending if "." in pattern and ending in {"png", "jpg", "jpeg", "gif", "webp", "bmp", "pdf"} else ""
+    return ending if "." in pattern and ending in _MEDIA_ENDINGS else ""
 
 
 def _literal_part(path: str) -> str:

@@ -34,8 +34,8 @@ class Workspace:
     ``root`` is its real, absolute path; ``read_tracker`` records what the session has read, ``jobs`` are its background commands,
     ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous contents, ``command_snapshots`` what commands
     change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.  ``ignore_files`` and
-    ``reads_ignored`` are the settings of these names as they apply in the session's dialect.  ``open_notebooks`` gives
-    access to notebooks in the browser, ``model`` is the language model that tools may use.
+    ``reads_ignored`` are the settings of these names as they apply in the session's dialect, ``reads_recordings`` is whether audio and
+    video files are read.  ``open_notebooks`` gives access to notebooks in the browser, ``model`` is the language model that tools may use.
     """
 
     __slots__ = (
@@ -51,6 +51,7 @@ class Workspace:
         "read_tokens",
         "read_tracker",
         "reads_ignored",
+        "reads_recordings",
         "root",
     )
 
@@ -72,6 +73,7 @@ class Workspace:
         self.read_tokens: int | None = None
         self.ignore_files: tuple[str, ...] = ()
         self.reads_ignored = True
+        self.reads_recordings = False
         self.open_notebooks: OpenNotebooks | None = None
         self.model: LanguageModel | None = None
         self._services: dict[str, Any] = {}

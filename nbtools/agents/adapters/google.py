@@ -6,6 +6,7 @@ import base64
 
 from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, missing_package, parts_of, placeholder_text
 from nbtools.core.result import Part, ToolResult
+from nbtools.core.schema import describe_media, is_recording, recording_parts
 
 try:
     from google.genai import types
@@ -28,18 +29,24 @@ async def answer_google(session: AnySession, response: types.GenerateContentResp
         return []
     results = await call_all(session, [(call.name or "", call.args or {}) for call in calls])
     answers = [types.Part(function_response=_response(call, result)) for call, result in zip(calls, results, strict=True)]
-    return [types.Content(role="user", parts=answers)]
+    recordings = [types.Part.model_validate(part) for result in results for part in recording_parts(result)]
+    return [types.Content(role="user", parts=[*answers, *recordings])]
 
 
 def _response(call: types.FunctionCall, result: ToolResult) -> types.FunctionResponse:
     media = [part for part in parts_of(result) if is_picture(part) or is_pdf(part)]
-    text = "\n".join(str(part["text"]) if "text" in part else placeholder_text(part) for part in parts_of(result) if part not in media)
+    text = "\n".join(str(part["text"]) if "text" in part else _described(part) for part in parts_of(result) if part not in media)
     return types.FunctionResponse(
         id=call.id,
         name=call.name,
         response={"output": text} if result.ok else {"error": text},
         parts=[_part(part) for part in media] or None,
     )
+
+
+def _described(part: Part) -> str:
+    """Describes a medium that the response cannot hold; audio and video stand beside it."""
+    return describe_media(part["inline_data"]) if is_recording(part) else placeholder_text(part)
 
 
 def _part(part: Part) -> types.FunctionResponsePart:

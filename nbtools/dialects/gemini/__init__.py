@@ -18,6 +18,7 @@ GEMINI = Dialect(
     UNSUPPORTED,
     ignore_files=(".geminiignore",),
     reads_ignored=False,
+    reads_recordings=True,
     refuse=refuse,
     server_names=gemini_names,
     differences=DIFFERENCES,

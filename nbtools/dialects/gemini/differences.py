@@ -41,4 +41,9 @@ DIFFERENCES = (
         "`grep_search` finds git-ignored files that `.geminiignore` makes visible (`!name`), as `glob` does; Gemini CLI's ripgrep engine "
         "does not."
     ),
+    (
+        "Audio and video are recognised by a file's content, not by its name. A session gives them to Gemini models beside the function "
+        "response (`recording_parts`), which cannot hold them, also those of MCP tools, which Gemini CLI drops; other models read type and "
+        "size."
+    ),
 )

@@ -280,8 +280,8 @@ FILES = (
         "read_file",
         "read",
         ReadFile,
-        "Reads a file of the workspace: text, images, PDF and notebooks. A long file is truncated; the result says how to continue with "
-        "start_line and end_line.",
+        "Reads a file of the workspace: text, images, audio, video, PDF and notebooks. A long file is truncated; the result says "
+        "how to continue with start_line and end_line.",
     ),
     ToolMapping(
         "write_file",

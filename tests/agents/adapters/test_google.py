@@ -50,3 +50,16 @@ async def test_generate_content(session: Session):
     declared = server.asked[0]["tools"][0]["functionDeclarations"][0]
     assert declared["name"] == "read"
     assert declared["parameters_json_schema"]["properties"]["path"]["type"] == "string"
+
+
+async def test_a_recording_stands_beside_the_responses(session: Session):
+    (session.workspace.root / "a.wav").write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(50))
+    response = types.GenerateContentResponse.model_validate(content(call("read", path="a.wav"), call("read", path="a.py")))
+    (answer,) = await answer_google(session, response)
+    wav, text, sound = answer.parts or []
+    assert wav.function_response is not None
+    assert wav.function_response.parts is None
+    assert "audio/wav, 66 bytes" in str(wav.function_response.response)
+    assert text.function_response is not None
+    assert sound.inline_data is not None
+    assert (sound.inline_data.mime_type, sound.inline_data.data) == ("audio/wav", (session.workspace.root / "a.wav").read_bytes())
