@@ -21,6 +21,7 @@ from nbtools.policy.rules import Rule
 
 _SPECIAL = re.compile(r"[*?\[\\]")
 _ENDING = re.compile(r"\*(\.[^*?\[\\/.]+)")
+_IN_FOLDER = re.compile(r"\*\*/([^*?\[\\/]+)/\*\*")
 _ALL = "**"
 _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:(?P<cwd>cwd)|root|fd/[^/]+)(?=/|\Z)")
 """Links that differ for each process: its working directory, its root, its open files."""
@@ -125,7 +126,8 @@ class PathContext:
 class _Pattern:
     """One gitignore pattern.  ``prefix``: the literal folders it begins with; ``whole``: whether there is nothing else.
 
-    ``inner``: whether it covers only the contents of the folder, not a file of that name.
+    ``inner``: whether it covers only the contents of the folder, not a file of that name.  ``folder``: the name of a folder at any depth
+    whose contents are all that it covers.
     """
 
     text: str
@@ -133,12 +135,15 @@ class _Pattern:
     prefix: str = ""
     whole: bool = False
     inner: bool = False
+    folder: str = ""
     compiled: re.Pattern[str] | None = field(default=None)
 
     def matches(self, path: str) -> bool:
         """Whether the pattern covers a path that begins with ``prefix``; a folder's path ends with a slash."""
         if self.whole:
             return not self.inner or len(path) > len(self.prefix)
+        if self.folder:
+            return f"/{self.folder}/" in f"/{path}"
         if self.compiled is None:
             self.compiled = _gitignore(self.text)
         return self.compiled.search(path) is not None
@@ -200,7 +205,9 @@ class _PatternIndex:
     def add(self, pattern: _Pattern) -> None:
         self.filled = True
         text = pattern.text
-        if pattern.prefix:
+        if pattern.folder:
+            self.names[pattern.folder].append(pattern)
+        elif pattern.prefix:
             self.prefixes[pattern.prefix].append(pattern)
         elif not _SPECIAL.search(text):
             self.names[text.rstrip("/")].append(pattern)
@@ -282,6 +289,8 @@ def _pattern(text: str, sourced: SourcedRule) -> _Pattern:
     inner = text.endswith("/")
     if bare.endswith("/**") and not _SPECIAL.search(bare[:-3]):
         return _Pattern(text, sourced, bare[:-3], whole=True, inner=True)
+    if (anywhere := _IN_FOLDER.fullmatch(bare)) is not None:
+        return _Pattern(text, sourced, folder=anywhere[1])
     if "/" not in text.rstrip("/"):
         named = not _SPECIAL.search(bare) and not inner
         return _Pattern(text, sourced, "", whole=named)

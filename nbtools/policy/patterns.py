@@ -17,7 +17,7 @@ _MOST_STEPS = 20_000_000
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)(]*?[:=!>]|[()|]|\{\d*,?\d*\}|[*+?]|.", re.DOTALL)
 
 
-_PATH_PATTERN = re.compile(r"!?(?:[^\\\[]|\\[^/]|\[[!^]?(?:[^\[\]\\/&|~^!-]|(?<=\w)-(?=\w))+\])+", re.DOTALL)
+_PATH_PATTERN = re.compile(r"!?(?:[^\\\[\0\r\n]|\\[^/]|\[[!^]?(?:[^\[\]\\/&|~^!-]|(?<=\w)-(?=\w))+\])+", re.DOTALL)
 _CLASS = re.compile(r"\[[^\]]*\]")
 _RANGE = re.compile(r"(\w)-(\w)")
 
