@@ -13,6 +13,7 @@ from nbtools import Policy, Session, traces
 from nbtools.core.result import CommandOutput, FileDiff, FileText, Matches, TodoList
 from nbtools.testing import temporary_workspace
 from nbtools.traces.export import write_claude_code
+from nbtools.traces.reader import NO_MESSAGES
 from nbtools.traces.recording.recorder import Recorder
 from tests.traces.recorded import LOGS, SAMPLES
 
@@ -91,7 +92,8 @@ def test_any_log_becomes_one_of_claude_code(log: str, tmp_path: Path) -> None:
         before = [call for call in trace.calls if call.session in family]
         assert sorted(call.name for call in again.calls) == sorted(call.name for call in before)
         assert sum(call.answered for call in again.calls) == sum(call.answered for call in before)
-        assert not again.problems
+        assert all(NO_MESSAGES in problem.why for problem in again.problems)
+        assert not (again.problems and before)
 
 
 def test_sub_agents_are_files_beside_it(tmp_path: Path) -> None:

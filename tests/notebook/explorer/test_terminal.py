@@ -26,8 +26,9 @@ STRUCTURE = {
     "trajectory_format",
     "source",
     "operation",
+    "k",
 }
-"""Keys by whose values a format is recognised, or a record."""
+"""Keys by whose values a format is recognised, or a record, or the place of a change."""
 JSON_LOGS = [log for log in LOGS if log.endswith((".json", ".jsonl", ".traj"))]
 
 
