@@ -11,7 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from nbtools.core.call import (
     CURRENT_CALL,
@@ -51,7 +51,9 @@ from nbtools.core.toolset import ToolRegistry
 from nbtools.policy.decide import PolicyEngine
 from nbtools.scheduler.approval import ApprovalContext, BatchEnded, CallDenied, approve
 from nbtools.scheduler.concurrency import ConcurrencyLimiter
-from nbtools.scheduler.hooks import Hooks
+
+if TYPE_CHECKING:
+    from nbtools.scheduler.hooks import Hooks
 
 CANCELLED = ToolError(ErrorCode.CANCELLED, "The call was cancelled.")
 

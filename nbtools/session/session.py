@@ -12,12 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from nbtools import scheduler
 from nbtools.core.call import FinishedCall, LiveCall, Observer, ToolCallRequest
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ToolFailure
 from nbtools.core.extension_points import extension
-from nbtools.core.hooks import Hook
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResult
 from nbtools.core.schema import Json, Provider, declarations
@@ -32,7 +32,6 @@ from nbtools.policy.grants import Grant
 from nbtools.policy.layers import Layer
 from nbtools.policy.modes import Mode
 from nbtools.policy.store import PolicyStore
-from nbtools.scheduler.hooks import Hooks
 from nbtools.scheduler.scheduler import ToolScheduler
 from nbtools.session.pipeline import CallBatch, CallPipeline
 from nbtools.session.policy_state import PolicyState
@@ -46,6 +45,7 @@ from nbtools.workspace.processes.output import shorten_result
 from nbtools.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from nbtools.core.hooks import Hook
     from nbtools.core.language_model import LanguageModel
     from nbtools.mcp.client.servers import McpServers
     from nbtools.plugins.discovered_tools import Command, DiscoveryResult
@@ -356,7 +356,7 @@ class Session:
     @hooks.setter
     def hooks(self, hooks: Iterable[Hook]) -> None:
         self._hooks = tuple(hooks)
-        self._scheduler.hooks = Hooks(self._hooks, str(self.workspace.root), self._calls.prefix) if self._hooks else None
+        self._scheduler.hooks = scheduler.Hooks(self._hooks, str(self.workspace.root), self._calls.prefix) if self._hooks else None
 
     # --- declarations and history
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -254,3 +257,24 @@ async def test_what_is_cancelled_in_the_moment_of_its_yes_starts_nothing() -> No
         assert result.error is not None
         assert result.error.code == "cancelled"
         assert not (root / "a.txt").exists()
+
+
+def test_a_new_session_loads_only_what_every_session_needs(tmp_path: Path) -> None:
+    late = ("processes.terminal", "processes.background", "processes.sandbox", "history.snapshots", "discovered_tools", "scheduler.hooks")
+    code = f"""
+import sys
+from nbtools import Session
+Session({str(tmp_path)!r})
+print([name for name in sys.modules if name.startswith("nbtools.") and name.endswith({late!r})])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+async def test_services_of_a_workspace_are_created_once_by_any_thread(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    names = ("terminals", "jobs", "sandbox", "command_snapshots")
+    with ThreadPoolExecutor(8) as threads:
+        for name in names:
+            assert len({id(one) for one in threads.map(lambda _, name=name: getattr(workspace, name), range(64))}) == 1
+    await workspace.close()
