@@ -129,7 +129,7 @@ async def test_changes_go_to_the_page_with_what_they_expect(tool, page, tmp_path
     page.says |= {"replace": {"cells": [cell("a", "new")]}}
     result = await call(tool, "replace", id="#1", source="new")
     assert page.asked[-1] == {
-        "type": "replace", "path": "work/nb.ipynb", "cell": "#1", "expected": "live", "source": "new", "kind": None,
+        "type": "replace", "path": "work/nb.ipynb", "cell": "a", "expected": "live", "source": "new", "kind": None,
     }  # fmt: skip
     assert "Its outputs were cleared. The notebook is open: the change is in the editor, not saved" in result.llm_content
     assert "on disk" in (tmp_path / "work" / "nb.ipynb").read_text()
