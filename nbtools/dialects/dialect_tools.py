@@ -18,8 +18,9 @@ from nbtools.dialects.mcp_names import ServerNames
 class DialectTool:
     """A canonical tool with an agent's name, description and parameters; everything else is delegated to the tool."""
 
-    def __init__(self, tool: AnyToolBuilder, spelling: ToolMapping, dialect: Dialect) -> None:
+    def __init__(self, tool: AnyToolBuilder, spelling: ToolMapping, dialect: Dialect, registry: ToolRegistry) -> None:
         self._tool = tool
+        self._registry = registry
         self._spelling = spelling
         self._dialect = dialect
         self.name = self.display_name = spelling.name
@@ -30,7 +31,9 @@ class DialectTool:
         return {"name": self.name, "description": self.description, "parameters": schema_of(self._spelling.params)}
 
     def build(self, params: Mapping[str, Any]) -> AnyToolInvocation:
-        return self._tool.build(self._dialect.read(self.name, params).arguments)
+        """Builds an invocation of the canonical tool that the parameters mean: another mapping of the name may apply."""
+        call = self._dialect.read(self.name, params)
+        return self._registry.get(call.tool).build(call.arguments)
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._tool, attribute)
@@ -98,7 +101,7 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
             return tool
         cached = self._cache.get(name)
         if cached is None or cached[0] is not tool:
-            renamed = DialectTool(tool, spellings[0], self._dialect) if spellings else self._unmapped(tool, name)
+            renamed = DialectTool(tool, spellings[0], self._dialect, self._registry) if spellings else self._unmapped(tool, name)
             cached = self._cache[name] = (tool, cast("AnyToolBuilder", renamed))
         return cached[1]
 

@@ -93,3 +93,23 @@ async def test_a_rule_may_name_a_tool_as_the_agent_does(tmp_path: Path) -> None:
         session.policy = Policy(deny=["Look(secret)"])
         assert session.decide("read", {"path": "secret"}).action == "deny"
         assert session.decide("Look", {"file_path": "other"}).action == "allow"
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "arguments", "meant"),
+    [
+        ("codex", "exec_command", {"cmd": "ls"}, "shell"),
+        ("codex", "exec_command", {"cmd": "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\nE"}, "patch"),
+        ("codex", "shell", {"command": ["apply_patch", "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"]}, "patch"),
+    ],
+)
+def test_a_name_with_several_mappings_builds_the_tool_that_is_meant(
+    tmp_path: Path, agent: str, name: str, arguments: Mapping[str, Any], meant: str
+) -> None:
+    session = Session(tmp_path, dialect=agent)
+    built = session.tools[name].build(arguments)
+    session.dialect = "nbtools"
+    assert type(built) is type(session.tools[meant].build({"command": "ls"} if meant == "shell" else {"patch": _PATCH}))
+
+
+_PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"
