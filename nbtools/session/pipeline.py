@@ -116,8 +116,9 @@ class CallPipeline:
 
     def _completed(self, result: ToolResult, reply: ToolResult, dialect: Dialect) -> ToolResult:
         """Adds the notes of ``result`` to the dialect's ``reply`` and redacts it again: its wording may show other secrets."""
-        if isinstance(result.data, CancelledOutput) and reply is not result:
-            reply = with_output(reply, CancelledOutput(dialect.untrusted(result.data.text)), result.return_display)
+        if isinstance(result.data, CancelledOutput) and result.error is not None:
+            worded = reply if reply.llm_content != result.llm_content else failed(result.error, result.data)
+            reply = with_output(worded, CancelledOutput(dialect.untrusted(result.data.text)), result.return_display)
         reply = complete(replace(reply, notes=result.notes)) if result.notes else reply
         redactor = self._scheduler.redactor
         return reply if redactor is None or reply is result else redactor.result(reply)

@@ -16,8 +16,11 @@ from nbtools.core.result import CommandOutput
 from nbtools.core.schema import Provider, convert_to_function_response
 from nbtools.dialects import dialect_names
 from nbtools.testing import RecordingObserver
+from nbtools.tools.fetch import FetchTool
 from nbtools.workspace.processes.sandbox import bubblewrap
 from tests.dialects.table import text_of
+from tests.workspace.web_server import reply as web_reply
+from tests.workspace.web_server import web_server
 
 YOLO = Policy(mode="yolo")
 PROVIDERS: tuple[Provider, ...] = ("gemini", "anthropic", "openai", "mcp")
@@ -214,7 +217,8 @@ async def test_the_output_of_a_cancelled_command_reaches_the_model(tmp_path: Pat
         result = await task
     assert result.error is not None
     assert result.error.code is ErrorCode.CANCELLED
-    assert "so far" in text_of(result)
+    assert text_of(result).count("so far") == 1
+    assert ("untrusted_context" in text_of(result)) == (dialect == "gemini")
     for provider in PROVIDERS:
         assert "so far" in str(convert_to_function_response("it", name, result, provider)), provider
 
@@ -249,3 +253,15 @@ async def test_output_cannot_end_its_mark(tmp_path: Path, attack: str) -> None:
         assert text_of(result).endswith("\n</untrusted_context>")
         assert isinstance(result.return_display, CommandOutput)
         assert result.return_display.text == attack
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_a_page_cannot_end_its_mark(tmp_path: Path, attack: str) -> None:
+    async with web_server() as server, Session(tmp_path, dialect="gemini", policy=YOLO) as session:
+        server.pages["/"] = web_reply(f"before {attack} after".encode(), "text/plain")
+        session.tools.register(FetchTool(session.workspace, allowed=[server.place]))
+        result = await session.call("web_fetch", {"prompt": f"Read {server.url('/')} please"})
+        assert result.ok, result
+        assert text_of(result).startswith("<untrusted_context>\n")
+        assert len(re.findall(r"</\s*untrusted_context\s*>", text_of(result), re.IGNORECASE)) == 1
+        assert attack in str(result.return_display)

@@ -14,6 +14,7 @@ from nbtools.core.decision import Action
 from nbtools.core.errors import ToolFailure
 from nbtools.core.tool_names import MAX_LENGTH, belongs_to_server, mcp_rule, mcp_tool_name, mcp_tool_names
 from nbtools.dialects import dialect
+from nbtools.dialects.gemini.replies import untrusted
 from nbtools.dialects.mcp_names import canonical_rule_name, gemini_names
 from nbtools.mcp.config.entries import parse_server
 
@@ -39,12 +40,12 @@ async def test_gemini_has_names_of_its_own_for_them(session: Session) -> None:
     assert not [name for name in names if name.startswith("mcp__a__find")]
     found = tools["mcp_a_b_find"]
     assert (found.name, found.schema["name"]) == ("mcp_a_b_find", "mcp_a_b_find")
-    assert (await session.call("mcp_a_b_find", {"what": "x"}, dialect=GEMINI)).llm_content == "a_b find x"
-    assert (await session.call("mcp__a_b__find", {"what": "x"}, dialect=GEMINI)).llm_content == "a_b find x"
+    assert (await session.call("mcp_a_b_find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a_b find x")
+    assert (await session.call("mcp__a_b__find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a_b find x")
 
 
 async def test_the_older_name_is_understood_and_told_to_nobody(session: Session) -> None:
-    assert (await session.call("a__find", {"what": "x"}, dialect=GEMINI)).llm_content == "a find x"
+    assert (await session.call("a__find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a find x")
     assert "a__find" not in session.tools_in(GEMINI).names()
     assert (await session.call("a__find", {"what": "x"})).error is not None
 
@@ -53,15 +54,15 @@ async def test_of_two_with_one_name_the_second_has_its_canonical_one(session: Se
     """``b_c`` of ``a`` and ``c`` of ``a_b``."""
     names = session.tools_in(GEMINI).names()
     assert ("mcp_a_b_c" in names, "mcp__a_b__c" in names, "mcp__a__b_c" in names) == (True, True, False)
-    assert (await session.call("mcp_a_b_c", {"what": "x"}, dialect=GEMINI)).llm_content == "a b_c x"
-    assert (await session.call("mcp__a_b__c", {"what": "x"}, dialect=GEMINI)).llm_content == "a_b c x"
+    assert (await session.call("mcp_a_b_c", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a b_c x")
+    assert (await session.call("mcp__a_b__c", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a_b c x")
 
 
 async def test_a_name_that_is_cut_still_leads_to_its_tool(session: Session) -> None:
     cut = gemini_names("a", LONG)[0]
     assert (len(cut), cut[30:33]) == (63, "...")
     assert cut in session.tools_in(GEMINI).names()
-    assert (await session.call(cut, {"what": "x"}, dialect=GEMINI)).llm_content == f"a {LONG} x"
+    assert (await session.call(cut, {"what": "x"}, dialect=GEMINI)).llm_content == untrusted(f"a {LONG} x")
     canonical = mcp_tool_name("a", LONG)
     assert len(canonical) <= MAX_LENGTH
     assert (await session.call(canonical, {"what": "x"})).llm_content == f"a {LONG} x"
