@@ -176,16 +176,19 @@ class DialectTranslator:
 
     def translate(self, tool: str, arguments: Mapping[str, Any], root: str) -> TranslatedCall:
         """Translates a call to the dialect, with absolute paths; where it cannot, uses the dialect's name and canonical arguments."""
+        folder = str(arguments.get("path") or ".") if self.dialect.carries_folder and tool == "shell" else "."
         translated = self.dialect.speak(tool, arguments)
         if translated is not None:
             name, parameters = translated
-            return TranslatedCall(name, _absolute_paths(parameters, root), lambda changed: self._read(name, tool, changed, root))
+            return TranslatedCall(
+                name, _absolute_paths(parameters, root), lambda changed: self._read(name, tool, changed, root, folder), folder
+            )
         name = next(iter(self.dialect.names_of(tool) or self._server_names(tool)), tool)
         canonical = _absolute_paths(arguments, root)
         return TranslatedCall(name, canonical, lambda changed: self._merged(name, tool, canonical, changed, root))
 
-    def _read(self, name: str, tool: str, changed: Mapping[str, Any], root: str) -> Mapping[str, Any]:
-        call = self.dialect.read(name, changed, root)
+    def _read(self, name: str, tool: str, changed: Mapping[str, Any], root: str, folder: str = ".") -> Mapping[str, Any]:
+        call = self.dialect.read(name, changed, root, folder)
         if call.tool != tool:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"with that input it is a call of {call.tool}, not of {tool}.")
         return call.arguments

@@ -90,6 +90,7 @@ class Dialect:
     ``ignore_files``: the agent's own ignore files at the root of a workspace, and ``reads_ignored``, whether a git-ignored file can be
     read by its name, unless a session sets them otherwise.
     ``reads_recordings``: whether the agent reads audio and video files.
+    ``carries_folder``: whether the working directory carries over between commands, so that it is no parameter of the agent's tool.
     ``server_names``: the agent's names of MCP tools.
     ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
     ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
@@ -106,6 +107,7 @@ class Dialect:
     reads_ignored: bool = True
     reads_recordings: bool = False
     read_tokens: int | None = None
+    carries_folder: bool = False
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
     server_names: ServerToolNames = canonical_names
     differences: tuple[str, ...] = ()

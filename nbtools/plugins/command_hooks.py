@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from posixpath import join, normpath
 from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -56,11 +57,15 @@ class _Printed(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class TranslatedCall:
-    """A call translated to a hook's dialect.  ``read`` makes changed arguments canonical again; it raises ``ToolFailure``."""
+    """A call translated to a hook's dialect.  ``read`` makes changed arguments canonical again; it raises ``ToolFailure``.
+
+    ``folder`` is where a command runs, relative to the workspace, if the dialect has no parameter for it.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     read: Read
+    folder: str = "."
 
 
 def read_before(got: CaptureResult, call: TranslatedCall) -> tuple[Before, ...]:
@@ -234,7 +239,7 @@ class CommandHook:
         message = {
             "session_id": setting.session,
             "transcript_path": "",
-            "cwd": setting.root,
+            "cwd": normpath(join(setting.root, translated.folder)),
             "permission_mode": self.translator.mode_name(setting.mode),
             "hook_event_name": event,
             "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -14,6 +14,7 @@ from nbtools.core.parameters import schema_of
 from nbtools.core.schema import Provider, has_cycle_in_schema, sanitize_schema, validate
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, ToolMapping
+from nbtools.dialects.dialect import CallContext
 from tests.dialects.laws import DIALECTS, DOCUMENTED, MODELS, arguments_of, is_call, same_call
 
 SPELLINGS = [pytest.param(one, spelling, id=f"{one.name}-{spelling.params.__name__}") for one in DIALECTS for spelling in one.mappings]
@@ -47,7 +48,9 @@ def test_the_way_there_and_back_of_each_spelling(agent: Dialect, spelling: ToolM
     spoken = spelling.params.from_canonical(arguments) if is_call(spelling.tool, arguments) else None
     if spoken is not None:
         assert validate(schema_of(spelling.params), spoken) == []
-        assert same_call(spelling.tool, spelling.params.model_validate(spoken).to_canonical(), arguments)
+        folder = str(arguments.get("path") or ".") if agent.carries_folder and spelling.tool == "shell" else "."
+        read = spelling.params.model_validate(spoken, context=CallContext("", folder))
+        assert same_call(spelling.tool, read.to_canonical(), arguments)
 
 
 @pytest.mark.parametrize("agent", DIALECTS, ids=lambda one: one.name)

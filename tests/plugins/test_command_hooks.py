@@ -102,6 +102,21 @@ async def test_changed_input_is_read_back_from_claudes_words(tmp_path: Path) -> 
         assert s.history[-1].last.plan.arguments["timeout"] == 5
 
 
+async def test_a_command_in_a_carried_folder_stays_there(tmp_path: Path) -> None:
+    """A hook gets the folder as ``cwd``, and what it changes runs in that folder."""
+    (tmp_path / "sub").mkdir()
+    changed = specific(permissionDecision="allow", updatedInput={"command": "pwd", "timeout": 5000})
+    hook = command_hook("before", f"tee {tmp_path}/seen.json | {printing(tmp_path, **changed)}", matcher="Bash")
+    async with session(tmp_path, dialect="claude", policy=Policy(allow=["shell(cd:*)"])) as s:
+        assert (await s.call("Bash", {"command": "cd sub"})).ok
+        s.hooks = (hook,)
+        result = await s.call("Bash", {"command": "ls", "timeout": 60_000})
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert seen["cwd"] == str(tmp_path / "sub")
+    assert seen["tool_input"] == {"command": "ls", "timeout": 60_000}
+    assert str(result.llm_content).startswith(f"{tmp_path / 'sub'}\n")
+
+
 async def test_input_changed_to_nonsense_stops_the_call(tmp_path: Path) -> None:
     """Passing it over would run what the hook did not want."""
     changed = specific(updatedInput={"nonsense": 1})

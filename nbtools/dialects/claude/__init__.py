@@ -87,6 +87,7 @@ CLAUDE = Dialect(
     UNSUPPORTED,
     reads_first=True,
     read_tokens=25_000,
+    carries_folder=True,
     refuse=refuse,
     differences=DIFFERENCES,
 )

@@ -69,7 +69,7 @@ class Bash(ClaudeParams):
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, _CANONICAL)
-        if values is None or values["path"] != ".":
+        if values is None or not values["path"]:  # another path is where the agent's commands start, and so no parameter
             return None
         if values["background"]:
             alone = values["timeout"] is None and values["silence"] is None and not (values["keep"] or values["carry"])
