@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.rule_commands import described, in_words
@@ -16,7 +17,7 @@ from nbtools.policy.importers.claude import looks_like_claude, read_claude_setti
 from nbtools.policy.importers.gemini_policies import read_gemini_policies
 from nbtools.policy.importers.gemini_settings import read_gemini_settings
 from nbtools.policy.importers.imported import ImportedPolicy
-from nbtools.policy.layers import Layer, Policy, grant_policy
+from nbtools.policy.layers import Layer, Policy, as_rule, grant_policy
 from nbtools.policy.policy_file import VERBS, is_policy_file, read_policy
 from nbtools.policy.store import StoredPolicy, Trust
 from nbtools.workspace.files.read import read_bytes
@@ -100,7 +101,7 @@ class LayerCommands:
         """Returns the rules of the file, each with a description."""
         named = self._session.tool_named
         rules = [(verb, rule) for verb in VERBS for rule in getattr(project.policy, verb)]
-        rows = [(verb, described(rule), in_words(rule, named), _state(verb, trusted)) for verb, rule in rules]
+        rows = [(verb, described(rule), in_words(as_rule(rule, Action(verb)), named), _state(verb, trusted)) for verb, rule in rules]
         about = "describes what the program does, so that rules can allow it"
         rows += [("program", name, about, _state("allow", trusted)) for name in project.policy.programs]
         if project.policy.mode:

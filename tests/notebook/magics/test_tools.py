@@ -155,6 +155,17 @@ def test_a_project_s_rules_count_once_they_are_trusted(lab, project):
     assert "Not trusted" in lab.run("%tools trust no").text
 
 
+def test_a_project_s_rules_are_described_by_their_meaning(lab, project):
+    rules = project / ".nbtools" / "policy.toml"
+    rules.parent.mkdir()
+    rules.write_text('deny = ["Bash(run_in_background:true)", "Read(secrets/**)"]\n', encoding="utf-8")
+    lab.run("%reload_ext nbtools")
+    shown = lab.run("%tools trust").text
+    assert "Bash(run_in_background:true)" in shown
+    assert "exactly the command" not in shown
+    assert "reading **/secrets/**" in shown
+
+
 def test_a_project_without_rules(lab):
     assert "has no rules of its own" in lab.run("%tools trust").text
     assert "There are no rules" in lab.run("%tools rules").text
