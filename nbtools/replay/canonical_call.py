@@ -21,8 +21,8 @@ from nbtools.traces.model import Call, Detail, Op
 
 Found = tuple[str, dict[str, Any]]
 _ENVELOPE = "*** Begin Patch"
-_START = ("start_line", "start", "offset", "line_start")
-_END = ("end_line", "end", "line_end")
+_START = ("start_line", "startLine", "start", "offset", "line_start")
+_END = ("end_line", "endLine", "end", "line_end")
 
 
 def convert_by_operation(call: Call, detail: Detail, ground: WorkingDirectory) -> Found | None:

@@ -102,6 +102,11 @@ def test_an_absolute_pattern_of_claude_is_searched_in_the_copy(tmp_path: Path) -
         ("gemini-cli/session-2025-12-24T21-37-2ccb51c5.json", {"shell", "read", "ls", "write"}),
         ("mini-swe-agent/github_issue.traj.json", {"shell"}),
         ("swe-agent/function_calling_simple.traj", {"ls", "read", "shell"}),
+        ("claude-stream-json/made--action.json", {"read", "edit", "shell", "grep"}),
+        ("qwen-code/made--price.jsonl", {"read", "edit", "shell", "write"}),
+        ("opencode/made--export.json", {"read", "edit", "shell", "write"}),
+        ("copilot-cli/made--events.jsonl", {"read", "edit", "shell", "grep"}),
+        ("pi/made--tree.jsonl", {"read", "edit", "shell", "write"}),
     ],
 )
 def test_recorded_sessions(name: str, meant: set[str]) -> None:
@@ -112,6 +117,25 @@ def test_recorded_sessions(name: str, meant: set[str]) -> None:
         except TraceError:
             continue
     assert found == meant
+
+
+@pytest.mark.parametrize("name", ["vscode-chat/made--session.json", "vscode-chat/made--changes.jsonl"])
+def test_a_session_without_a_folder_is_run_in_the_one_that_is_named(name: str) -> None:
+    read, edit_, run, *_ = [canonical_call(one, working_directory_of(one, "/work/shop")) for one in sample(name).calls[:3]]
+    assert (read.tool, read.arguments) == ("read", {"path": "price.py", "start": 1, "end": 2})
+    assert (edit_.tool, edit_.arguments) == ("edit", {"path": "price.py", "old": "n * 2", "new": "n * 3"})
+    assert (run.tool, run.arguments["command"]) == ("shell", "pytest -q")
+
+
+def test_the_blocks_of_an_edit_are_its_texts() -> None:
+    calls = sample("cline/made--task.json").calls
+    found = [canonical_call(one, working_directory_of(one, "/work/shop")) for one in calls[:4]]
+    assert [(one.tool, one.arguments) for one in found] == [
+        ("read", {"path": "price.py"}),
+        ("edit", {"path": "price.py", "old": "    return n * 2\n", "new": "    return n * 3\n"}),
+        ("write", {"path": "page.html", "content": "<content>n * 3</content>"}),
+        ("shell", {"command": "pytest -q"}),
+    ]
 
 
 def test_a_shell_that_patches_is_a_patch() -> None:
