@@ -104,7 +104,7 @@ async def test_refusals_and_changes_reach_the_model(root: Path) -> None:
     assert "Changed arguments" not in model.answered(3)[0]
     assert (root / "new.txt").read_text() == "theirs\n"
     assert "mine" in model.answered(4)[0]
-    assert '[The person changed the call before it ran. Changed arguments: {"command": "echo mine"}]' in model.answered(4)[0]
+    assert '[The person changed the call before it ran; it ran with command="echo mine"]' in model.answered(4)[0]
 
 
 async def test_what_a_model_does_wrong_goes_back_to_it(root: Path) -> None:
