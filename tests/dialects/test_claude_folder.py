@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbtools import Policy, Session
+from nbtools import Policy, Session, Settings
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome
 from nbtools.core.decision import Action
 from nbtools.tools.commands.folder_report import FolderReport
@@ -221,3 +221,9 @@ def test_a_report_that_is_no_path_is_none(told: bytes) -> None:
         assert report.folder() == ""
     finally:
         report.close()
+
+
+async def test_it_carries_over_in_the_sandbox(root: Path) -> None:
+    async with Session(root, dialect="claude", confirmer=Watching(), settings=Settings(sandbox="if_present")) as session:
+        assert (await session.call("Bash", {"command": "cd sub"})).ok
+        assert await folder(session) == str(root / "sub")
