@@ -83,8 +83,8 @@ class Dialect:
     """Converts calls to canonical ones and results to an agent's wording.  A name without mapping is taken as canonical.
 
     Several mappings may share a name: the first whose parameters accept the arguments applies.  Where none does, and the name is both a
-    former one and that of the canonical tool, the canonical parameters apply.  Otherwise, if the agent ignores unknown parameters, the
-    mapping applies that ignores the fewest.
+    former one and that of the canonical tool, the canonical parameters apply to a call that has a parameter which the
+    agent lacks.  Otherwise, if the agent ignores unknown parameters, the mapping applies that ignores the fewest.
     ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
     ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.
     ``ignore_files``: the agent's own ignore files at the root of a workspace, and ``reads_ignored``, whether a git-ignored file can be
@@ -135,7 +135,8 @@ class Dialect:
         call = self._first_accepting(spellings, name, [arguments] * len(spellings), context, problems)
         if call is not None:
             return call
-        if all(spelling.former and spelling.tool == name for spelling in spellings):
+        former = all(spelling.former and spelling.tool == name for spelling in spellings)
+        if former and all(len(spelling.params.known_only(arguments)) < len(arguments) for spelling in spellings):
             return CanonicalCall(name, arguments, _with_canonical_names)
         lenient = [spelling for spelling in spellings if spelling.params.ignores_unknown]
         known = [spelling.params.known_only(arguments) for spelling in lenient]

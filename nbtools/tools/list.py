@@ -31,6 +31,10 @@ def not_a_folder(subject: str) -> ToolFailure:
     return ToolFailure(ErrorCode.PATH_IS_NOT_A_DIRECTORY, Message.of(f"{subject} is a file, not a folder.", see))
 
 
+MAX_ENTRIES = 1_000_000
+"""The largest ``limit``: more entries than a folder has."""
+
+
 class LsParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -42,7 +46,7 @@ class LsParams(BaseModel):
     """Whether to include what git ignores, and the folder .git."""
     agent_ignored: bool = False
     """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
-    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_ENTRIES)] | None = None
     """Maximum number of entries to return."""
     offset: Annotated[int, Field(ge=0)] = 0
     """How many entries to skip, for the next page: the number already returned."""
@@ -73,6 +77,7 @@ class LsTool(BaseDeclarativeTool[LsParams]):
     names_only = True
     icon = Icon.FOLDER
     parameters = LsParams
+    output_limit = 1_000_000
 
     def __init__(self, workspace: Workspace, *, limit: int = 1_000) -> None:
         self.workspace = workspace

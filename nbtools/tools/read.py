@@ -59,8 +59,8 @@ class Window:
         read = self.read
         parts = ["the file is empty"] if not read.total else []
         if not read.whole:
-            parts.append(f"lines {read.start}–{read.end} of {read.total}")
-            parts += [Message.of("continue ", SameCall({"start": read.end + 1}))] if read.end < read.total else []
+            further = [Advice("; continue ", SameCall({"start": read.end + 1}))] if read.end < read.total else []
+            parts.append(Message.of(f"lines {read.start}–{read.end} of {read.total}", *further))
         if read.shortened:
             parts.append(f"{read.shortened} long line{'s are' if read.shortened > 1 else ' is'} cut")
         return joined("; ", parts)

@@ -289,13 +289,13 @@ LIST = {
         "LS",
         {"path": "{root}"},
         "- {root}/\n  - src/\n  - .env\n  - a.py\n  - dot.png\n  - empty\n  - n.ipynb\n  - windows.txt",
-        means=("ls", {"path": "{root}"}),
+        means=("ls", {"path": "{root}", "limit": 1_000_000}),
     ),
     "names left out": Case(
         "LS",
         {"path": "src", "ignore": ["*.py"]},
         says=("- {root}/src/\n  - lib/\n[1 ignored]",),
-        means=("ls", {"path": "src", "ignore": ["*.py"]}),
+        means=("ls", {"path": "src", "limit": 1_000_000, "ignore": ["*.py"]}),
     ),
 }
 

@@ -25,6 +25,7 @@ from nbtools.dialects.claude.tool_use_result import (
 )
 from nbtools.dialects.dialect import with_defaults
 from nbtools.tools import read
+from nbtools.tools.list import MAX_ENTRIES
 from nbtools.tools.write import FileChanged
 
 _MOST_BYTES = 256 * 1024
@@ -207,7 +208,7 @@ class LS(ClaudeParams):
     """Glob patterns of names to exclude."""
 
     def to_canonical(self) -> Mapping[str, Any]:
-        return {"path": self.path, **({"ignore": self.ignore} if self.ignore else {})}
+        return {"path": self.path, "limit": MAX_ENTRIES, **({"ignore": self.ignore} if self.ignore else {})}
 
     def reply(self, result: ToolResult) -> ToolResult:
         listing = result.return_display

@@ -16,7 +16,7 @@ from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, with
 from nbtools.dialects.gemini.replies import GeminiParams, reply
 from nbtools.tools.glob import GlobData
 from nbtools.tools.grep import GrepData
-from nbtools.tools.list import LsData
+from nbtools.tools.list import MAX_ENTRIES, LsData
 
 _EVERYTHING = 10_000
 """The maximum of files or lines in one page of nbtools' tools; Gemini CLI lists all matching files."""
@@ -37,7 +37,7 @@ class Filtering(BaseModel):
 
 
 class ListDirectory(GeminiParams):
-    """Lists a folder.  A missing folder is ``ls_execution_error``, as in Gemini CLI.
+    """Lists a whole folder.  A missing folder is ``ls_execution_error``, as in Gemini CLI.
 
     ``respect_git_ignore`` is the parameter of earlier versions.
     """
@@ -62,12 +62,12 @@ class ListDirectory(GeminiParams):
         respects = options.respect_git_ignore if self.respect_git_ignore is None else self.respect_git_ignore
         ignore = tuple(map(_from_name_glob, self.ignore))
         ignored = {"ignored": not respects, "agent_ignored": not options.respect_gemini_ignore}
-        return {"path": self.dir_path, "ignore": ignore, **ignored, "limit": _EVERYTHING}
+        return {"path": self.dir_path, "ignore": ignore, **ignored, "limit": MAX_ENTRIES}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": ".", "ignore": (), "ignored": True, "agent_ignored": False, "limit": None})
-        if values is None or values["limit"] != _EVERYTHING:
+        if values is None or values["limit"] != MAX_ENTRIES:
             return None
         ignore = tuple(map(_to_name_glob, values["ignore"]))
         if tuple(map(_from_name_glob, ignore)) != tuple(values["ignore"]):

@@ -122,10 +122,14 @@ class RunPersistentCommand(_InTerminal):
         )
 
 
+def _stripped(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
+
+
 class LookAtTerminal(_InTerminal):
     """Returns new output of a terminal for an empty command; Void has no tool for that."""
 
-    command: Annotated[Literal[""], BeforeValidator(str.strip), WithJsonSchema({"type": "string"})]
+    command: Annotated[Literal[""], BeforeValidator(_stripped), WithJsonSchema({"type": "string"})]
     """Empty: only new output of the terminal is returned."""
 
     def to_canonical(self) -> Arguments:
