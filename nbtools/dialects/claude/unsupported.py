@@ -32,7 +32,7 @@ UNSUPPORTED = (
     UnsupportedTool("LSP", "It needs language servers, which nbtools does not include; JupyterLab has its own."),
     UnsupportedTool("PowerShell", "Commands run in bash; on Windows use WSL."),
     UnsupportedTool("Monitor", "It wakes a model on events; use TaskOutput to wait for a background command."),
-    UnsupportedTool("REPL", "The notebook is a REPL; the tool cells runs code in its kernel."),
+    UnsupportedTool("REPL", "The notebook is a REPL, in which the person runs code; use Bash to run a script."),
     UnsupportedTool("WebSearch", "It is a search service of Anthropic's API; nbtools includes no search service."),
     UnsupportedTool("CronCreate", _SCHEDULE),
     UnsupportedTool("CronList", _SCHEDULE),
