@@ -98,10 +98,10 @@ async def test_refusals_and_changes_reach_the_model(root: Path) -> None:
         answer = await Agent(session, model).run("go")
     assert answer.ok
     assert "not that one" in model.answered(2)[0]
-    assert "Changed arguments" not in model.answered(1)[0]
+    assert "changed the call before it ran" not in model.answered(1)[0]
     assert "The person changed the proposed text before it was written." in model.answered(3)[0]
     assert "+theirs" in model.answered(3)[0]
-    assert "Changed arguments" not in model.answered(3)[0]
+    assert "changed the call before it ran" not in model.answered(3)[0]
     assert (root / "new.txt").read_text() == "theirs\n"
     assert "mine" in model.answered(4)[0]
     assert '[The person changed the call before it ran; it ran with command="echo mine"]' in model.answered(4)[0]

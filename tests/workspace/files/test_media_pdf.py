@@ -40,7 +40,7 @@ def test_a_short_document_is_given_as_it_is():
 @pytest.mark.parametrize(
     ("pages", "words"),
     [
-        (None, 'has 30 pages. Say which to read, at most 20 in one call: pages="1-20"'),
+        (None, 'has 30 pages. Say which to read, at most 20 in one call, such as the call with pages="1-20"'),
         ("1-21", "21 pages are more than the 20"),
         ("31", "page 31 does not exist"),
         ("0", "is not a page range"),
