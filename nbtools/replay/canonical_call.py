@@ -21,7 +21,7 @@ from nbtools.traces.model import Call, Detail, Op
 
 Found = tuple[str, dict[str, Any]]
 _ENVELOPE = "*** Begin Patch"
-_START = ("start_line", "startLine", "start", "offset", "line_start")
+_START = ("start_line", "startLine", "start", "line_start")
 _END = ("end_line", "endLine", "end", "line_end")
 
 
@@ -49,6 +49,8 @@ def _read(_: Call, detail: Detail, ground: WorkingDirectory) -> Found | None:
         return ("read_many", {"paths": [ground.relative(path) for path in paths]}) if paths else None
     view_range = [number for one in items(detail.args.get("view_range")) if (number := integer_of(one)) is not None]
     start, end = view_range if len(view_range) == 2 else (_number(detail.args, _START), _number(detail.args, _END))
+    if start is None and (offset := integer_of(detail.args.get("offset"))) is not None:
+        start = offset + 1 - ground.first_line
     count = integer_of(detail.args.get("limit"))
     end = (start or 1) + count - 1 if end is None and count else end
     window = {"start": start or None, "end": end if end and end > 0 else None}

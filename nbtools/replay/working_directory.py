@@ -25,12 +25,14 @@ class WorkingDirectory:
     """The recorded working directory of a session.
 
     ``cwd`` is absolute, empty if not recorded; ``agent`` is the dialect of its calls, empty if not supported; ``commit`` is the recorded
-    checkout, empty if unknown.  ``path_pairs`` are pairs of an original folder and its counterpart in the copy.
+    checkout, empty if unknown.  ``first_line`` is the number of a file's first line in the agent's ``offset``.  ``path_pairs`` are pairs
+    of an original folder and its counterpart in the copy.
     """
 
     cwd: str = ""
     commit: str = ""
     agent: str = ""
+    first_line: int = 1
     path_pairs: tuple[tuple[str, str], ...] = ()
 
     def in_copy(self, copy: Copy) -> WorkingDirectory:
@@ -96,7 +98,9 @@ def working_directory_of(call: Call, cwd: str = "", sessions: Mapping[str, Sessi
     chain = _ancestors(call.session, sessions)
     recorded = next((one.cwd for one in chain if one.cwd), "") or call.detail.cwd
     folder = normpath(cwd or recorded) if cwd or recorded else ""
-    return WorkingDirectory(folder if isabs(folder) else "", next((one.commit for one in chain if one.commit), ""), _dialect_of(chain))
+    commit = next((one.commit for one in chain if one.commit), "")
+    first_line = 0 if any(one.format == "qwen-code" for one in chain[:1]) else 1
+    return WorkingDirectory(folder if isabs(folder) else "", commit, _dialect_of(chain), first_line)
 
 
 def folder_to_copy(ground: WorkingDirectory, folder: str | Path | None) -> Path:

@@ -105,7 +105,7 @@ class Session(Struct, frozen=True, kw_only=True):
     ended: float | None = None
     records: int = 0
     tokens: Tokens = Tokens()
-    native_tokens: dict[str, int] = {}
+    native_tokens: dict[str, int | None] = {}
     cost: float | None = None
     flags: tuple[str, ...] = ()
     counts: dict[str, Any] = {}

@@ -73,6 +73,17 @@ def test_what_means_nothing_here_says_why(name: str, op: Op, args: dict[str, Any
         canonical_call(call(name, op), GROUND, detail=Detail(args=args))
 
 
+@pytest.mark.parametrize(("first_line", "window"), [(1, {"start": 20, "end": 29}), (0, {"start": 21, "end": 30})])
+def test_an_offset_counts_from_the_agents_first_line(first_line: int, window: dict[str, int]) -> None:
+    detail = Detail(args={"path": "a.py", "offset": 20, "limit": 10})
+    found = canonical_call(call("read_file", "read"), WorkingDirectory(CWD, first_line=first_line), detail=detail)
+    assert found.arguments == {"path": "a.py", **window}
+
+
+def test_lines_of_qwen_code_count_from_0() -> None:
+    assert {working_directory_of(one).first_line for one in sample("qwen-code/made--price.jsonl").calls} == {0}
+
+
 def test_an_absolute_path_without_a_recorded_folder_asks_for_it() -> None:
     with pytest.raises(TraceError, match="cwd="):
         canonical_call(call("read_file", "read"), WorkingDirectory(), detail=Detail(args={"path": "/a"}))

@@ -199,7 +199,7 @@ class _DocumentReader:
             agent="swe-agent",
             models=(model,) if model else (),
             tokens=Tokens(input=sent, output=received),
-            native_tokens={name: count for name, count in (("input", sent), ("output", received)) if count is not None},
+            native_tokens={"input": sent, "output": received},
             cost=float_of(statistics.get("instance_cost")),
             counts={
                 "exit_status": info.get("exit_status"),
