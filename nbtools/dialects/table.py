@@ -16,7 +16,8 @@ _HEAD = """\
 
 Every tool exists once, under the canonical name in the first column. A session uses one dialect (`Session(dialect="claude")`,
 `%tools use claude`): it lists the tools under that agent's names, accepts that agent's parameters, and returns results in that agent's
-wording. Canonical names work in every dialect. Names in *italics* are former ones: still accepted, but not declared to a model.
+wording: they name only that agent's tools and parameters, and leave out advice that it cannot follow, such as `%tools allow`.
+Canonical names work in every dialect. Names in *italics* are former ones: still accepted, but not declared to a model.
 """
 _TITLES = {"claude": "Claude Code", "gemini": "Gemini CLI", "void": "Void", "codex": "Codex"}
 
