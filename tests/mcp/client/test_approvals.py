@@ -117,7 +117,7 @@ async def test_changed_arguments_are_held_against_the_schema_again(opened: Open)
     script = ScriptedConfirmer(changed(7), ONCE, changed(0))
     async with opened(script) as session:
         result = await session.call("mcp__my_docs__look", {"id": 1})
-        assert str(result.llm_content).startswith("look {'id': 7}\n\n[The person changed the call before it ran.")
+        assert str(result.llm_content).startswith("look {'id': 7}\n\n[The person changed the call before it ran; it ran with id=7]")
         wrong = await session.call("mcp__my_docs__look", {"id": 1})
         assert wrong.error is not None
         assert (wrong.error.code, "id: 0 is less than the minimum of 1" in wrong.error.message) == ("invalid_tool_params", True)
