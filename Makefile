@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 DONE := .make
 SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
-FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/src/*.ts labextension/src/*/*.ts labextension/src/*/*/*.ts labextension/style/*)
+FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/style/*)
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
 .PHONY: lab test check fuzz bench build wire docs clean
@@ -30,13 +30,14 @@ test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers
 	@$(BIN)/python -m compileall -q -j 0 nbtools tests # tests start hundreds of Python processes
 	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax tests notebooks
 
-check: $(DONE)/python
+check: $(DONE)/python $(DONE)/front-end
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python $(SCRIPTS)/wire_types.py --check
 	$(BIN)/python .ci/language.py
+	@$(BIN)/python $(SCRIPTS)/front_end.py lint
 
 FUZZ ?= 300
 fuzz: $(DONE)/python

@@ -1,7 +1,7 @@
 """Build the JupyterLab extension and show it to the JupyterLab of this environment.
 
 Compiles only when a source changed since the last build; without Node on the machine, Node comes from PyPI into this environment.
-Exits with one line when a step fails.
+With the argument ``lint``, checks format and rules of the sources instead.  Exits with one line when a step fails.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 BUILT = HERE.parent / "nbtools" / "labextension"
+BUNDLES = HERE.parent / "nbtools" / "notebook" / "static"
 SHOWN = Path(sys.prefix, "share", "jupyter", "labextensions", "nbtools-agent")
 STAMP = HERE / "lib" / "built"
 OLDEST_NODE = 20
@@ -23,8 +24,8 @@ OLDEST_NODE = 20
 
 def fingerprint() -> str:
     """A digest of everything that the build reads."""
-    loose = ("package.json", "yarn.lock", "tsconfig.json", ".yarnrc.yml")
-    sources = sorted(path for folder in ("src", "style") for path in (HERE / folder).rglob("*") if path.is_file())
+    loose = ("package.json", "yarn.lock", "tsconfig.json", ".yarnrc.yml", "scripts/bundle_widgets.mjs")
+    sources = sorted(path for folder in ("src", "style", "schema") for path in (HERE / folder).rglob("*") if path.is_file())
     digest = hashlib.sha256()
     for path in [HERE / name for name in loose] + sources:
         digest.update(path.relative_to(HERE).as_posix().encode() + b"\0" + path.read_bytes())
@@ -56,13 +57,18 @@ def run(command: list[str], env: dict[str, str]) -> None:
     """Runs a step of the build; stays quiet unless it fails."""
     done = subprocess.run(command, cwd=HERE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed: the front end was not built")
+        raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed")
+
+
+def environment() -> dict[str, str]:
+    """The environment variables of the build's programs."""
+    scripts = str(Path(sys.executable).parent)
+    return {**os.environ, "PATH": os.pathsep.join([scripts, node_folder(), os.environ["PATH"]])}
 
 
 def build() -> None:
     """Installs the front end's packages as locked, and compiles."""
-    scripts = str(Path(sys.executable).parent)
-    env = {**os.environ, "PATH": os.pathsep.join([scripts, node_folder(), os.environ["PATH"]])}
+    env = environment()
     print("Building the front end (the first time takes a minute)", flush=True)
     run(["jlpm", "install", "--immutable"], env)
     shutil.rmtree(HERE / "lib", ignore_errors=True)
@@ -80,7 +86,10 @@ def show() -> None:
 
 
 def main() -> int:
-    fresh = STAMP.is_file() and STAMP.read_text(encoding="utf-8") == fingerprint() and (BUILT / "static" / "style.js").is_file()
+    if sys.argv[1:] == ["lint"]:
+        run(["jlpm", "lint"], environment())
+        return 0
+    fresh = STAMP.is_file() and STAMP.read_text(encoding="utf-8") == fingerprint() and (BUILT / "static" / "style.js").is_file() and BUNDLES.is_dir()
     if not fresh:
         build()
     show()

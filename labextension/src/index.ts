@@ -79,8 +79,13 @@ const traces: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [IRenderMimeRegistry, INotebookTracker],
   optional: [IFileOpener, ICallCanceller],
-  activate: (_, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker, opener: IFileOpener | null, canceller: ICallCanceller | null) =>
-    addTraceRenderer({ rendermime, notebooks, opener, canceller, kernels: new ExplorerKernels() })
+  activate: (
+    _,
+    rendermime: IRenderMimeRegistry,
+    notebooks: INotebookTracker,
+    opener: IFileOpener | null,
+    canceller: ICallCanceller | null
+  ) => addTraceRenderer({ rendermime, notebooks, opener, canceller, kernels: new ExplorerKernels() })
 };
 
 const runs: JupyterFrontEndPlugin<void> = {
@@ -89,8 +94,13 @@ const runs: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [IRenderMimeRegistry, INotebookTracker],
   optional: [IFileOpener, ICallCanceller],
-  activate: (_, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker, opener: IFileOpener | null, canceller: ICallCanceller | null) =>
-    addRunRenderer({ rendermime, notebooks, opener, canceller })
+  activate: (
+    _,
+    rendermime: IRenderMimeRegistry,
+    notebooks: INotebookTracker,
+    opener: IFileOpener | null,
+    canceller: ICallCanceller | null
+  ) => addRunRenderer({ rendermime, notebooks, opener, canceller })
 };
 
 const launcher: JupyterFrontEndPlugin<void> = {

@@ -29,7 +29,18 @@ export class RunHeadView {
     this.stop.addEventListener('click', () => this.cancelRun());
     const sign = element('span', 'nbtools-sign', icon('assistant'));
     const tool = element('span', 'nbtools-tool', 'agent');
-    const head = element('div', 'nbtools-head', sign, tool, this.model, element('span', 'nbtools-space'), this.status, this.announcement, this.figures, this.stop);
+    const head = element(
+      'div',
+      'nbtools-head',
+      sign,
+      tool,
+      this.model,
+      element('span', 'nbtools-space'),
+      this.status,
+      this.announcement,
+      this.figures,
+      this.stop
+    );
     this.node.append(head, element('div', 'nbtools-progress'));
   }
 

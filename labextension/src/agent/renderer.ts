@@ -45,7 +45,9 @@ class RenderedRun extends Widget implements IRenderMime.IRenderer {
     if (runView === null) {
       this.view?.dispose?.();
       this.view = this.type = null;
-      const notice = this.trans.__('This output cannot be displayed because it was written by another version of nbtools. Its text follows.');
+      const notice = this.trans.__(
+        'This output cannot be displayed because it was written by another version of nbtools. Its text follows.'
+      );
       this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
       return;
     }

@@ -30,7 +30,9 @@ export class QuestionKeyboard {
   listen(): void {
     window.addEventListener('keydown', event => this.onKey(event), true);
     window.addEventListener('pointerdown', event => (this.writing = inTextField(event.target)), true);
-    ['wheel', 'pointerdown', 'keydown'].forEach(type => window.addEventListener(type, () => (this.lastInput = performance.now()), { capture: true, passive: true }));
+    ['wheel', 'pointerdown', 'keydown'].forEach(type =>
+      window.addEventListener(type, () => (this.lastInput = performance.now()), { capture: true, passive: true })
+    );
     document.addEventListener('animationstart', event => this.onAppear(event));
     document.addEventListener('click', onFormClick, true);
     document.addEventListener('click', event => this.onClick(event));
@@ -121,7 +123,9 @@ export class QuestionKeyboard {
   private isBeforeFocused(control: HTMLElement): boolean {
     const active = document.activeElement;
     const inSameForm = active !== null && control.closest(FORM)?.contains(active) === true;
-    return inSameForm && this.lastInput < this.focusedAt && Boolean(control.compareDocumentPosition(active) & Node.DOCUMENT_POSITION_FOLLOWING);
+    return (
+      inSameForm && this.lastInput < this.focusedAt && Boolean(control.compareDocumentPosition(active) & Node.DOCUMENT_POSITION_FOLLOWING)
+    );
   }
 
   /** Whether the focus may move here: the notebook is active, and the person is neither typing nor answering another question. */

@@ -26,5 +26,6 @@ export class CallCanceller implements ICallCanceller {
     comm.open();
     comm.send(data);
     comm.close();
+    comm.dispose();
   }
 }

@@ -130,7 +130,10 @@ export class CardView {
     return {
       key: `place ${path}:${line}`,
       label,
-      title: serverPath === null ? trans.__('%1 cannot be opened: it is outside the folder that Jupyter serves', path) : trans.__('Open %1', path),
+      title:
+        serverPath === null
+          ? trans.__('%1 cannot be opened: it is outside the folder that Jupyter serves', path)
+          : trans.__('Open %1', path),
       run: serverPath === null ? null : () => this.context.open(serverPath, line)
     };
   }
@@ -138,7 +141,12 @@ export class CardView {
   private blockLinks(card: Card): FootButton[] {
     const actions: Action[] = this.isOpen(card) ? this.drawn.flatMap(({ view }) => [...(view.actions?.() ?? [])]) : [];
     const labels = [...new Set(actions.map(({ label }) => label))];
-    return labels.map((label, i) => ({ key: `block ${i}`, label, title: '', run: () => actions.forEach(action => action.label === label && action.run()) }));
+    return labels.map((label, i) => ({
+      key: `block ${i}`,
+      label,
+      title: '',
+      run: () => actions.forEach(action => action.label === label && action.run())
+    }));
   }
 
   private collapseLink(card: Card): FootButton[] {

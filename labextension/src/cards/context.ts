@@ -26,5 +26,8 @@ export function cardContext(services: Services, trans: TranslationBundle, locate
 
 /** Returns a notice and the plain text of an output that this version cannot parse. */
 export function plainTextFallback(notice: string, text: unknown): HTMLElement[] {
-  return [element('div', 'nbtools-quiet', notice), element('pre', 'nbtools-plain', Array.isArray(text) ? text.join('') : String(text ?? ''))];
+  return [
+    element('div', 'nbtools-quiet', notice),
+    element('pre', 'nbtools-plain', Array.isArray(text) ? text.join('') : String(text ?? ''))
+  ];
 }

@@ -55,12 +55,18 @@ function sanitizedElement(source: Element): (Node | string)[] {
 
 /** Whether the element highlights code in a fenced block.  Any other `span` was written by the text's author. */
 function isHighlight(source: Element): boolean {
-  return source.localName === 'span' && source.closest('pre > code') !== null && [...source.classList].every(name => HIGHLIGHT_CLASS.test(name));
+  return (
+    source.localName === 'span' && source.closest('pre > code') !== null && [...source.classList].every(name => HIGHLIGHT_CLASS.test(name))
+  );
 }
 
 /** Whether the element is the checkbox that the parser creates for `- [ ]` or `- [x]`. */
 function isTaskBox(source: Element): boolean {
-  const names = source.getAttributeNames().filter(name => name !== 'checked').sort().join(' ');
+  const names = source
+    .getAttributeNames()
+    .filter(name => name !== 'checked')
+    .sort()
+    .join(' ');
   return source.localName === 'input' && names === 'disabled type' && source.getAttribute('type') === 'checkbox';
 }
 

@@ -37,7 +37,9 @@ export class StaleCards {
 
   private async watch(panel: NotebookPanel): Promise<void> {
     const session = panel.sessionContext;
-    session.statusChanged.connect((_, status) => ENDING_STATUSES.includes(status) && unfinishedCards(panel).forEach(output => this.markUnknown(output)));
+    session.statusChanged.connect(
+      (_, status) => ENDING_STATUSES.includes(status) && unfinishedCards(panel).forEach(output => this.markUnknown(output))
+    );
     session.kernelChanged.connect(() => void this.requestMissedUpdates(panel));
     session.iopubMessage.connect((_, { header, content }) => {
       if (header.msg_type === 'update_display_data') {
@@ -58,7 +60,8 @@ export class StaleCards {
     const kernel = panel.sessionContext.session?.kernel;
     const reply = await kernel?.requestCommInfo({ target_name: WIDGET_TARGET }).catch(() => null);
     const comms = reply?.content.status === 'ok' ? reply.content.comms : {};
-    const isUnchanged = ({ output, model, card }: (typeof unfinished)[number]) => widgetModelId(output) === model && isEqual(output.data[MIME], card);
+    const isUnchanged = ({ output, model, card }: (typeof unfinished)[number]) =>
+      widgetModelId(output) === model && isEqual(output.data[MIME], card);
     const orphaned = unfinished.filter(({ model }) => !model || !(model in comms));
     for (const { output } of kernel ? orphaned : []) {
       await this.replies.send(kernel as Kernel, { show: String(cardId(output.data)) });
@@ -75,8 +78,12 @@ export class StaleCards {
     const status = trans.__('Unknown');
     const record =
       card['state'] === 'awaiting_approval'
-        ? trans.__('? The result is unknown: the kernel stopped updating this card before an answer was recorded · check what has changed, then run the cell again')
-        : trans.__('? The result is unknown: the kernel stopped updating this card while the call was running · check what has changed, then run the cell again');
+        ? trans.__(
+            '? The result is unknown: the kernel stopped updating this card before an answer was recorded · check what has changed, then run the cell again'
+          )
+        : trans.__(
+            '? The result is unknown: the kernel stopped updating this card while the call was running · check what has changed, then run the cell again'
+          );
     const notice = `${String(card['tool'])} ${String(card['subject'])} · ${status} · ${record}`;
     const html = element('p', '', notice).outerHTML;
     const summary = element('summary', '', trans.__('Last saved state')).outerHTML;

@@ -43,11 +43,16 @@ export class ExplorerView {
     const changeFilter = (change: Partial<TraceFilter>) => void this.applyFilter({ ...this.requestedFilter, ...change });
     const clearFilter = () => changeFilter({ ...NO_FILTER, folded: this.requestedFilter.folded });
     const goNear = (line: number) => void this.goNearLine(line);
-    this.requests = new PageRequests(context, lost => this.showNotice(lost ? trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.') : ''));
+    this.requests = new PageRequests(context, lost =>
+      this.showNotice(lost ? trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.') : '')
+    );
     this.header = new HeaderView(context, action => void this.runAction(action));
     this.timeline = new TimelineView(trans, { goToLine: goNear, selectRange: range => changeFilter(range ?? { first: null, last: null }) });
     this.filters = new FilterBarView(trans, { change: changeFilter, clear: clearFilter });
-    this.list = new ListView(trans, { select: index => void this.select(index), fold: ({ line }) => changeFilter(toggleFold(this.requestedFilter, line)) });
+    this.list = new ListView(trans, {
+      select: index => void this.select(index),
+      fold: ({ line }) => changeFilter(toggleFold(this.requestedFilter, line))
+    });
     this.detailPane = new DetailPaneView(context, this.requests, {
       goToLine: line => void this.goToLine(line, true),
       filterByPath: path => changeFilter({ ...NO_FILTER, path })
@@ -109,7 +114,11 @@ export class ExplorerView {
   private showPages(first: TracePage, keepScroll: boolean): PageCache {
     const { shownFilter: filter } = this;
     this.pages?.close();
-    this.pages = new PageCache(first, (from, count) => this.requests.page(filter, from, count), () => this.onPagesChanged());
+    this.pages = new PageCache(
+      first,
+      (from, count) => this.requests.page(filter, from, count),
+      () => this.onPagesChanged()
+    );
     this.list.show(this.pages, filter.folded, keepScroll);
     this.showFilter();
     return this.pages;
@@ -135,7 +144,10 @@ export class ExplorerView {
 
   private async fetchFiltered(filter: TraceFilter): Promise<void> {
     const { selectedLine: line } = this;
-    const [first, index] = await Promise.all([this.requests.page(filter, 0, PAGE_SIZE), line === null ? null : this.requests.place(filter, line)]);
+    const [first, index] = await Promise.all([
+      this.requests.page(filter, 0, PAGE_SIZE),
+      line === null ? null : this.requests.place(filter, line)
+    ]);
     if (this.requestedFilter !== filter) {
       return;
     }
@@ -213,7 +225,11 @@ export class ExplorerView {
   private async writeNotebook(): Promise<void> {
     const { path, place } = await this.requests.story();
     const { trans } = this.context;
-    this.showNotice(place && this.context.openRelative(place) ? trans.__('Wrote %1.', path) : trans.__('Wrote %1. It cannot be opened here: it is outside the folder that Jupyter serves.', path));
+    this.showNotice(
+      place && this.context.openRelative(place)
+        ? trans.__('Wrote %1.', path)
+        : trans.__('Wrote %1. It cannot be opened here: it is outside the folder that Jupyter serves.', path)
+    );
   }
 
   private foldSelected(folded: boolean): void {
@@ -237,7 +253,10 @@ export class ExplorerView {
     const { selectedLine: line, pages } = this;
     const index = this.list.selected;
     if (index !== null && line !== null && (pages!.line(index)?.line ?? line) !== line) {
-      void this.indexOf(line).then(at => this.pages === pages && this.list.mark(at), () => undefined);
+      void this.indexOf(line).then(
+        at => this.pages === pages && this.list.mark(at),
+        () => undefined
+      );
     }
   }
 
@@ -250,7 +269,10 @@ export class ExplorerView {
     this.filters.show(this.requestedFilter, matchCount, searching ? trans.__('still indexing %1 %', Math.floor(pages.indexed)) : '');
     this.node.setAttribute('aria-busy', String(this.requestedFilter !== this.shownFilter));
     this.emptyMessage.hidden = pages.total > 0;
-    setText(this.emptyMessage.firstElementChild as HTMLElement, filtered ? trans.__('No steps match the filters.') : trans.__('This log contains no messages and no tool calls.'));
+    setText(
+      this.emptyMessage.firstElementChild as HTMLElement,
+      filtered ? trans.__('No steps match the filters.') : trans.__('This log contains no messages and no tool calls.')
+    );
     (this.emptyMessage.lastElementChild as HTMLElement).hidden = !filtered;
     this.markTimeline();
     window.clearTimeout(this.refreshTimer);

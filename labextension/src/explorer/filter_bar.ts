@@ -43,7 +43,17 @@ export class FilterBarView {
     this.clearButton = linkButton(trans.__('clear'), () => this.events.clear(), trans.__('Remove all filters'));
     const hint = element('span', 'nbtools-trace-hint', keyHint(trans));
     hint.setAttribute('aria-hidden', 'true');
-    this.node.append(this.search, this.chips, this.tools, this.paths, this.matchCount, this.clearButton, this.indexing, element('span', 'nbtools-space'), hint);
+    this.node.append(
+      this.search,
+      this.chips,
+      this.tools,
+      this.paths,
+      this.matchCount,
+      this.clearButton,
+      this.indexing,
+      element('span', 'nbtools-space'),
+      hint
+    );
   }
 
   update(view: TraceView): void {
@@ -118,7 +128,10 @@ export class FilterBarView {
 
 function setOptions(menu: HTMLSelectElement, allLabel: string, choices: readonly TraceChoice[]): void {
   const options = choices.filter(({ key }) => key !== '');
-  menu.replaceChildren(new Option(allLabel, ''), ...options.map(({ key, label, count }) => new Option(`${label} (${count.toLocaleString()})`, key)));
+  menu.replaceChildren(
+    new Option(allLabel, ''),
+    ...options.map(({ key, label, count }) => new Option(`${label} (${count.toLocaleString()})`, key))
+  );
   menu.hidden = options.length === 0;
 }
 

@@ -54,7 +54,12 @@ export class ExplorerKeyboard {
 
   private zone(target: Element): Zone {
     const { list, detailPane, filters, timeline } = this.targets;
-    const zones: [HTMLElement, Zone][] = [[filters.search, 'search'], [list.node, 'list'], [detailPane.node, 'panel'], [timeline.node, 'strip']];
+    const zones: [HTMLElement, Zone][] = [
+      [filters.search, 'search'],
+      [list.node, 'list'],
+      [detailPane.node, 'panel'],
+      [timeline.node, 'strip']
+    ];
     return zones.find(([node]) => node.contains(target))?.[1] ?? (target.matches('select') ? 'menu' : 'control');
   }
 

@@ -7,7 +7,8 @@ export type Zone = 'list' | 'search' | 'menu' | 'strip' | 'panel' | 'control';
 export type Move = 'next' | 'previous' | 'pageDown' | 'pageUp' | 'first' | 'last';
 
 /** An explorer's action; or `native`: only the browser's default action, `swallow`: nothing, `pass`: Jupyter's shortcuts. */
-export type TraceKey = Move | 'open' | 'close' | 'replay' | 'copy' | 'search' | 'clear' | 'fold' | 'unfold' | 'leave' | 'native' | 'swallow' | 'pass';
+export type TraceKey =
+  Move | 'open' | 'close' | 'replay' | 'copy' | 'search' | 'clear' | 'fold' | 'unfold' | 'leave' | 'native' | 'swallow' | 'pass';
 
 const MOVES: Readonly<Record<string, Move>> = {
   j: 'next',
@@ -19,7 +20,14 @@ const MOVES: Readonly<Record<string, Move>> = {
   Home: 'first',
   End: 'last'
 };
-const IN_LIST: Readonly<Record<string, TraceKey>> = { ...MOVES, ArrowLeft: 'fold', ArrowRight: 'unfold', Enter: 'open', Escape: 'leave', ' ': 'swallow' };
+const IN_LIST: Readonly<Record<string, TraceKey>> = {
+  ...MOVES,
+  ArrowLeft: 'fold',
+  ArrowRight: 'unfold',
+  Enter: 'open',
+  Escape: 'leave',
+  ' ': 'swallow'
+};
 const IN_SEARCH: Readonly<Record<string, TraceKey>> = { Escape: 'clear', ArrowDown: 'close', Enter: 'close' };
 const ANYWHERE: Readonly<Record<string, TraceKey>> = { j: 'next', k: 'previous', r: 'replay', c: 'copy', '/': 'search' };
 const NOT_REPEATED: readonly TraceKey[] = ['replay', 'copy', 'open'];

@@ -27,6 +27,7 @@ export function addTraceLauncher(
   app.commands.addCommand(COMMAND, {
     label: trans.__('Open as Agent Trace'),
     caption: trans.__('Open the selected session log of a coding agent in a new notebook next to it'),
+    describedBy: { args: { type: 'object', properties: {} } },
     isVisible: () => selected() !== null,
     isEnabled: () => selected() !== null,
     execute: async () => {
@@ -106,7 +107,9 @@ function quote(name: string): string {
 
 /** Returns a Python string literal; quotes, backslashes and non-printable characters are escaped. */
 function pythonLiteral(text: string): string {
-  const escaped = [...text].map(char => (isPlainLine(char) && !`'\\\t`.includes(char) ? char : `\\U${char.codePointAt(0)!.toString(16).padStart(8, '0')}`));
+  const escaped = [...text].map(char =>
+    isPlainLine(char) && !`'\\\t`.includes(char) ? char : `\\U${char.codePointAt(0)!.toString(16).padStart(8, '0')}`
+  );
   return `'${escaped.join('')}'`;
 }
 

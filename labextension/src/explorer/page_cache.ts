@@ -84,7 +84,10 @@ export class PageCache {
     const missing = this.neededPages.filter(page => !this.pending.has(page) && (!this.loaded.has(page) || this.stale.has(page)));
     for (const page of missing.slice(0, Math.max(MAX_REQUESTS - this.pending.size, 0))) {
       // `PageRequests` reports failures; the page stays missing and is requested again on the next scroll.
-      void this.load(page).then(() => this.fetchMissing(), () => undefined);
+      void this.load(page).then(
+        () => this.fetchMissing(),
+        () => undefined
+      );
     }
   }
 

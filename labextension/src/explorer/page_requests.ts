@@ -38,7 +38,9 @@ export class PageRequests {
   private async request<T extends Reply['type']>(task: Task, type: T): Promise<Extract<Reply, { type: T }>> {
     const reply = await this.reply(task);
     if (reply.type !== type) {
-      throw new RequestFailed(reply.type === 'problem' ? reply.text : this.context.trans.__('The kernel sent an unexpected reply. Run the cell again.'));
+      throw new RequestFailed(
+        reply.type === 'problem' ? reply.text : this.context.trans.__('The kernel sent an unexpected reply. Run the cell again.')
+      );
     }
     return reply as Extract<Reply, { type: T }>;
   }
@@ -50,7 +52,11 @@ export class PageRequests {
       return reply;
     } catch (error) {
       this.onAnswer(error instanceof ExplorerLost);
-      throw error instanceof ExplorerLost ? new RequestFailed(this.context.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.')) : error;
+      throw error instanceof ExplorerLost
+        ? new RequestFailed(
+            this.context.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.')
+          )
+        : error;
     }
   }
 }

@@ -37,6 +37,7 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   private model: IRenderMime.IMimeModel | null = null;
   private traceView: TraceView | null = null;
   private explorer: ExplorerView | null = null;
+  private savedHtml: IRenderMime.IRenderer | null = null;
   /** The id of the explorer that the kernel has confirmed. */
   private knownExplorer = '';
   private panel: NotebookPanel | null = null;
@@ -57,7 +58,9 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     this.traceView = tryParse(parseTraceView, model.data[TRACE_MIME]);
     if (this.traceView === null) {
       this.disposeExplorer();
-      const notice = this.trans.__('This output cannot be displayed because it was written by another version of nbtools. Its text follows.');
+      const notice = this.trans.__(
+        'This output cannot be displayed because it was written by another version of nbtools. Its text follows.'
+      );
       this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
     } else if (this.isAttached) {
       await this.connect();
@@ -129,14 +132,15 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     this.disposeExplorer();
     const { rendermime } = this.services;
     const data = { 'text/html': this.model?.data['text/html'] ?? '' };
-    const html = rendermime.createRenderer('text/html');
-    void html.renderModel(rendermime.createModel({ data, trusted: false }));
-    this.node.replaceChildren(...(notice ? [element('div', 'nbtools-quiet', notice)] : []), html.node);
+    this.savedHtml = rendermime.createRenderer('text/html');
+    void this.savedHtml.renderModel(rendermime.createModel({ data, trusted: false }));
+    this.node.replaceChildren(...(notice ? [element('div', 'nbtools-quiet', notice)] : []), this.savedHtml.node);
   }
 
   private disposeExplorer(): void {
     this.explorer?.dispose();
-    this.explorer = null;
+    this.savedHtml?.dispose();
+    this.explorer = this.savedHtml = null;
   }
 
   private explorerContext(): ExplorerContext {

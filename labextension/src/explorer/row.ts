@@ -103,7 +103,9 @@ export class RowView {
     const rewound = line.live ? '' : trans.__('rewound');
     const nested = line.below ? (this.folded ? trans.__('collapsed') : trans.__('expanded')) : '';
     const text = line.snippet.length ? plainText(line.snippet) : line.subject;
-    return [line.number, line.name || author, text, this.added.textContent, this.removed.textContent, line.right, rewound, nested].filter(Boolean).join(', ');
+    return [line.number, line.name || author, text, this.added.textContent, this.removed.textContent, line.right, rewound, nested]
+      .filter(Boolean)
+      .join(', ');
   }
 }
 

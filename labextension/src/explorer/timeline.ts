@@ -70,7 +70,9 @@ export class TimelineView {
 
   /** Handles a key; false if it has no function here. */
   onKey(event: KeyboardEvent): boolean {
-    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
+    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[
+      event.key
+    ];
     if (event.key === 'Escape') {
       this.anchor = null;
       this.events.selectRange(null);

@@ -1,11 +1,7 @@
 type Child = Node | string;
 
 /** Creates an element with a class and children.  Strings become text nodes, never markup. */
-export function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  className = '',
-  ...children: Child[]
-): HTMLElementTagNameMap[K] {
+export function element<K extends keyof HTMLElementTagNameMap>(tag: K, className = '', ...children: Child[]): HTMLElementTagNameMap[K] {
   const node = document.createElement(tag);
   node.className = className;
   node.append(...children);

@@ -11,7 +11,14 @@ test('a run head from an older version has no figures and no Stop button', () =>
 });
 
 test('an invalid run view is rejected without an exception', () => {
-  for (const wrong of [null, {}, { part: null }, { part: { type: 'tail' } }, { part: { ...HEAD, state: 'dreaming' } }, { part: { type: 'said', block: 'text' } }]) {
+  for (const wrong of [
+    null,
+    {},
+    { part: null },
+    { part: { type: 'tail' } },
+    { part: { ...HEAD, state: 'dreaming' } },
+    { part: { type: 'said', block: 'text' } }
+  ]) {
     assert.equal(tryParse(parseRunView, wrong), null);
   }
 });

@@ -30,16 +30,36 @@ test('invisible characters and lone surrogates are escaped, visible characters a
 });
 
 test('quotes and backslashes in a file name are escaped for the magic', () => {
-  assert.equal(traceCell('it\'s.jsonl'), '%trace "it\'s.jsonl"');
-  assert.equal(traceCell('a"b.jsonl'), '%trace \'a"b.jsonl\'');
+  assert.equal(traceCell("it's.jsonl"), '%trace "it\'s.jsonl"');
+  assert.equal(traceCell('a"b.jsonl'), "%trace 'a\"b.jsonl'");
   assert.equal(traceCell('a"b\'c\\d.jsonl'), '%trace "a\\"b\'c\\\\d.jsonl"');
 });
 
 test('outputs of older versions provide no code to run', () => {
-  const foot = { type: 'foot', state: 'success', status: 'Done', problem: '', ways: [{ label: 'open trace', cell: 'print(1)', run: true }] };
-  assert.deepEqual(parseRunView({ part: foot }), { part: { type: 'foot', state: 'success', status: 'Done', figures: [], problem: '', actions: [] } });
+  const foot = {
+    type: 'foot',
+    state: 'success',
+    status: 'Done',
+    problem: '',
+    ways: [{ label: 'open trace', cell: 'print(1)', run: true }]
+  };
+  assert.deepEqual(parseRunView({ part: foot }), {
+    part: { type: 'foot', state: 'success', status: 'Done', figures: [], problem: '', actions: [] }
+  });
   const page = { type: 'page', first: 0, total: 0, calls: 0, lines: [] };
-  const view = { explorer: 'x', title: '', facts: [], bars: [], kinds: [], tools: [], paths: [], page, compare: 'print(1)', notebook: 'print(2)', sql: 'print(3)' };
+  const view = {
+    explorer: 'x',
+    title: '',
+    facts: [],
+    bars: [],
+    kinds: [],
+    tools: [],
+    paths: [],
+    page,
+    compare: 'print(1)',
+    notebook: 'print(2)',
+    sql: 'print(3)'
+  };
   assert.ok(!JSON.stringify(parseTraceView(view)).includes('print'));
   assert.deepEqual(parseTraceView(view).actions, []);
 });

@@ -110,7 +110,11 @@ test('an incomplete first page is loaded again; a closed cache ignores answers',
 });
 
 test('the cache evicts the pages furthest from the view', async () => {
-  const pages = new PageCache(pageOf(0, PAGE_SIZE, 100_000), (first, count) => Promise.resolve(pageOf(first, count, 100_000)), () => undefined);
+  const pages = new PageCache(
+    pageOf(0, PAGE_SIZE, 100_000),
+    (first, count) => Promise.resolve(pageOf(first, count, 100_000)),
+    () => undefined
+  );
   for (let first = 0; first < 20_000; first += PAGE_SIZE) {
     pages.setVisible(first, first + 10);
     await pages.get(first);
@@ -121,9 +125,20 @@ test('the cache evicts the pages furthest from the view', async () => {
 
 test('bars fill the timeline without gaps, and a position maps to its line', () => {
   const drawn = barRects(bars(10, 20, 40, 41), 410, 100, 1);
-  assert.deepEqual(drawn.map(({ x, width, height }) => [x, width, height]), [[0, 99, 50], [100, 99, 50], [200, 199, 50], [400, 9, 50]]);
+  assert.deepEqual(
+    drawn.map(({ x, width, height }) => [x, width, height]),
+    [
+      [0, 99, 50],
+      [100, 99, 50],
+      [200, 199, 50],
+      [400, 9, 50]
+    ]
+  );
   assert.deepEqual([lineAt(-5, 410, 41), lineAt(0, 410, 41), lineAt(105, 410, 41), lineAt(999, 410, 41)], [0, 0, 10, 40]);
-  assert.deepEqual(barRects(bars(1, 2, 3), 2, 100, 1).map(({ width }) => width), [1, 1, 1]);
+  assert.deepEqual(
+    barRects(bars(1, 2, 3), 2, 100, 1).map(({ width }) => width),
+    [1, 1, 1]
+  );
   assert.equal(barsWidth(bars(1, 2), 1000), 56);
 });
 
@@ -132,15 +147,27 @@ test('a range consists of whole bars, whatever the direction of dragging', () =>
   assert.deepEqual(rangeBetween(some, 110, 250, 400), { first: 10, last: 39 });
   assert.deepEqual(rangeBetween(some, 250, -30, 400), { first: 0, last: 39 });
   assert.deepEqual(rangeBetween(some, 120, 130, 400), { first: 10, last: 19 });
-  assert.deepEqual([barAtOffset(some, 15, 1)?.first, barAtOffset(some, 15, -9)?.first, barAtOffset(some, 15, Infinity)?.first], [20, 0, 20]);
+  assert.deepEqual(
+    [barAtOffset(some, 15, 1)?.first, barAtOffset(some, 15, -9)?.first, barAtOffset(some, 15, Infinity)?.first],
+    [20, 0, 20]
+  );
   assert.equal(barAtOffset([], 0, 1), undefined);
 });
 
 test('the function of a key depends on the zone, and only keys with a modifier reach the notebook', () => {
   const key = (name: string, zone: Zone, repeat = false, modified = false) => traceKey({ key: name, repeat, modified }, zone);
-  assert.deepEqual(['j', 'ArrowUp', 'End', 'Enter', 'r', '/', 'Escape', 'ArrowLeft'].map(name => key(name, 'list')), ['next', 'previous', 'last', 'open', 'replay', 'search', 'leave', 'fold']);
-  assert.deepEqual(['j', 'r', '/', 'Home', 'ArrowLeft'].map(name => key(name, 'search')), Array(5).fill('native'));
-  assert.deepEqual([key('Escape', 'search'), key('ArrowDown', 'search'), key('Escape', 'panel'), key('ArrowDown', 'panel'), key(' ', 'control')], ['clear', 'close', 'close', 'native', 'native']);
+  assert.deepEqual(
+    ['j', 'ArrowUp', 'End', 'Enter', 'r', '/', 'Escape', 'ArrowLeft'].map(name => key(name, 'list')),
+    ['next', 'previous', 'last', 'open', 'replay', 'search', 'leave', 'fold']
+  );
+  assert.deepEqual(
+    ['j', 'r', '/', 'Home', 'ArrowLeft'].map(name => key(name, 'search')),
+    Array(5).fill('native')
+  );
+  assert.deepEqual(
+    [key('Escape', 'search'), key('ArrowDown', 'search'), key('Escape', 'panel'), key('ArrowDown', 'panel'), key(' ', 'control')],
+    ['clear', 'close', 'close', 'native', 'native']
+  );
   for (const zone of ['list', 'panel', 'strip', 'control'] as const) {
     assert.equal(key('d', zone), 'swallow');
     assert.equal(key('Tab', zone), 'native');
@@ -154,5 +181,8 @@ test('folding is not filtering; toggleFold folds and unfolds', () => {
   const folded = toggleFold(toggleFold(NO_FILTER, 7), 9);
   assert.deepEqual(folded.folded, [7, 9]);
   assert.deepEqual(toggleFold(folded, 7).folded, [9]);
-  assert.deepEqual([isFiltering(folded), listsEverything(folded), isFiltering({ ...NO_FILTER, first: 0 }), listsEverything(NO_FILTER)], [false, false, true, true]);
+  assert.deepEqual(
+    [isFiltering(folded), listsEverything(folded), isFiltering({ ...NO_FILTER, first: 0 }), listsEverything(NO_FILTER)],
+    [false, false, true, true]
+  );
 });

@@ -17,7 +17,16 @@ test('a card from an older version gets the defaults; unknown fields of a newer 
 });
 
 test('an invalid card is rejected without an exception', () => {
-  for (const wrong of [null, 3, 'text', [], {}, { ...MINIMAL_CARD, id: 1 }, { ...MINIMAL_CARD, state: 'dreaming' }, { ...MINIMAL_CARD, blocks: [{ type: 'constructor' }] }]) {
+  for (const wrong of [
+    null,
+    3,
+    'text',
+    [],
+    {},
+    { ...MINIMAL_CARD, id: 1 },
+    { ...MINIMAL_CARD, state: 'dreaming' },
+    { ...MINIMAL_CARD, blocks: [{ type: 'constructor' }] }
+  ]) {
     assert.equal(tryParse(parseCard, wrong), null);
   }
 });

@@ -103,7 +103,9 @@ export class DiffView implements BlockView<DiffBlock> {
     const folded = hunk.folded && !this.expandedHunks.has(index);
     const lines = folded ? [] : drawRows(hunk.rows, side);
     const hiddenCount = hunk.hidden + (folded ? hunk.rows.length : 0);
-    return hiddenCount ? [...lines, this.gap(hiddenCount, hunk.folded, folded && hunk.rows.length > 0 ? index : null, side === 'new')] : lines;
+    return hiddenCount
+      ? [...lines, this.gap(hiddenCount, hunk.folded, folded && hunk.rows.length > 0 ? index : null, side === 'new')]
+      : lines;
   }
 
   /** The line that stands for hidden rows.  On the right side it has no text (`blank`), and keeps the rows of both sides aligned. */

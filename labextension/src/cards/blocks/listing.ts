@@ -31,7 +31,10 @@ export class ListingView implements BlockView<ListingBlock> {
   }
 
   update(block: ListingBlock): void {
-    this.box.classList.toggle('nbtools-columns', block.entries.every(entry => entry.path.length <= MAX_COLUMN_NAME));
+    this.box.classList.toggle(
+      'nbtools-columns',
+      block.entries.every(entry => entry.path.length <= MAX_COLUMN_NAME)
+    );
     this.box.replaceChildren(...block.entries.map(entry => this.drawEntry(entry)));
     const more = moreLine(block.more);
     this.node.replaceChildren(this.box, ...(more ? [more] : []));
