@@ -89,7 +89,8 @@ def main() -> int:
     if sys.argv[1:] == ["lint"]:
         run(["jlpm", "lint"], environment())
         return 0
-    fresh = STAMP.is_file() and STAMP.read_text(encoding="utf-8") == fingerprint() and (BUILT / "static" / "style.js").is_file() and BUNDLES.is_dir()
+    built = all(path.is_file() for path in (STAMP, BUILT / "static" / "style.js", BUNDLES / "widgets.css"))
+    fresh = built and STAMP.read_text(encoding="utf-8") == fingerprint()
     if not fresh:
         build()
     show()
