@@ -1,4 +1,4 @@
-"""Write `cards/model.ts`, `explorer/model.ts` and `agent/model.ts` in `labextension/src` from the models in `nbtools/notebook`.
+"""Write `model.ts` of `cards`, `approval`, `explorer` and `agent` in `labextension/src` from the models in `nbtools/notebook`.
 
 Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when a file on disk is not
 what would be written.  Needs nbtools, no Node.
@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from nbtools.notebook.agent import model as agent
+from nbtools.notebook.approval import model as approval
 from nbtools.notebook.cards import model as call
 from nbtools.notebook.explorer import model as trace
 from nbtools.notebook.explorer.comm import TRACE_TARGET
@@ -140,6 +141,14 @@ FORMATS = (
         CALLS,
         {"MIME": call.MIME, "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET},
         SPAN,
+    ),
+    Format(
+        "nbtools/notebook/approval/model.py",
+        "labextension/src/approval/model.ts",
+        (approval.QuestionData, approval.AnswerMessage, approval.WidgetReply),
+        {},
+        "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card } from '../cards/model.js';\n",
+        frozenset(schemas(CALLS)),
     ),
     Format(
         "nbtools/notebook/explorer/model.py",

@@ -9,6 +9,7 @@ from pathlib import Path
 from nbtools.core.settings import Settings
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.approval.confirmer import NotebookConfirmer
+from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.call_bridge import Bridge
 from nbtools.notebook.cards.live_cards import LiveCards
@@ -25,12 +26,14 @@ def open_bridge(
     before: Session | None,
     own: Iterable[AnyToolBuilder],
     root: Callable[[], str],
+    questions: OpenQuestions,
     open_notebooks: OpenNotebooks | None = None,
 ) -> Bridge:
     """Creates a session on ``folder`` with the built-in tools, the tools ``own`` and the saved rules.
 
     Policy, settings and model are taken from the session ``before``, if there is one.  ``root`` is the folder relative to the notebook's,
-    ``open_notebooks`` the access to open notebooks.  Raises ``NbtoolsError`` when the folder does not exist.
+    ``questions`` collects what waits for a click, ``open_notebooks`` is the access to open notebooks.  Raises ``NbtoolsError`` when the
+    folder does not exist.
     """
 
     def default_target() -> DisplayTarget:
@@ -43,7 +46,7 @@ def open_bridge(
     for line in _warnings(session.store):
         sys.stderr.write(f"{line}\n")
     cards = LiveCards(default_target, root)
-    session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root)
+    session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root, questions)
     session.observe(cards)
     session.workspace.open_notebooks = open_notebooks
     for tool in own:

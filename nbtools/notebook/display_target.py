@@ -57,6 +57,7 @@ class DisplayTarget:
     ``watched`` says whether somebody is watching; otherwise only the final state is shown.  ``early`` shows the card before the call has
     finished, however fast it is.  ``silent`` shows the card only if the call needs an answer.  ``post`` runs functions in the thread
     that waits for the call; None if no thread does.  ``caller`` names the program that makes the call, if that is not the notebook.
+    ``cell_id`` is the id of the cell, as the front end sent it; empty outside a notebook.
     """
 
     screen: Screen
@@ -69,6 +70,7 @@ class DisplayTarget:
     early: bool = False
     silent: bool = False
     caller: str = ""
+    cell_id: str = ""
 
     @property
     def is_live(self) -> bool:

@@ -11,6 +11,7 @@ import os
 import threading
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -103,7 +104,9 @@ class Kernel:
         """Returns the display target of a call made now; ``loop_runs`` says that the main loop keeps running during the call."""
         method = self._answer_method(post, loop_runs)
         context = contextvars.copy_context()
-        return DisplayTarget(self._screen(), uuid.uuid4().hex, self._is_watched(), method, context, self.loop, post, early, silent)
+        screen, cell_id = self._screen(), self._request().get("metadata", {}).get("cellId")
+        target = DisplayTarget(screen, uuid.uuid4().hex, self._is_watched(), method, context, self.loop, post, early, silent)
+        return replace(target, cell_id=cell_id) if isinstance(cell_id, str) else target
 
     @property
     def is_attended(self) -> bool:

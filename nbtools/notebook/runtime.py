@@ -13,6 +13,7 @@ from nbtools.workspace.state_folder import project_folder
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from nbtools.notebook.approval.open_questions import OpenQuestions
     from nbtools.notebook.call_bridge import Bridge
     from nbtools.notebook.mcp.serving import ClientServing
     from nbtools.notebook.open_notebooks import FrontendNotebooks
@@ -44,6 +45,7 @@ class NotebookRuntime:
         self._own: dict[str, FunctionTool] = {}
         self._bridge: Bridge | None = None
         self._open_notebooks: FrontendNotebooks | None = None
+        self._questions: OpenQuestions | None = None
         self.call_sources: list[CallSource] = []
         self.served: ClientServing | None = None
 
@@ -65,6 +67,15 @@ class NotebookRuntime:
     def root(self) -> str:
         """The workspace relative to the notebook's folder."""
         return os.path.relpath(self.session.workspace.root)
+
+    @property
+    def questions(self) -> OpenQuestions:
+        """The questions of all sessions of this notebook that wait for a click."""
+        if self._questions is None:
+            from nbtools.notebook.approval.open_questions import OpenQuestions  # noqa: PLC0415 - not needed to load the extension
+
+            self._questions = OpenQuestions()
+        return self._questions
 
     @property
     def open_notebooks(self) -> FrontendNotebooks | None:
@@ -118,4 +129,4 @@ class NotebookRuntime:
     def _open(self, folder: Path, before: Session | None) -> Bridge:
         from nbtools.notebook.create_session import open_bridge  # noqa: PLC0415 - not needed to load the extension
 
-        return open_bridge(self.frontend, folder, before, self._own.values(), lambda: self.root, self.open_notebooks)
+        return open_bridge(self.frontend, folder, before, self._own.values(), lambda: self.root, self.questions, self.open_notebooks)

@@ -15,7 +15,9 @@ from nbtools.core.confirmation import (
     confirmation_unavailable_message,
 )
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.prompt import Prompt
+from nbtools.notebook.approval.question import OpenQuestion
 from nbtools.notebook.approval.widget import WIDGET_MIME, QuestionWidget
 from nbtools.notebook.cards.card import bundle, card_of, with_caller
 from nbtools.notebook.cards.live_cards import LiveCard, LiveCards
@@ -26,8 +28,9 @@ from nbtools.policy.grants import can_be_allowed
 class NotebookConfirmer:
     """Asks where the call is displayed.  Raises ``ToolFailure`` (``confirmation_required``) at once where nobody can answer."""
 
-    def __init__(self, cards: LiveCards, prompt: Prompt, root: Callable[[], str]) -> None:
+    def __init__(self, cards: LiveCards, prompt: Prompt, root: Callable[[], str], questions: OpenQuestions) -> None:
         self._cards = cards
+        self._questions = questions
         self._prompt = prompt
         self._root = root
 
@@ -48,6 +51,8 @@ class NotebookConfirmer:
         target, reply = card.target, Reply()
         question = with_caller(card_of(call, root=self._root()), target.caller)
         widget = QuestionWidget(call, question, reply.set)
+        is_open = OpenQuestion(call, question, target.cell_id, reply.set)
+        self._questions.add(is_open)
         static = bundle(question)
 
         def build() -> None:
@@ -60,6 +65,7 @@ class NotebookConfirmer:
             return await reply.wait()
         finally:
             reply.close()
+            self._questions.remove(is_open.id)
             with suppress(RuntimeError):  # the kernel is going down
                 kernel.call_soon_threadsafe(widget.close, context=target.context.copy())
 

@@ -98,7 +98,7 @@ def _bridge(runtime: NotebookRuntime, copy: Copy) -> Bridge:
     for rule in own.grants:
         session.allow(rule)
     cards = LiveCards(default_target, root)
-    session.confirmer = NotebookConfirmer(cards, Prompt(runtime.frontend), root)
+    session.confirmer = NotebookConfirmer(cards, Prompt(runtime.frontend), root, runtime.questions)
     session.observe(cards)
     return Bridge(session.sync(), cards, runtime.frontend)
 

@@ -1,0 +1,175 @@
+"""Open questions: which messages of a front end answer them, and which are refused."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from nbtools import Policy, Session
+from nbtools.core.call import AwaitingApprovalCall
+from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.notebook.approval.model import MAX_REASON
+from nbtools.notebook.approval.open_questions import OpenQuestions
+from nbtools.notebook.approval.question import OpenQuestion
+from nbtools.notebook.cards.card import card_of
+
+EDIT = ("edit", {"path": "src/cart.py", "old": "total = 0", "new": "total = 1"})
+SHELL = ("shell", {"command": "git add -A && git commit -m x"})
+ASK = ("ask", {"questions": [{"text": "Which?", "choices": [{"label": "a"}, {"label": "b"}]}, {"text": "Why?", "optional": True}]})
+
+
+class Waiting:
+    """A session whose calls wait for an answer in ``questions``."""
+
+    def __init__(self, folder):
+        self.questions = OpenQuestions()
+        self.session = Session(folder, policy=Policy(mode="default"), confirmer=self)
+        self._calls = {}
+        self.session.observe(self)
+
+    def notice(self, event):
+        if isinstance(event, AwaitingApprovalCall):
+            self._calls[event.request.id] = event
+
+    async def ask(self, confirmation):
+        answer = asyncio.get_running_loop().create_future()
+        call = self._calls[confirmation.call_id]
+        self.questions.add(OpenQuestion(call, card_of(call), "cell", answer.set_result))
+        return await answer
+
+    async def open(self, name, arguments):
+        """Makes a call and returns its open question, and the task that ends with its result."""
+        task = asyncio.ensure_future(self.session.call(name, arguments))
+        while not self.questions.current():
+            await asyncio.sleep(0)
+            assert not task.done(), task.result()
+        return self.questions.current()[-1], task
+
+
+@pytest.fixture
+async def waiting(project):
+    waiting = Waiting(project)
+    async with waiting.session:
+        yield waiting
+
+
+def refused(waiting, asked, **message):
+    with pytest.raises(ToolFailure) as failure:
+        waiting.questions.answer(asked.id, {"question": asked.id, **message})
+    assert failure.value.code is ErrorCode.INVALID_TOOL_PARAMS
+    assert waiting.questions.current() == (asked,)
+    return failure.value.message
+
+
+async def test_an_answer_is_given_once(waiting, project):
+    question, task = await waiting.open(*EDIT)
+    assert question.cell_id == "cell"
+    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once"})
+    assert not waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny"})
+    assert not waiting.questions.answer("unknown", {"question": "unknown", "outcome": "once"})
+    assert (await task).ok
+    assert "total = 1" in (project / "src" / "cart.py").read_text()
+
+
+async def test_the_buttons_of_an_edit_say_what_they_allow(waiting):
+    question, task = await waiting.open(*EDIT)
+    assert [choice.role for choice in question.choices] == ["once", "always", "folder", "modify", "deny"]
+    assert [choice.rules for choice in question.choices][1:3] == [("edit",), ("edit(src/**)",)]
+    assert question.data().card == question.card
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "folder", "remember": False})
+    await task
+    assert waiting.session.grants == ("edit(src/**)",)
+
+
+async def test_a_denial_carries_its_reason(waiting):
+    question, task = await waiting.open(*SHELL)
+    assert [choice.role for choice in question.choices] == ["once", "always", "modify", "deny"]
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny", "reason": " not today "})
+    result = await task
+    assert result.error.code is ErrorCode.CONFIRMATION_DENIED
+    assert "not today" in result.error.message
+
+
+HOSTILE = [
+    {},
+    {"outcome": "proceed_always"},
+    {"outcome": "ONCE"},
+    {"outcome": "once", "rules": ["shell"]},
+    {"outcome": "once", "question": "another"},
+    {"outcome": "once", "question": 3},
+    {"outcome": "deny", "reason": "x" * (MAX_REASON + 1)},
+    {"outcome": "deny", "reason": ["x"]},
+    {"outcome": "once", "hunks": [True]},
+    {"outcome": "once", "hunks": ["yes"]},
+    {"outcome": "deny", "hunks": []},
+    {"outcome": "once", "text": "x"},
+    {"outcome": "modify"},
+    {"outcome": "modify", "text": 3},
+    {"outcome": "once", "answers": ["x"]},
+    {"outcome": "answers", "answers": []},
+    {"outcome": "once", "remember": True},
+    {"outcome": "always", "remember": 1},
+    {"outcome": "server"},
+]
+
+
+@pytest.mark.parametrize("message", HOSTILE, ids=str)
+async def test_what_an_edit_does_not_offer_is_refused(waiting, project, message):
+    question, task = await waiting.open(*EDIT)
+    refused(waiting, question, **message)
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny"})
+    await task
+    assert "total = 0" in (project / "src" / "cart.py").read_text()
+    assert waiting.session.grants == ()
+
+
+async def test_always_is_refused_where_it_is_not_offered(waiting):
+    question, task = await waiting.open("shell", {"command": "rm -rf src && $(cat notes.txt)"})
+    assert "always" not in {choice.role for choice in question.choices}
+    refused(waiting, question, outcome="always")
+    refused(waiting, question, outcome="folder")
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny"})
+    assert (await task).error.code is ErrorCode.CONFIRMATION_DENIED
+
+
+async def test_arguments_that_are_no_call_leave_the_question_open(waiting, project):
+    question, task = await waiting.open("delete", {"path": "notes.txt"})
+    for text in ("{", "[1]", '{"path": 3}'):
+        refused(waiting, question, outcome="modify", text=text)
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "modify", "text": '{"path": "src/cart.py"}'})
+    while not waiting.questions.current():
+        await asyncio.sleep(0)
+    (again,) = waiting.questions.current()
+    assert again.id != question.id
+    waiting.questions.answer(again.id, {"question": again.id, "outcome": "once"})
+    assert (await task).ok
+    assert (project / "notes.txt").exists()
+    assert not (project / "src" / "cart.py").exists()
+
+
+async def test_a_form_takes_one_answer_a_question(waiting):
+    question, task = await waiting.open(*ASK)
+    assert [choice.role for choice in question.choices] == ["answers", "deny"]
+    assert [field.text for field in question.data().fields] == ["Which?", "Why?"]
+    for answers in ([], ["a"], ["a", "b", "c"], ["", "x"], [" ", ""]):
+        refused(waiting, question, outcome="answers", answers=answers)
+    refused(waiting, question, outcome="once")
+    refused(waiting, question, outcome="modify", text="{}")
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "answers", "answers": [" b ", ""]})
+    assert (await task).data.answers == ("b", "")
+
+
+async def test_subscribers_are_notified_of_every_change(waiting):
+    counts = []
+    stop = waiting.questions.subscribe(lambda: counts.append(len(waiting.questions.current())))
+    question, task = await waiting.open(*EDIT)
+    refused(waiting, question, outcome="server")
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny"})
+    await task
+    assert counts == [1, 0]
+    stop()
+    question, task = await waiting.open(*EDIT)
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny"})
+    await task
+    assert counts == [1, 0]
