@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import ToolError
@@ -171,6 +171,9 @@ class ToolResult:
     the tool worked, even if a command exits with 1.  ``notes`` are what a model must learn in every dialect: what was ended, left out or
     cannot be undone, and what hooks add.  A tool and its hooks only set them; whoever passes the result on, such as the session after the
     dialect has worded its reply, adds them to ``llm_content`` with ``complete``.
+
+    The fields of the display and of the data can be read from the result itself: ``result.matches`` is ``result.return_display.matches``.
+    Where both have a field, the display's is meant.
     """
 
     llm_content: LlmContent
@@ -184,11 +187,36 @@ class ToolResult:
     def ok(self) -> bool:
         return self.error is None
 
+    def __getattr__(self, name: str) -> Any:
+        """Returns a field of the display, or else of the data."""
+        if name.startswith("_") or name in ToolResult.__slots__:  # an incomplete copy asks for its own fields
+            raise AttributeError(name)
+        for part in (self.return_display, self.data):
+            if name in _field_names(part):
+                return getattr(part, name)
+        names = ", ".join(self._delegated()) or "none"
+        raise AttributeError(f"This result has no attribute {name!r}. Attributes of its display and data: {names}.", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super(ToolResult, self).__dir__(), *self._delegated()})
+
+    def _delegated(self) -> list[str]:
+        own = set(ToolResult.__slots__)
+        return [name for name in dict.fromkeys((*_field_names(self.return_display), *_field_names(self.data))) if name not in own]
+
     def __repr__(self) -> str:
         if self.error is not None:
             return f"<ToolResult {self.error.code}: {self.error.message}>"
         text = self.summary or (self.llm_content if isinstance(self.llm_content, str) else f"{len(self.llm_content)} parts")
         return f"<ToolResult {text.splitlines()[0][:100] if text else 'empty'}>"
+
+
+def _field_names(part: object) -> tuple[str, ...]:
+    """Returns the public fields of a dataclass or pydantic model; none for other values."""
+    if isinstance(part, type):
+        return ()
+    names = [field.name for field in fields(part)] if is_dataclass(part) else list(getattr(type(part), "model_fields", ()))
+    return tuple(name for name in names if not name.startswith("_"))
 
 
 def failed(error: ToolError, data: object = None) -> ToolResult:

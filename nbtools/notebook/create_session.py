@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.call_bridge import Bridge
 from nbtools.notebook.cards.live_cards import LiveCards
 from nbtools.notebook.display_target import DisplayTarget
-from nbtools.notebook.frontend import Kernel, Terminal
+from nbtools.notebook.frontend import Kernel, Terminal, show_notice
 from nbtools.policy.store import PolicyStore, Trust
 from nbtools.session import Session
 from nbtools.workspace.notebooks.open_notebooks import OpenNotebooks
@@ -44,7 +43,7 @@ def open_bridge(
     session.model = None if before is None else before.model
     session.layers = session.store.layers()
     for line in _warnings(session.store):
-        sys.stderr.write(f"{line}\n")
+        show_notice(line)
     cards = LiveCards(default_target, root)
     session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root, questions)
     session.observe(cards)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import importlib.metadata
-import sys
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -14,7 +13,7 @@ from nbtools.notebook.agent.magic import AgentMagics
 from nbtools.notebook.displayhook import DeduplicatingDisplayHook
 from nbtools.notebook.explorer.comm import register_target, unregister_target
 from nbtools.notebook.explorer.magic import TraceMagics
-from nbtools.notebook.frontend import CLICKS_SINCE, Kernel, clicks_arrive
+from nbtools.notebook.frontend import CLICKS_SINCE, Kernel, clicks_arrive, show_notice
 from nbtools.notebook.input_transforms import ToolLine, insert_tool_cell, tool_cell
 from nbtools.notebook.magics.completion import matcher_of
 from nbtools.notebook.magics.tool import ToolMagics
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.core.magic import Magics
 
+WELCOME = "nbtools is ready. Try %tool grep TODO, %tool edit? (how to use it, with examples), %trace (session logs of agents)."
 DISTRIBUTION = "nbtools-agent"
 COMM_TARGET = "nbtools"
 
@@ -44,7 +44,9 @@ class Extension:
         self._agent = NotebookAgent(self.runtime, self._displayhook.remember)
         self._agent_magics = AgentMagics(shell, self._agent)
         self._names = {"tools": Tools(self.runtime, self._displayhook.remember), "agent": self._agent}
-        self._matcher = matcher_of(self.runtime, lambda: self._magics.commands.names)
+        self._matcher = matcher_of(
+            self.runtime, lambda: self._magics.commands.names, lambda: self._shell.user_ns.get("tools") is self._names["tools"]
+        )
         self._before: dict[tuple[str, str], Any] = {}
 
     def open(self) -> None:
@@ -79,7 +81,7 @@ class Extension:
         """Defines ``tools`` and ``agent``, unless the person has variables with these names."""
         for name, value in self._names.items():
             if name in self._shell.user_ns:
-                _warn(f"A variable {name!r} already exists and is not replaced; %{name.removesuffix('s')} works without it.")
+                show_notice(f"A variable {name!r} already exists and is not replaced; %{name.removesuffix('s')} works without it.")
             else:
                 self._shell.push({name: value}, interactive=False)
 
@@ -137,6 +139,8 @@ class Extension:
 
 _extensions: dict[int, Extension] = {}
 """By the identity of their shell."""
+_extensions_before: set[int] = set()
+"""Shells in which the extension was loaded at some time; these do not show the first line again."""
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
@@ -146,10 +150,16 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     _refuse_if_shadowed()
     extension = Extension(shell)
     extension.open()
+    welcomed = id(shell) in _extensions_before
     _extensions[id(shell)] = extension
+    _extensions_before.add(id(shell))
+    if not welcomed and extension.runtime.frontend.is_interactive_cell:
+        show_notice(WELCOME)
     if isinstance(extension.runtime.frontend, Kernel) and not clicks_arrive():
         minimum = ".".join(map(str, CLICKS_SINCE))
-        _warn(f'Buttons need ipykernel {minimum} or later; until then approval is requested as text. pip install -U "ipykernel>={minimum}"')
+        show_notice(
+            f'Buttons need ipykernel {minimum} or later; until then approval is requested as text. pip install -U "ipykernel>={minimum}"'
+        )
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -174,10 +184,6 @@ def _refuse_if_shadowed() -> None:
 def _discard(items: list[Any], item: Any) -> None:
     if item in items:
         items.remove(item)
-
-
-def _warn(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
 
 
 def _comms() -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import os
+import sys
 import threading
 import uuid
 from collections.abc import Callable
@@ -59,6 +60,11 @@ class Terminal:
         method = AnswerMethod.PROMPT if preferred is not AnswerMethod.NOBODY and post else AnswerMethod.NOBODY
         is_watched = post is not None and not early and is_live_terminal()
         return DisplayTarget(self._screen, uuid.uuid4().hex, is_watched, method, contextvars.copy_context(), None, post, early, silent)
+
+    @property
+    def is_interactive_cell(self) -> bool:
+        """Whether a person runs a cell now, rather than a profile at start-up or a program."""
+        return is_live_terminal() and len(self._shell.user_ns.get("In", ())) > 1
 
     def prompts_first(self) -> bool:
         """Whether questions can only be asked in the thread that makes the call."""
@@ -112,6 +118,11 @@ class Kernel:
     def is_attended(self) -> bool:
         """Whether the current or last request came from a frontend where somebody can answer."""
         return self._allows_stdin()
+
+    @property
+    def is_interactive_cell(self) -> bool:
+        """Whether a person runs a cell now, rather than a profile at start-up or a program such as nbclient."""
+        return self._allows_stdin() and self._request().get("header", {}).get("msg_type") == "execute_request"
 
     def prompts_first(self) -> bool:
         """Whether questions can only be asked in the thread that makes the call."""
@@ -168,6 +179,11 @@ class Kernel:
         if self._is_captured():
             return CapturedScreen(self._publisher())
         return KernelScreen(self._publisher(), self._request())
+
+
+def show_notice(line: str) -> None:
+    """Shows one line of news in the output of the cell.  It goes to stdout: notebooks show stderr in red, as errors."""
+    sys.stdout.write(f"{line}\n")
 
 
 def clicks_arrive() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +118,7 @@ class ToolFunction:
 
     def _return(self, result: ToolResult) -> ToolResult:
         if result.error is not None:
-            raise ToolFailure(result.error.code, seen(result.error.message, keep="\t\n"))
+            raise without_frames(ToolFailure(result.error.code, seen(result.error.message, keep="\t\n")))
         if not self._silent:
             self._remember(result)
         return result
@@ -151,7 +152,22 @@ class UnconnectedToolFunction:
         found = self._find()
         if isinstance(found, ToolFunction):
             return found
-        raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {self.__name__!r}. %tool lists all tools.")
+        raise without_frames(ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {self.__name__!r}. %tool lists all tools."))
+
+
+def without_frames(failure: ToolFailure) -> ToolFailure:
+    """Returns the failure so that IPython shows it as one line, with the line of the cell.  Scripts show the usual traceback.
+
+    The card above already shows what failed, and the frames of nbtools help nobody.
+    """
+    failure._render_traceback_ = lambda: [_one_line(failure)]  # type: ignore[attr-defined]
+    return failure
+
+
+def _one_line(failure: ToolFailure) -> str:
+    lines = [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_globals.get("__name__") == "__main__"]
+    place = f" (line {', called from line '.join(map(str, reversed(lines)))})" if lines and lines != [1] else ""
+    return f"{type(failure).__name__}: {failure.message}{place}"
 
 
 def arguments_from(grammar: Grammar, values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,19 @@ def test_unloading_leaves_no_trace(bare):
     assert "0 files" in bare.run("%tool ls").text or bare.run("%tool ls").error == ""
 
 
+def test_the_first_line_comes_once_and_only_for_a_person(bare):
+    silent = bare.run("%load_ext nbtools", stdin=False)
+    assert silent.text == ""
+    bare.run("%unload_ext nbtools")
+    bare.run("from nbtools.notebook import extension\nextension._extensions_before.clear()")
+    first = bare.run("%load_ext nbtools")
+    assert [output.get("name") for output in first.outputs] == ["stdout"]
+    for example in ("%tool grep", "%tool edit?", "%trace"):
+        assert example in first.text
+    assert len(first.text.splitlines()) == 1
+    assert bare.run("%reload_ext nbtools").text == ""
+
+
 def test_loading_twice_changes_nothing(bare):
     bare.run("%load_ext nbtools")
     assert "already loaded" in bare.run("%load_ext nbtools").text
@@ -53,7 +66,9 @@ def test_loading_twice_changes_nothing(bare):
 
 def test_a_name_of_ones_own_stays(bare):
     bare.run("tools = 5")
-    assert "already exists and is not replaced" in bare.run("%load_ext nbtools").text
+    loaded = bare.run("%load_ext nbtools")
+    assert "already exists and is not replaced" in loaded.text
+    assert {output["name"] for output in loaded.outputs} == {"stdout"}
     assert bare.value("tools") == 5
     bare.run("%unload_ext nbtools")
     assert bare.value("tools") == 5

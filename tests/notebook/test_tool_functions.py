@@ -69,6 +69,38 @@ def test_what_does_not_work_is_raised(lab, code, error, says):
     assert says in cell.text
 
 
+@pytest.mark.parametrize(
+    ("code", "ends"),
+    [
+        ("tools.read('missing.txt')", "."),
+        ("x = 1\ntools.read('missing.txt')", " (line 2)"),
+        ("def look():\n    return tools.read('missing.txt')\n\nlook()", " (line 2, called from line 4)"),
+        ("await tools.read.start('missing.txt')", "."),
+        ("tools.quiet.read('missing.txt')", "."),
+    ],
+)
+def test_a_failure_is_one_line_below_the_card(lab, code, ends):
+    cell = lab.run(code)
+    (error,) = [output for output in cell.outputs if "traceback" in output]
+    (line,) = error["traceback"]
+    assert line.startswith("ToolFailure: ")
+    assert line.endswith(ends)
+    assert "\n" not in line
+
+
+def test_a_script_shows_the_usual_traceback(lab, tmp_path):
+    script = "import traceback\ntry:\n    tools.read('missing.txt')\nexcept Exception:\n    print(traceback.format_exc())"
+    text = lab.run(script).text
+    assert "Traceback (most recent call last)" in text
+    assert "tool_functions.py" in text
+
+
+def test_a_result_has_the_fields_of_its_display(lab):
+    lab.run("r = tools.grep('.', 'notes.txt')")
+    assert lab.value("r.matches == r.return_display.matches and r.total == r.data.total") is True
+    assert "'matches'" in lab.run("[name for name in dir(r) if name == 'matches']").text
+
+
 def test_code_that_works_with_the_session_gets_it(lab):
     assert lab.value("tools.session.call('read', {'path': 'notes.txt'}).ok") is True
     assert lab.value("'session' in dir(tools)") is True

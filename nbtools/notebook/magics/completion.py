@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
 
 _LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace|agent)\s(.*)$", re.DOTALL)
+_ATTRIBUTE = re.compile(r"(?:^|[^\w.])tools\.(?:quiet\.)?(\w*)$")
 _FRAGMENT = re.compile(r"(?:\\[\s\"'\\]|\S)*$")
 _ESCAPED = re.compile(r"\\([\s\"'\\])")
 _SPECIAL = re.compile(r"([ \t\"'\\])")
@@ -31,12 +32,20 @@ _MAX_PATHS = 200
 _TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "program": ("--save", "--remove"), "undo": ("--merge",)}
 
 
-def matcher_of(runtime: NotebookRuntime, commands: Callable[[], Sequence[str]]) -> Callable[[CompletionContext], SimpleMatcherResult]:
-    """Returns a matcher for IPython's completer (API version 2)."""
+def matcher_of(
+    runtime: NotebookRuntime, commands: Callable[[], Sequence[str]], is_ours: Callable[[], bool]
+) -> Callable[[CompletionContext], SimpleMatcherResult]:
+    """Returns a matcher for IPython's completer (API version 2).
+
+    ``is_ours`` tells whether the variable ``tools`` is nbtools' object, whose attributes are then completed with the tools' kinds.
+    """
 
     @context_matcher()  # type: ignore[untyped-decorator]
     def nbtools_matcher(context: CompletionContext) -> SimpleMatcherResult:
         found = _LINE.search(context.text_until_cursor)
+        attribute = None if found else _ATTRIBUTE.search(context.text_until_cursor)
+        if attribute is not None and is_ours():
+            return _attributes(runtime, attribute[1])
         if found is None:
             return {"completions": []}
         previous, fragment = _split(found[2])
@@ -46,6 +55,13 @@ def matcher_of(runtime: NotebookRuntime, commands: Callable[[], Sequence[str]]) 
 
     matcher: Callable[[CompletionContext], SimpleMatcherResult] = nbtools_matcher
     return matcher
+
+
+def _attributes(runtime: NotebookRuntime, fragment: str) -> SimpleMatcherResult:
+    """Completes ``tools.``: the tools with their kinds (``read``, ``edit``, ``execute`` …), then the object's own attributes."""
+    offered = [*((name, tool.kind.value) for name, tool in runtime.session.tools.items()), ("quiet", "instance"), ("session", "instance")]
+    matching = [SimpleCompletion(name, type=kind) for name, kind in offered if name.startswith(fragment) and name.isidentifier()]
+    return {"completions": matching, "suppress": bool(matching), "matched_fragment": fragment, "ordered": True}
 
 
 def _candidates(

@@ -86,17 +86,22 @@ class ToolsCommands:
             **SettingCommands(runtime).commands,
             **ServeCommands(runtime).commands,
             "confirm": SubCommand("METHOD", "sets how approval is requested: auto, widget, prompt, deny", self._confirm),
-            "help": SubCommand("", "shows this list", self._help),
+            "help": SubCommand("[COMMAND]", "explains one command, or lists all of them", self._help),
         }
 
     def run(self, line: str) -> Sheet | None:
         """Runs a line and returns the table to show; None where a card shows the result."""
         name, *rest = [word.text for word in words(line)] or [""]
-        command = self._commands.get(name.rstrip("?") or ("help" if name else ""))
+        if name.endswith("?") or rest in (["?"], ["??"]):
+            name, rest = "help", list(filter(None, [name.rstrip("?")]))
+        return self._command(name).run(rest)
+
+    def _command(self, name: str) -> SubCommand:
+        command = self._commands.get(name)
         if command is None:
             known = [known for known in self._commands if known]
             raise refused(f"%tools has no sub-command {name!r}.{did_you_mean(name, known)} %tools help lists them.")
-        return command.run(rest)
+        return command
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,7 +128,11 @@ class ToolsCommands:
         lines = ("%tools help lists what can be changed; %tool lists the tools.", *store.problems())
         return Sheet("", tuple(rows), lines, code=frozenset())
 
-    def _help(self, _: list[str]) -> Sheet:
+    def _help(self, rest: list[str]) -> Sheet:
+        if rest:
+            name = one_of(rest, "help", "undo")
+            command = self._command(name)
+            return Sheet("", ((f"%tools {name} {command.takes}".strip(), command.says),))
         rows = tuple((f"%tools {name} {command.takes}".strip(), command.says) for name, command in self._commands.items())
         return Sheet("", rows, ('A rule names a tool, optionally with a path or command: edit, edit(src/**), "shell(git log:*)".',))
 

@@ -7,12 +7,16 @@ import pytest
 from tests.notebook.magics.test_command_line import SEPARATORS
 
 
-def offered(lab, code):
+def reply_to(lab, code):
     message_id = lab.client.complete(code, len(code))
     reply = lab.client.get_shell_msg(timeout=60)
     while reply["parent_header"]["msg_id"] != message_id:
         reply = lab.client.get_shell_msg(timeout=60)
-    content = reply["content"]
+    return reply["content"]
+
+
+def offered(lab, code):
+    content = reply_to(lab, code)
     return [code[: content["cursor_start"]] + match for match in content["matches"]]
 
 
@@ -48,6 +52,23 @@ def offered(lab, code):
 )
 def test_tab_completes(lab, code, completed):
     assert completed in offered(lab, code)
+
+
+def test_tools_are_offered_with_their_kinds(lab):
+    types = {one["text"].removeprefix("tools."): one["type"] for one in reply_to(lab, "tools.")["metadata"]["_jupyter_types_experimental"]}
+    assert {name: types[name] for name in ("read", "edit", "grep", "shell", "quiet")} == {
+        "read": "read",
+        "edit": "edit",
+        "grep": "search",
+        "shell": "execute",
+        "quiet": "instance",
+    }
+    assert "<unknown>" not in types.values()
+
+
+def test_another_variable_tools_keeps_its_own_names(bare):
+    bare.run("import types\ntools = types.SimpleNamespace(mine=1)\n%load_ext nbtools")
+    assert offered(bare, "tools.") == ["tools.mine"]
 
 
 def test_nothing_else_is_offered_on_our_lines(lab):

@@ -103,6 +103,17 @@ def test_help_lists_the_commands(lab):
         assert f"%tools {name}" in text
 
 
+@pytest.mark.parametrize("line", ["help undo", "undo?", "undo ?"])
+def test_help_on_one_command_shows_only_that(lab, line):
+    cell = lab.run(f"%tools {line}")
+    assert "%tools undo" in cell.text
+    assert len(cell.text.strip().splitlines()) == 1
+
+
+def test_help_on_an_unknown_command_suggests_one(lab):
+    assert "Did you mean undo" in lab.run("%tools help undu").text
+
+
 def test_switches(lab):
     assert "off" in lab.run("%tools approve").text.splitlines()[1]
     assert "edits: allowed without approval" in lab.run("%tools approve edits on").text
