@@ -95,6 +95,13 @@ def test_the_wheel_holds_the_built_front_end_once(built):
     assert not [name for name in names if name.startswith("nbtools/labextension/")]
 
 
+def test_the_wheel_holds_the_widgets(built):
+    """anywidget sends these files to front ends without the extension."""
+    sources = {f"nbtools/notebook/static/{path.stem}.js" for path in (ROOT / "labextension" / "src" / "widgets").glob("*.ts")}
+    assert sources
+    assert sources | {"nbtools/notebook/static/widgets.css"} <= set(names_in(built[1]))
+
+
 def test_the_wheel_holds_no_sources_of_the_front_end(built):
     sources = (".ts", ".map", ".lock")
     unwanted = [name for name in names_in(built[1]) if name.endswith(sources) or "node_modules" in name or "/.yarn" in name]
