@@ -96,7 +96,7 @@ def test_the_wheel_holds_the_built_front_end_once(built):
 
 
 def test_the_wheel_holds_the_widgets(built):
-    """anywidget sends these files to front ends without the extension."""
+    """Anywidget sends these files to front ends without the extension."""
     sources = {f"nbtools/notebook/static/{path.stem}.js" for path in (ROOT / "labextension" / "src" / "widgets").glob("*.ts")}
     assert sources
     assert sources | {"nbtools/notebook/static/widgets.css"} <= set(names_in(built[1]))
