@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 DONE := .make
 SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
-FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/style/*)
+FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/schema/* labextension/style/*)
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
 .PHONY: lab test check fuzz bench build wire docs clean

@@ -12,11 +12,12 @@ import { FileOpener } from './shared/file_opener.js';
 import type { CellLocation } from './live_cells/open_notebook.js';
 import { StaleCards } from './cards/stale_cards.js';
 import { addCallRenderer } from './cards/renderer.js';
-import { ICallCanceller, IFileOpener } from './shared/tokens.js';
+import { ICallCanceller, IFileOpener, ISettings } from './shared/tokens.js';
 import { RunOnOpen } from './explorer/run_on_open.js';
 import { ExplorerKernels } from './explorer/kernel_connection.js';
 import { addTraceLauncher } from './explorer/open_with.js';
 import { addTraceRenderer } from './explorer/renderer.js';
+import labPlugins from './lab/plugins.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
   id: 'nbtools-agent:opener',
@@ -40,9 +41,14 @@ const renderer: JupyterFrontEndPlugin<void> = {
   description: 'Renders the cards of tool calls.',
   autoStart: true,
   requires: [IRenderMimeRegistry],
-  optional: [IFileOpener, ICallCanceller],
-  activate: (_, rendermime: IRenderMimeRegistry, files: IFileOpener | null, calls: ICallCanceller | null) =>
-    addCallRenderer({ rendermime, opener: files, canceller: calls })
+  optional: [IFileOpener, ICallCanceller, ISettings],
+  activate: (
+    _,
+    rendermime: IRenderMimeRegistry,
+    opener: IFileOpener | null,
+    canceller: ICallCanceller | null,
+    settings: ISettings | null
+  ) => addCallRenderer({ rendermime, opener, canceller, settings })
 };
 
 const questions: JupyterFrontEndPlugin<void> = {
@@ -78,14 +84,15 @@ const traces: JupyterFrontEndPlugin<void> = {
   description: 'Renders the explorer of agent session logs.',
   autoStart: true,
   requires: [IRenderMimeRegistry, INotebookTracker],
-  optional: [IFileOpener, ICallCanceller],
+  optional: [IFileOpener, ICallCanceller, ISettings],
   activate: (
     _,
     rendermime: IRenderMimeRegistry,
     notebooks: INotebookTracker,
     opener: IFileOpener | null,
-    canceller: ICallCanceller | null
-  ) => addTraceRenderer({ rendermime, notebooks, opener, canceller, kernels: new ExplorerKernels() })
+    canceller: ICallCanceller | null,
+    settings: ISettings | null
+  ) => addTraceRenderer({ rendermime, notebooks, opener, canceller, settings, kernels: new ExplorerKernels() })
 };
 
 const runs: JupyterFrontEndPlugin<void> = {
@@ -93,14 +100,15 @@ const runs: JupyterFrontEndPlugin<void> = {
   description: 'Renders the status and the messages of agent runs in the notebook.',
   autoStart: true,
   requires: [IRenderMimeRegistry, INotebookTracker],
-  optional: [IFileOpener, ICallCanceller],
+  optional: [IFileOpener, ICallCanceller, ISettings],
   activate: (
     _,
     rendermime: IRenderMimeRegistry,
     notebooks: INotebookTracker,
     opener: IFileOpener | null,
-    canceller: ICallCanceller | null
-  ) => addRunRenderer({ rendermime, notebooks, opener, canceller })
+    canceller: ICallCanceller | null,
+    settings: ISettings | null
+  ) => addRunRenderer({ rendermime, notebooks, opener, canceller, settings })
 };
 
 const launcher: JupyterFrontEndPlugin<void> = {
@@ -130,4 +138,4 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
   return execution?.catch(() => false);
 }
 
-export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher];
+export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher, ...labPlugins];

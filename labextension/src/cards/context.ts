@@ -2,13 +2,14 @@ import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element } from '../shared/element.js';
 import { drawMarkdown } from './markdown.js';
-import type { ICallCanceller, IFileOpener, CardContext } from '../shared/tokens.js';
+import type { ICallCanceller, IFileOpener, ISettings, CardContext } from '../shared/tokens.js';
 
 /** The application's services for cards.  Without an opener or a canceller, cards are read-only. */
 export interface Services {
   readonly rendermime: IRenderMimeRegistry;
   readonly opener: IFileOpener | null;
   readonly canceller: ICallCanceller | null;
+  readonly settings?: ISettings | null;
 }
 
 /** Creates a card's context from the application's services; `locate` depends on the notebook that the card is in. */
@@ -16,6 +17,7 @@ export function cardContext(services: Services, trans: TranslationBundle, locate
   const { rendermime, opener, canceller } = services;
   return {
     trans,
+    settings: services.settings ?? null,
     locate: path => (opener === null ? null : locate(path)),
     open: (path, line) => void opener?.open(path, line),
     cancel: (card, id) => canceller?.cancel(card, id),

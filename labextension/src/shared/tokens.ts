@@ -1,5 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
+import type { ISignal } from '@lumino/signaling';
 import type { CardAction } from '../cards/model.js';
 
 /** Opens a file of the Jupyter server at a line (1-based). */
@@ -18,6 +19,8 @@ export const ICallCanceller = new Token<ICallCanceller>('nbtools-agent:ICallCanc
 /** The services that a card uses. */
 export interface CardContext {
   readonly trans: TranslationBundle;
+  /** The person's settings; without them, the defaults of `setting_values.ts` hold. */
+  readonly settings?: ISettings | null;
   /** Converts a workspace path to a server path; null if the file cannot be opened. */
   locate(path: string): string | null;
   /** Opens a server path, as returned by `locate`. */
@@ -27,3 +30,21 @@ export interface CardContext {
   /** Renders markdown to sanitized nodes. */
   markdown(source: string): Promise<HTMLElement>;
 }
+
+/** The settings of the front end (*Settings → nbtools*).  Nothing in them concerns the kernel's policy. */
+export interface SettingValues {
+  readonly diffLayout: 'auto' | 'split' | 'unified';
+  /** Lines that a card shows of a result at first, 1–200. */
+  readonly previewLines: number;
+  readonly notifications: boolean;
+  /** Seconds that a question waits unseen before its notification, 0–3600. */
+  readonly notifyAfter: number;
+  readonly followChanges: boolean;
+}
+
+/** The current settings: the defaults until they are loaded, and where the application has no settings. */
+export interface ISettings {
+  readonly values: SettingValues;
+  readonly changed: ISignal<ISettings, SettingValues>;
+}
+export const ISettings = new Token<ISettings>('nbtools-agent:ISettings', 'The settings of nbtools in the front end.');

@@ -1,6 +1,7 @@
 import { element, linkButton } from '../../shared/element.js';
 import { unify, type UnifiedLine } from '../diff_rows.js';
 import { drawSpans } from '../highlighting.js';
+import { DEFAULT_SETTINGS } from '../../shared/setting_values.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { DiffBlock, Hunk, Line, Row } from '../model.js';
 import { setNumberWidth, placeLink, type Action, type BlockView } from './block.js';
@@ -9,7 +10,7 @@ type Layout = 'split' | 'unified';
 
 const MIN_SPLIT_WIDTH = 700;
 
-/** The layout that the person chose last; it applies to all diffs until the page is closed. */
+/** The layout that the person chose last at a diff; it applies to all diffs until the page is closed or the setting changes. */
 let chosenLayout: Layout | null = null;
 
 /** A diff, side by side or unified.  Folded hunks expand on a click; both sides scroll together. */
@@ -26,6 +27,7 @@ export class DiffView implements BlockView<DiffBlock> {
   ) {
     this.node.setAttribute('role', 'group');
     this.resizeObserver.observe(this.node);
+    this.context.settings?.changed.connect(this.followSetting, this);
   }
 
   update(block: DiffBlock): void {
@@ -45,10 +47,16 @@ export class DiffView implements BlockView<DiffBlock> {
 
   dispose(): void {
     this.resizeObserver.disconnect();
+    this.context.settings?.changed.disconnect(this.followSetting, this);
   }
 
   private chooseLayout(layout: Layout): void {
     chosenLayout = layout;
+    this.updateLayout();
+  }
+
+  private followSetting(): void {
+    chosenLayout = null;
     this.updateLayout();
   }
 
@@ -61,8 +69,9 @@ export class DiffView implements BlockView<DiffBlock> {
   }
 
   private preferredLayout(): Layout {
+    const { diffLayout } = this.context.settings?.values ?? DEFAULT_SETTINGS;
     const byWidth = this.node.clientWidth >= MIN_SPLIT_WIDTH ? 'split' : 'unified';
-    return this.isOneSided() ? 'unified' : (chosenLayout ?? byWidth);
+    return this.isOneSided() ? 'unified' : (chosenLayout ?? (diffLayout === 'auto' ? byWidth : diffLayout));
   }
 
   /** Whether one of the sides would be empty. */
