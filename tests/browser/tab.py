@@ -14,7 +14,7 @@ from playwright.async_api import Locator, Page, expect
 
 PATIENCE = 60_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "high contrast": "JupyterLab Dark High Contrast"}
 expect.set_options(timeout=PATIENCE)
 
 
@@ -176,6 +176,7 @@ class Tab:
     async def theme(self, name: str) -> None:
         await self.command("apputils:change-theme", theme=THEMES[name])
         await expect(self.page.locator("body")).to_have_attribute("data-jp-theme-name", THEMES[name])
+        await expect(self.page.locator("#jupyterlab-splash")).to_have_count(0)
 
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
         """Screenshots for the eye, in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them; of the page where no place is given."""

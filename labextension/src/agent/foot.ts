@@ -17,7 +17,7 @@ export type AddCell = (node: Node, cell: string, run: boolean) => void;
 
 /** The line below a run: why it ended, what it used, and actions to continue. */
 export class RunFootView {
-  readonly node = element('section', 'nbtools-card nbtools-run');
+  readonly node = element('article', 'nbtools-card nbtools-run');
 
   constructor(
     private readonly context: CardContext,

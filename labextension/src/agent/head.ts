@@ -11,7 +11,7 @@ const SILENCE_TIMEOUT = 20_000;
 
 /** The line above a run: model, status, usage so far, and the Stop button. */
 export class RunHeadView {
-  readonly node = element('section', 'nbtools-card nbtools-run');
+  readonly node = element('article', 'nbtools-card nbtools-run');
   private readonly model = element('span', 'nbtools-subject');
   private readonly status = element('span', 'nbtools-status');
   private readonly announcement = element('span', 'nbtools-unseen');

@@ -31,7 +31,7 @@ interface DrawnBlock {
 
 /** The view of a card.  Updates change only what differs, so that expanded blocks, scroll position, selection and focus are preserved. */
 export class CardView {
-  readonly node = element('section', 'nbtools-card');
+  readonly node = element('article', 'nbtools-card');
   private readonly head = new HeadView();
   private readonly body = element('div', 'nbtools-body');
   private readonly foot = new FootView();

@@ -17,7 +17,7 @@ const REFRESH_INTERVAL = 250;
 
 /** The explorer of a session log: header, timeline, filters, list of steps and detail pane.  It must be inside `.nbtools-rendered`. */
 export class ExplorerView {
-  readonly node = element('section', 'nbtools-trace');
+  readonly node = element('article', 'nbtools-trace');
   private readonly requests: PageRequests;
   private readonly header: HeaderView;
   private readonly timeline: TimelineView;

@@ -86,15 +86,15 @@ def markdown_html(text: str) -> Markup:
     import nh3  # noqa: PLC0415 - few cards have Markdown
 
     rendered: str = _parser().render(text)
-    return Markup(  # noqa: S704 - nh3 keeps only the given elements and attributes
-        nh3.clean(
-            rendered,
-            tags=_TAGS,
-            attributes={"a": {"href", "title"}, "ol": {"start"}},
-            url_schemes={"http", "https", "mailto"},
-            link_rel="noopener noreferrer",
-        )
+    clean = nh3.clean(
+        rendered,
+        tags=_TAGS,
+        attributes={"a": {"href", "title"}, "ol": {"start"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer",
     )
+    # A link within a text is recognised without colours; the text itself has no "<".
+    return Markup(clean.replace("<a ", '<a style="text-decoration:underline" '))  # noqa: S704 - nh3 keeps only the given elements and attributes
 
 
 @cache

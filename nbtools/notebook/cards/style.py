@@ -48,7 +48,7 @@ STYLES = {
     "foot": f"display:flex;flex-wrap:wrap;align-items:center;gap:4px 10px;padding:7px 10px;border-top:1px solid {RULE};"
     f"background-color:{GROUND};{_SMALL};list-style:none",
     "record": "opacity:.78",
-    "link": f"text-decoration:none;{tint(BLUE, 80)}",
+    "link": f"text-decoration:underline;{tint(BLUE, 80)}",
     "plain": "text-decoration:none;color:inherit",
     "fold": f"padding:2px 10px;background-color:{GROUND};font-size:11.5px;cursor:pointer;list-style:none",
     "dim": "opacity:.68",

@@ -1,0 +1,115 @@
+"""axe-core over what nbtools draws on a page, and the measures of focus, motion and width that axe does not take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.async_api import Page, ViewportSize
+
+OURS = '[class*="nbtools-"], [class*="nbt-"]'
+"""Everything of ours has such a class, and so has the outermost node of each card, question, panel, form and dialog."""
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+SIZE: ViewportSize = {"width": 1200, "height": 900}
+TALL = 8000
+RUN = """async ([selector, tags]) => {
+    const all = [...document.querySelectorAll(selector)].filter(node => node.checkVisibility());
+    const outermost = all.filter(node => !node.parentElement.closest(selector));
+    if (!outermost.length) {
+        throw new Error(`the page has nothing of ${selector}`);
+    }
+    // JupyterLab's body has no height and hides what overflows, by which axe takes the whole page for hidden.
+    document.body.style.overflow = 'visible';
+    const { violations, passes } = await axe.run({ include: outermost }, { runOnly: tags });
+    document.body.style.overflow = '';
+    const measured = passes.some(({ id }) => id === 'color-contrast') || matchMedia('(forced-colors: active)').matches;
+    if (!measured && !violations.length) {
+        throw new Error('axe has measured no contrast: it takes everything for hidden');
+    }
+    return violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, html, failureSummary }) =>
+        `${id} (${help}): ${target.join(' ')}\\n    ${html.slice(0, 300)}\\n    ${failureSummary.replaceAll('\\n', ' ')}`));
+}"""
+
+
+async def violations(page: Page, selector: str = OURS) -> list[str]:
+    """What axe finds in the outermost visible nodes of a selector: the rule, the node, and what is wrong, one string a node."""
+    if not await page.evaluate("typeof axe === 'object'"):
+        await page.evaluate(AXE_SCRIPT)
+    size = page.viewport_size or SIZE
+    await page.set_viewport_size({**size, "height": TALL})  # axe measures the contrast of what is in view
+    found: list[str] = await page.evaluate(RUN, [selector, RULES])
+    await page.set_viewport_size(size)
+    return found
+
+
+async def is_accessible(page: Page, selector: str = OURS) -> None:
+    """Fails with every violation that axe finds."""
+    found = await violations(page, selector)
+    assert not found, f"{len(found)} violations of accessibility rules:\n" + "\n".join(found)
+
+
+UNSEEN_FOCUS = """async selector => {
+    const controls = [...document.querySelectorAll(selector)]
+        .flatMap(node => [node, ...node.querySelectorAll('*')])
+        .filter(node => node.tabIndex >= 0 && node.checkVisibility() && !node.closest('.cm-editor'));
+    const unseen = [];
+    for (const node of new Set(controls)) {
+        node.focus({ preventScroll: true, focusVisible: true });
+        if (document.activeElement !== node) {
+            continue;
+        }
+        const active = document.getElementById(node.getAttribute('aria-activedescendant'));
+        const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(active ?? node);
+        if ((outlineStyle === 'none' || parseFloat(outlineWidth) < 1) && boxShadow === 'none') {
+            unseen.push(node.outerHTML.slice(0, 200));
+        }
+    }
+    return unseen;
+}"""
+
+
+async def without_visible_focus(page: Page, selector: str = OURS) -> list[str]:
+    """Every control of ours that the keyboard reaches, and that shows no outline when it has the focus."""
+    found: list[str] = await page.evaluate(UNSEEN_FOCUS, selector)
+    return found
+
+
+MOVES = """selector => {
+    const delays = node => getComputedStyle(node).transitionDuration.split(',').some(time => parseFloat(time) > 0);
+    const ours = [...document.querySelectorAll(selector)].flatMap(node => [node, ...node.querySelectorAll('*')]);
+    const animated = document.getAnimations().map(one => one.effect.target).filter(node => node?.closest(selector));
+    return [...animated, ...ours.filter(node => delays(node) || getComputedStyle(node).scrollBehavior === 'smooth')]
+        .map(node => node.outerHTML.slice(0, 200));
+}"""
+
+
+async def moving(page: Page, selector: str = OURS) -> list[str]:
+    """Nodes of ours that an animation moves, or that would move or scroll smoothly."""
+    found: list[str] = await page.evaluate(MOVES, selector)
+    return found
+
+
+CUT = """selector => {
+    const scrolls = node => node && (node.scrollWidth > node.clientWidth && /auto|scroll/.test(getComputedStyle(node).overflowX)
+        || scrolls(node.parentElement?.closest(selector) ? node.parentElement : null));
+    const cut = node => getComputedStyle(node).display !== 'inline' && node.scrollWidth > node.clientWidth + 1
+        && !(getComputedStyle(node).textOverflow === 'ellipsis' && node.title);
+    return [...document.querySelectorAll(selector)].flatMap(node => [node, ...node.querySelectorAll('*')])
+        .filter(node => node.matches('button, select, [role=button], [role=tab]') && node.checkVisibility() && !scrolls(node.parentElement))
+        .filter(node => cut(node) || node.getBoundingClientRect().right > innerWidth + 1)
+        .map(node => node.outerHTML.slice(0, 200));
+}"""
+
+
+async def cut_buttons(page: Page, selector: str = OURS) -> list[str]:
+    """Buttons of ours whose label does not fit in, or that stand outside the window.
+
+    Not those in a box that scrolls sideways, nor names of files that end in "…" and are whole in their tooltip.
+    """
+    found: list[str] = await page.evaluate(CUT, selector)
+    return found
+
+
+async def emulate(page: Page, **media: Any) -> None:
+    """Asks the page's style sheets as this user's system would: ``forced_colors``, ``contrast``, ``reduced_motion``.  None resets all."""
+    await page.emulate_media(**{"forced_colors": "none", "contrast": "no-preference", "reduced_motion": "no-preference", **media})

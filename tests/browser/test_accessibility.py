@@ -1,0 +1,145 @@
+"""Accessibility of everything that nbtools draws: axe-core's rules in all themes, focus, motion, and the width of a narrow window."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from nbtools.notebook.cards.model import Block, State
+from tests.browser import catalogue
+from tests.browser.accessibility import cut_buttons, emulate, is_accessible, moving, violations, without_visible_focus
+from tests.browser.explorer import Explorer
+from tests.browser.tab import THEMES
+from tests.browser.test_agent import STORY, TASK
+from tests.browser.test_trace import REAL
+from tests.notebook.agent.scripts import PLAYING
+
+CATALOGUE = "import os, sys\nsys.path.insert(0, os.getcwd())\nimport catalogue\ncatalogue.{}()"
+EMULATED = ({"forced_colors": "active"}, {"contrast": "more"}, {"reduced_motion": "reduce"})
+ZOOMED = {"width": 600, "height": 450}
+"""A window of 1,200 × 900 pixels at 200 %."""
+
+
+def test_the_catalogue_has_every_block_and_every_state():
+    types = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(get_args(Block)[0])}
+    assert set(catalogue.BLOCKS) == types
+    for name, blocks in catalogue.BLOCKS.items():
+        assert {block.type for block in blocks} == {name}
+    assert {card.state for card in catalogue.cards()} == set(get_args(State))
+
+
+async def in_all_themes(tab):
+    """Checks axe's rules and the focus in all themes and in the modes that systems offer, and leaves the light theme."""
+    for theme in THEMES:
+        await tab.theme(theme)
+        await is_accessible(tab.page)
+        assert await without_visible_focus(tab.page) == []
+    await tab.theme("light")
+    for media in EMULATED:
+        await emulate(tab.page, **media)
+        await is_accessible(tab.page)
+        assert await without_visible_focus(tab.page) == []
+        assert "reduced_motion" not in media or await moving(tab.page) == []
+    await emulate(tab.page)
+
+
+@pytest.fixture
+def open_catalogue(open_notebook, project):
+    """Opens a notebook whose cell 1 shows the catalogue of cards."""
+
+    async def open_catalogue(show):
+        shutil.copy(Path(catalogue.__file__), project / "catalogue.py")
+        tab = await open_notebook(CATALOGUE.format(show))
+        await tab.run(1)
+        return tab
+
+    return open_catalogue
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def zoomed(lab):
+    """Halves the window, as a zoom of 200 % does."""
+    before = lab.viewport_size
+
+    async def zoomed():
+        await lab.set_viewport_size(ZOOMED)
+
+    yield zoomed
+    await lab.set_viewport_size(before)
+    await emulate(lab)
+
+
+async def test_the_check_finds_faults(open_notebook):
+    tab = await open_notebook("%tool read notes.txt")
+    await tab.run(1)
+    spoil = """card => {
+        card.querySelector('.nbtools-tool').style.color = 'color-mix(in srgb, currentcolor 20%, transparent)';
+        card.append(Object.assign(document.createElement('button'), { style: 'outline: none' }));
+    }"""
+    await tab.card(1).evaluate(spoil)
+    found = {one.split()[0] for one in await violations(tab.page)}
+    assert found == {"color-contrast", "button-name"}
+    assert len(await without_visible_focus(tab.page)) == 1
+
+
+@pytest.mark.parametrize("show", ["show", "show_html"])
+async def test_cards(open_catalogue, zoomed, show):
+    tab = await open_catalogue(show)
+    await expect(tab.output(1)).to_have_count(len(catalogue.cards()))
+    await in_all_themes(tab)
+    await zoomed()
+    assert await cut_buttons(tab.page) == []
+
+
+async def test_a_run_of_an_agent(open_notebook, zoomed):
+    tab = await open_notebook(PLAYING, STORY, TASK)
+    await tab.run(1)
+    await tab.run(2)
+    await tab.start(3)
+    await tab.asked(3)
+    await tab.answer(3, "Approve once")
+    await tab.done(3)
+    await in_all_themes(tab)
+    await zoomed()
+    assert await cut_buttons(tab.page) == []
+
+
+async def test_the_explorer(open_notebook, project, zoomed):
+    shutil.copy(REAL, project / "session.jsonl")
+    (project / "empty.jsonl").write_text(REAL.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    tab = await open_notebook("%trace session.jsonl", "%trace empty.jsonl")
+    await tab.run(1)
+    explorer = Explorer(tab, 1)
+    await expect(explorer.row("Read")).to_be_visible()
+    await in_all_themes(tab)
+    await explorer.chip("edits").click()
+    await explorer.row("Edit").click()
+    await expect(explorer.card.locator(".nbtools-diff")).to_be_visible()
+    await in_all_themes(tab)
+    await explorer.search.fill("no such words")
+    await expect(explorer.node).to_contain_text("No steps match the filters.")
+    await is_accessible(tab.page)
+    await explorer.search.fill("")
+    await zoomed()
+    await is_accessible(tab.page)
+    assert await cut_buttons(tab.page) == []
+    await tab.run(2)
+    await is_accessible(tab.page)
+
+
+async def test_an_explorer_without_its_kernel(open_notebook, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    tab = await open_notebook("%trace session.jsonl")
+    await tab.run(1)
+    await expect(Explorer(tab, 1).row("Read")).to_be_visible()
+    await tab.save()
+    await tab.close()
+    await tab.page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await tab.command("docmanager:open", path=f"{project.name}/{tab.path.name}")
+    await expect(Explorer(tab, 1).still).to_be_visible()
+    await in_all_themes(tab)
