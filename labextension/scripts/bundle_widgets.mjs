@@ -14,7 +14,7 @@ mkdirSync(target, { recursive: true });
 
 /** Returns the style sheet with its imports in place. */
 const css = name => readFileSync(join(root, 'style', name), 'utf8').replace(/@import '\.\/(.+?)';\n?/g, (_, part) => css(part));
-writeFileSync(join(target, 'widgets.css'), css('index.css'));
+writeFileSync(join(target, 'widgets.css'), css('index.css') + css('host.css'));
 
 const compiler = rspack({
   mode: 'production',

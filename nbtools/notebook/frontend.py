@@ -33,6 +33,8 @@ from nbtools.notebook.display_target import (
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+_JUPYTERLAB = {"deletedCells", "recordTiming"}
+"""Metadata that JupyterLab and Notebook send with every cell."""
 CLICKS_SINCE = (7, 4)
 """The first ipykernel version that handles clicks while a cell awaits."""
 
@@ -191,6 +193,20 @@ def clicks_arrive() -> bool:
     from ipykernel._version import version_info  # noqa: PLC0415 - not needed in a terminal
 
     return version_info[:2] >= CLICKS_SINCE
+
+
+def needs_widgets() -> bool:
+    """Whether the current request came from a notebook that displays ipywidgets but not our MIME types: VS Code, Colab.
+
+    JupyterLab and Notebook are told by metadata of their own.  There the extension usually displays our MIME types, without the time
+    that widgets take to load.
+    """
+    ipython = sys.modules.get("IPython")
+    kernel: Any = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None
+    if kernel is None or not kernel._allow_stdin:  # noqa: SLF001 - as in Kernel._allows_stdin
+        return False
+    metadata = kernel.get_parent("shell").get("metadata", {})
+    return "google.colab" in sys.modules or ("cellId" in metadata and _JUPYTERLAB.isdisjoint(metadata))
 
 
 def frontend_of(shell: InteractiveShell) -> Kernel | Terminal:

@@ -24,6 +24,7 @@ FIND_BROWSER = HERE.parents[1] / "labextension" / "scripts" / "find_browser.py"
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
+    "--disable-features=LocalNetworkAccessChecks",  # pages that a test makes up talk to the server on this machine
 )
 OpenNotebook = Callable[..., Awaitable[Tab]]
 

@@ -76,35 +76,36 @@ export class DetailPaneView {
   private foot(opened: TraceOpened): HTMLElement {
     const { trans } = this.context;
     const foot = element('div', 'nbtools-foot nbtools-trace-foot');
-    if (opened.replay || opened.obstacle) {
-      this.replayButton = this.createReplayButton(opened);
+    const { addCell, copy } = this.context;
+    if (addCell && (opened.replay || opened.obstacle)) {
+      this.replayButton = this.createReplayButton(opened, addCell);
       foot.append(this.replayButton);
     }
-    if (opened.tool) {
-      this.copyToolButton = this.createCopyButton(trans.__('Copy as %tool'), opened.tool, 'c');
+    if (copy && opened.tool) {
+      this.copyToolButton = this.createCopyButton(copy, trans.__('Copy as %tool'), opened.tool, 'c');
       foot.append(this.copyToolButton);
     }
-    if (opened.link) {
-      foot.append(this.createCopyButton(trans.__('Copy link'), opened.link));
+    if (copy && opened.link) {
+      foot.append(this.createCopyButton(copy, trans.__('Copy link'), opened.link));
     }
     foot.append(element('span', 'nbtools-space'), element('span', 'nbtools-trace-when', opened.foot));
-    if (!opened.replay && opened.obstacle) {
+    if (addCell && !opened.replay && opened.obstacle) {
       foot.append(element('div', 'nbtools-trace-obstacle', opened.obstacle));
     }
     return foot;
   }
 
-  private createReplayButton({ replay, obstacle }: TraceOpened): HTMLButtonElement {
+  private createReplayButton({ replay, obstacle }: TraceOpened, addCell: NonNullable<ExplorerContext['addCell']>): HTMLButtonElement {
     const { trans } = this.context;
     const button = element('button', 'nbtools-button nbtools-primary', trans.__('Run again in a copy'), keyLabel('r'));
     button.type = 'button';
     button.title = obstacle || trans.__('Adds a cell that runs this call in a temporary copy of the folder');
     button.disabled = !replay;
-    button.addEventListener('click', () => this.context.addCell(replay, true));
+    button.addEventListener('click', () => addCell(replay, true));
     return button;
   }
 
-  private createCopyButton(label: string, text: string, key = ''): HTMLButtonElement {
+  private createCopyButton(copy: NonNullable<ExplorerContext['copy']>, label: string, text: string, key = ''): HTMLButtonElement {
     const { trans } = this.context;
     const labelNode = element('span', '', label);
     labelNode.setAttribute('aria-live', 'polite');
@@ -112,7 +113,7 @@ export class DetailPaneView {
     button.type = 'button';
     button.title = text;
     button.addEventListener('click', () => {
-      void this.context.copy(text).then(
+      void copy(text).then(
         () => flash(labelNode, trans.__('Copied'), label),
         () => flash(labelNode, trans.__('Could not copy'), label)
       );

@@ -43,9 +43,7 @@ export class ExplorerView {
     const changeFilter = (change: Partial<TraceFilter>) => void this.applyFilter({ ...this.requestedFilter, ...change });
     const clearFilter = () => changeFilter({ ...NO_FILTER, folded: this.requestedFilter.folded });
     const goNear = (line: number) => void this.goNearLine(line);
-    this.requests = new PageRequests(context, lost =>
-      this.showNotice(lost ? trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.') : '')
-    );
+    this.requests = new PageRequests(context, lost => this.showNotice(lost ? context.recovery : ''));
     this.header = new HeaderView(context, action => void this.runAction(action));
     this.timeline = new TimelineView(trans, { goToLine: goNear, selectRange: range => changeFilter(range ?? { first: null, last: null }) });
     this.filters = new FilterBarView(trans, { change: changeFilter, clear: clearFilter });
@@ -214,7 +212,7 @@ export class ExplorerView {
     }
     this.actionRunning = true;
     try {
-      action === 'notebook' ? await this.writeNotebook() : this.context.addCell((await this.requests.cell(action)).source, false);
+      action === 'notebook' ? await this.writeNotebook() : this.context.addCell?.((await this.requests.cell(action)).source, false);
     } catch (error) {
       this.showNotice(failureMessage(error));
     } finally {
@@ -226,7 +224,7 @@ export class ExplorerView {
     const { path, place } = await this.requests.story();
     const { trans } = this.context;
     this.showNotice(
-      place && this.context.openRelative(place)
+      this.context.openRelative === null || (place && this.context.openRelative(place))
         ? trans.__('Wrote %1.', path)
         : trans.__('Wrote %1. It cannot be opened here: it is outside the folder that Jupyter serves.', path)
     );

@@ -7,14 +7,16 @@ export type Reply = NonNullable<TraceAnswer['reply']>;
 /** The kernel does not have this explorer: it was restarted, or the cell has not been run since the notebook was opened. */
 export class ExplorerLost extends Error {}
 
-/** The services that an explorer uses. */
+/** The services that an explorer uses.  Where a front end lacks one it is null, and its controls are absent. */
 export interface ExplorerContext extends CardContext {
+  /** What the person can do when the kernel has lost the explorer. */
+  readonly recovery: string;
   /** Sends a request to the kernel and returns its reply, which may be a `problem`.  Rejects with `ExplorerLost`. */
   query(task: Task): Promise<Reply>;
-  /** Inserts a cell below the explorer's cell, and runs it or places the cursor at its end. */
-  addCell(source: string, run: boolean): void;
-  /** Opens a file; `path` is relative to the notebook's folder.  Returns false if the server cannot open it. */
-  openRelative(path: string): boolean;
+  /** Inserts a cell, and runs it or places the cursor at its end. */
+  readonly addCell: ((source: string, run: boolean) => void) | null;
+  /** Opens a file; `path` is relative to the kernel's notebook or folder.  Returns false if the server cannot open it. */
+  readonly openRelative: ((path: string) => boolean) | null;
   /** Copies text to the clipboard. */
-  copy(text: string): Promise<void>;
+  readonly copy: ((text: string) => Promise<void>) | null;
 }

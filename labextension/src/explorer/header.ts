@@ -44,10 +44,13 @@ export class HeaderView {
     const { trans } = this.context;
     const labels: Record<TraceAction, readonly [string, string]> = {
       compare: [trans.__('compare…'), trans.__('Adds a cell that compares this log with another')],
-      notebook: [trans.__('to notebook'), trans.__('Writes a new notebook next to the log, with a cell for each call, and opens it')],
+      notebook: [trans.__('to notebook'), trans.__('Writes a new notebook next to the log, with a cell for each call')],
       sql: [trans.__('SQL'), trans.__('Adds a cell that queries this log with SQL')]
     };
-    const links = actions.map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
+    const { addCell } = this.context;
+    const links = actions
+      .filter(action => action === 'notebook' || addCell !== null)
+      .map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
     return element('span', 'nbtools-trace-links', ...links.flatMap((link, i) => (i ? [' · ', link] : [link])));
   }
 }

@@ -33,7 +33,7 @@ export class ExplorerKeyboard {
   }
 
   private onKey(event: KeyboardEvent): void {
-    const target = event.target as Node;
+    const target = event.composedPath()[0]; // the event's own target is the host, if the explorer is in a shadow root
     if (!(target instanceof Element) || !this.node.contains(target)) {
       return;
     }

@@ -52,11 +52,7 @@ export class PageRequests {
       return reply;
     } catch (error) {
       this.onAnswer(error instanceof ExplorerLost);
-      throw error instanceof ExplorerLost
-        ? new RequestFailed(
-            this.context.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.')
-          )
-        : error;
+      throw error instanceof ExplorerLost ? new RequestFailed(this.context.recovery) : error;
     }
   }
 }

@@ -14,8 +14,8 @@ import { ExplorerView } from './explorer.js';
 import { ExplorerKernels } from './kernel_connection.js';
 import { parseTraceView, TRACE_MIME, type TraceView } from './model.js';
 
-/** Preferred over text/html, which has rank 50. */
-const RANK = 40;
+/** Preferred over ipywidgets, which have rank 0: a bundle for other front ends has the explorer as a widget too. */
+const RANK = -1;
 /** Milliseconds to wait for the kernel before the saved HTML is shown instead. */
 const FALLBACK_DELAY = 300;
 /** A request that every explorer can answer, sent to find out whether the kernel has the explorer. */
@@ -146,6 +146,7 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   private explorerContext(): ExplorerContext {
     return {
       ...cardContext(this.services, this.trans, () => null), // recorded paths may be of another time or machine
+      recovery: this.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.'),
       query: task => this.query(task),
       addCell: (source, run) => void (this.panel && addCellBelow(this.panel, this.node, source, run)),
       openRelative: place => this.openRelative(place),

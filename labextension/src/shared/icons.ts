@@ -1,5 +1,4 @@
-import { LabIcon } from '@jupyterlab/ui-components';
-
+const SVG = 'http://www.w3.org/2000/svg';
 /** SVG paths by icon name, in a 16 × 16 view box, stroked in the text colour. */
 const STROKES: Record<string, string> = {
   pencil: 'M11 2.5l2.5 2.5L6 12.5l-3.2.7.7-3.2z',
@@ -22,22 +21,29 @@ const STROKES: Record<string, string> = {
   session: 'M2 3.5h12v9H2zM2 6h12'
 };
 
-const ICONS = new Map(
-  Object.entries(STROKES).map(([name, path]) => [
-    name,
-    new LabIcon({
-      name: `nbtools-agent:${name}`,
-      svgstr:
-        '<svg xmlns="http://www.w3.org/2000/svg" width="14" height="14" viewBox="0 0 16 16" fill="none" stroke="currentColor" ' +
-        `stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round"><path d="${path}"/></svg>`
-    })
-  ])
-);
-
 /** Returns the icon with this name; unknown names get the generic tool icon, a hammer. */
 export function icon(name: string): HTMLElement {
-  const labIcon = ICONS.get(name) ?? ICONS.get('hammer')!;
-  const node = labIcon.element({ tag: 'span', className: 'nbtools-icon' });
+  const node = document.createElement('span');
+  node.className = 'nbtools-icon';
   node.setAttribute('aria-hidden', 'true');
+  node.append(drawing(new Map(Object.entries(STROKES)).get(name) ?? STROKES['hammer']!));
   return node;
+}
+
+function drawing(strokes: string): SVGElement {
+  const svg = document.createElementNS(SVG, 'svg');
+  const attributes = { width: '14', height: '14', viewBox: '0 0 16 16', fill: 'none', stroke: 'currentColor' };
+  Object.entries(attributes).forEach(([name, value]) => svg.setAttribute(name, value));
+  svg.setAttribute('stroke-width', '1.3');
+  svg.setAttribute('stroke-linecap', 'round');
+  svg.setAttribute('stroke-linejoin', 'round');
+  const path = document.createElementNS(SVG, 'path');
+  path.setAttribute('d', strokes);
+  svg.append(path);
+  return svg;
+}
+
+/** Returns an icon's source, for a `LabIcon`. */
+export function iconSource(name: string): string {
+  return `<svg xmlns="${SVG}" width="16" height="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="none" stroke="#616161" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round" d="${STROKES[name] ?? ''}"/></svg>`;
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.comm import register_in_kernel
@@ -18,8 +18,12 @@ from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.summary import Summary, summary_of
 from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
+from nbtools.notebook.frontend import needs_widgets
 from nbtools.traces.model import Call
 from nbtools.traces.trace import Trace, load
+
+if TYPE_CHECKING:
+    from nbtools.notebook.explorer.widget import ExplorerWidget
 
 INITIAL_LINES = 200
 """Lines sent with the initial view."""
@@ -104,18 +108,27 @@ class Explorer:
         )
 
     def bundle(self) -> dict[str, Any]:
-        """Returns a MIME bundle: the view for the JupyterLab extension, script-free HTML for other frontends and saved notebooks, and text.
+        """Returns a MIME bundle: the view for the JupyterLab extension, script-free HTML for saved notebooks and converters, and text.
 
-        Registers the explorer, so that pages can send it requests from now on.
+        Where the front end is known to lack the extension, the widget is added: a front end displays the type that it prefers, and our
+        extension prefers its own.  Registers the explorer, so that pages can send it requests from now on.
         """
         EXPLORERS.add(self)
         register_in_kernel()
         drawn = bars(self.lines.tones, self.lines.weights)
         return {
             TRACE_MIME: self.view().model_dump(mode="json"),
+            **(self.widget().bundle() if needs_widgets() else {}),
             "text/html": trace_html(self.summary, self.lines, drawn),
             "text/plain": trace_text(self.summary, self.lines),
         }
+
+    def widget(self) -> ExplorerWidget:
+        """Returns the explorer as an anywidget, for every front end that supports ipywidgets; ``mo.ui.anywidget`` in marimo."""
+        from nbtools.notebook.explorer.widget import ExplorerWidget  # noqa: PLC0415 - ipywidgets takes 70 ms to load
+
+        EXPLORERS.add(self)
+        return ExplorerWidget(self.view())
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return self.bundle()

@@ -73,13 +73,13 @@ class TraceFilter(Wire):
     ``folded`` are lines whose nested lines are not listed.
     """
 
-    text: str = ""
-    kind: str = ""
-    tool: str = ""
-    path: str = ""
+    text: str = Field("", max_length=10_000)
+    kind: str = Field("", max_length=1_000)
+    tool: str = Field("", max_length=1_000)
+    path: str = Field("", max_length=10_000)
     first: int | None = None
     last: int | None = None
-    folded: tuple[int, ...] = ()
+    folded: tuple[int, ...] = Field((), max_length=10_000)
 
 
 class PageTask(Wire):

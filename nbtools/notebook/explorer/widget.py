@@ -1,0 +1,42 @@
+"""The explorer of a session log as an anywidget, for front ends without the JupyterLab extension: VS Code, Colab, marimo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from nbtools.notebook.explorer.model import TraceView
+from nbtools.notebook.explorer.registry import EXPLORERS
+
+_STATIC = Path(__file__).parents[1] / "static"
+
+
+class ExplorerWidget(anywidget.AnyWidget):
+    """Shows the explorer of ``view``, which must be in the registry; its page sends requests as custom messages.
+
+    A message is ``{"request": …}`` with a ``TraceRequest`` for this explorer; the reply is ``{"answer": …}`` with a ``TraceAnswer``.
+    Other messages are ignored.  The page can change the widget's state, but nothing in the kernel depends on it.
+    """
+
+    _esm = (_STATIC / "explorer.js").read_text(encoding="utf-8")
+    _css = (_STATIC / "widgets.css").read_text(encoding="utf-8")
+    view = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, view: TraceView) -> None:
+        super().__init__(view=view.model_dump(mode="json"))
+        self._explorer = view.explorer
+        self.on_msg(self._on_request)
+
+    def _on_request(self, _widget: object, content: Any, _buffers: object) -> None:
+        request = content.get("request") if isinstance(content, dict) else None
+        if isinstance(request, dict) and request.get("explorer") == self._explorer:
+            self.send({"answer": EXPLORERS.respond(request).model_dump(mode="json")})
+
+    def bundle(self) -> dict[str, Any]:
+        """Returns the widget's part of a MIME bundle, without its ``text/plain``."""
+        bundle = self._repr_mimebundle_()
+        data: dict[str, Any] = (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
+        return {mime: content for mime, content in data.items() if mime != "text/plain"}

@@ -1,0 +1,118 @@
+"""The explorer in front ends that know widgets and nothing of ours: VS Code, Colab, a bare host."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.browser.conftest import SHOTS
+from tests.browser.tab import PATIENCE
+from tests.browser.test_trace import REAL
+from tests.browser.widget_host import open_host
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+TRACE = "application/vnd.nbtools.trace.v1+json"
+OPEN = "%load_ext nbtools\n%trace session.jsonl"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_page(context, plain_server, tmp_path_factory):
+    """Opens a host of widgets in a folder with the real log."""
+    pages = []
+    folder = plain_server.root / tmp_path_factory.mktemp("host").name
+    folder.mkdir()
+    shutil.copy(REAL, folder / "session.jsonl")
+
+    async def open_page(kind="vscode", theme="light"):
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE)
+        pages.append(page)
+        return await open_host(page, plain_server, f"{folder.name}/story.ipynb", kind, theme)
+
+    yield open_page
+    for page in pages:
+        await page.evaluate("""async () => {
+            const headers = { Authorization: `token ${window.kernel.token}` };
+            const sessions = await (await fetch(`${window.kernel.base}api/sessions`, { headers })).json();
+            await Promise.all(sessions.map(({ id }) => fetch(`${window.kernel.base}api/sessions/${id}`, { method: 'DELETE', headers })));
+        }""")
+        await page.close()
+
+
+@pytest.mark.parametrize("kind", ["vscode", "colab", "bare"])
+async def test_a_log_is_explored_through_a_comm(open_page, kind):
+    host = await open_page(kind)
+    outputs = await host.run(OPEN)
+    assert {TRACE, WIDGET, "text/html", "text/plain"} <= set(outputs[-1]["data"])
+    trace = host.cells.locator(".nbtools-trace")
+    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+    rows = trace.locator(".nbtools-trace-row:visible")
+    await expect(rows.filter(has_text="Grep")).to_have_count(0)
+    await rows.filter(has_text="Edit").first.click()
+    await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
+    await host.page.keyboard.press("/")
+    await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
+    await expect(trace.get_by_role("button", name="Run again in a copy")).to_have_count(0)  # this host cannot add cells
+    await expect(trace.get_by_role("button", name="compare…")).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["vscode", "colab"])
+async def test_it_has_the_colours_of_its_front_end(open_page, kind, theme):
+    host = await open_page(kind, theme)
+    await host.run(OPEN)
+    trace = host.cells.locator(".nbtools-trace")
+    await trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first.click()
+    await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
+    paper = await trace.evaluate("node => getComputedStyle(node).backgroundColor")
+    assert paper == await host.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for width in (380, 800, 1280):
+        await host.page.set_viewport_size({"width": width, "height": 900})
+        assert await host.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await host.page.screenshot(path=SHOTS / f"widget-{kind}-{theme}-{width}.png", animations="disabled")
+
+
+async def test_a_page_can_ask_only_for_its_own_explorer(open_page):
+    host = await open_page("bare")
+    await host.run(OPEN)
+    await host.run(
+        "from nbtools.notebook.explorer.registry import EXPLORERS\nother = get_ipython().run_line_magic('trace', 'session.jsonl')"
+    )
+    await host.run("EXPLORERS.add(other)")
+    other = (await host.run("print(other.id)"))[-1]["text"].strip()
+    answers = await host.page.evaluate(
+        """async other => {
+            const model = [...window.kernel.models.values()].find(one => one.get('view'));
+            const own = model.get('view').explorer;
+            const answers = [];
+            let last;
+            const done = new Promise(resolve => (last = resolve));
+            model.on('msg:custom', ({ answer }) => { answers.push(answer); answer.id === 9 && last(); });
+            const place = { type: 'raw', line: 0 };
+            for (const request of [null, 'x', { id: 1, explorer: other, task: place }, { id: 2, explorer: own, task: { type: 'shell' } },
+                { id: 3, explorer: own, task: { type: 'raw', line: 1e9 } },
+                { id: 4, explorer: own, task: { type: 'page', filter: { text: 'x'.repeat(20000) }, first: 0, count: 1 } },
+                { id: 9, explorer: own, task: place }])
+                model.send({ request });
+            model.send('no object');
+            await done;
+            return answers.map(({ id, reply }) => [id, reply.type]);
+        }""",
+        other,
+    )
+    assert answers == [[2, "problem"], [3, "problem"], [4, "problem"], [9, "raw"]]
+
+
+async def test_after_a_restart_of_the_kernel_the_rows_stay(open_page):
+    host = await open_page("bare")
+    await host.run(OPEN)
+    await host.run(
+        "EXPLORERS = __import__('nbtools').notebook.explorer.registry.EXPLORERS\nEXPLORERS._known.clear(); EXPLORERS._recent.clear()"
+    )
+    trace = host.cells.first.locator(".nbtools-trace")
+    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+    await expect(trace.locator(".nbtools-trace-notice")).to_contain_text("Run the cell again")
+    await expect(trace.locator(".nbtools-trace-row:visible").filter(has_text="Grep").first).to_be_visible()
