@@ -24,6 +24,8 @@ from nbtools.notebook.approval import model as approval
 from nbtools.notebook.cards import model as call
 from nbtools.notebook.explorer import model as trace
 from nbtools.notebook.explorer.comm import TRACE_TARGET
+from nbtools.notebook.extension import FORMS_TARGET
+from nbtools.notebook.forms import model as forms
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = """\
@@ -157,6 +159,13 @@ FORMATS = (
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
+    ),
+    Format(
+        "nbtools/notebook/forms/model.py",
+        "labextension/src/lab/model.ts",
+        (forms.FormRequest, forms.FormAnswer),
+        {"FORMS_TARGET": FORMS_TARGET},
+        "import * as parse from '../shared/parse.js';\n",
     ),
     Format(
         "nbtools/notebook/agent/model.py",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 WELCOME = "nbtools is ready. Try %tool grep TODO, %tool edit? (how to use it, with examples), %trace (session logs of agents)."
 DISTRIBUTION = "nbtools-agent"
 COMM_TARGET = "nbtools"
+FORMS_TARGET = "nbtools.forms"
+"""Name of the comm target of forms: a page opens one comm, sends ``FormRequest`` and gets a ``FormAnswer`` for each."""
 
 
 class Extension:
@@ -111,17 +113,25 @@ class Extension:
             self._shell.events.register("pre_run_cell", self.runtime.frontend.begin_cell)
             _comms().register_target(COMM_TARGET, self._on_open)
             register_target(_comms())
+            _comms().register_target(FORMS_TARGET, self._on_form)
 
     def _unregister_target(self) -> None:
         if isinstance(self.runtime.frontend, Kernel):
             self._shell.events.unregister("pre_run_cell", self.runtime.frontend.begin_cell)
             _comms().unregister_target(COMM_TARGET, self._on_open)
             unregister_target(_comms())
+            _comms().unregister_target(FORMS_TARGET, self._on_form)
 
     def _on_open(self, comm: Any, message: Any) -> None:
         """Handles a new comm: a click on a card, a page's answer, or its request for a card.  Runs in any of the kernel's threads."""
         comm.on_msg(self._on_message)
         self._on_message(message)
+
+    def _on_form(self, comm: Any, message: Any) -> None:
+        """Handles the comm of a form in the page."""
+        from nbtools.notebook.forms.requests import on_open  # noqa: PLC0415 - not needed to load the extension
+
+        on_open(lambda: self.runtime.session)(comm, message)
 
     def _on_message(self, message: Any) -> None:
         data = message["content"].get("data", {})

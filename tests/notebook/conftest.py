@@ -67,10 +67,11 @@ class Lab:
         self.displays: dict[str, dict[str, Any]] = {}
         self.prompts: list[str] = []
         self.said: dict[str, Message] = {}
+        self.received: dict[str, list[dict[str, Any]]] = {}
 
     def forget(self) -> None:
         """Starts with nothing shown."""
-        for seen in (self.cells, self.widgets, self.closed, self.displays, self.prompts, self.said):
+        for seen in (self.cells, self.widgets, self.closed, self.displays, self.prompts, self.said, self.received):
             seen.clear()
 
     def start(self, code: str, *, stdin: bool = True, cell_id: str | None = "") -> Cell:
@@ -165,6 +166,10 @@ class Lab:
         self.client.shell_channel.send(self.client.session.msg("comm_open", content))
         return comm_id
 
+    def comm_messages(self, comm_id: str) -> list[dict[str, Any]]:
+        """What the kernel has sent on a comm that is no widget."""
+        return self.received.get(comm_id, [])
+
     def answer(self, text: str) -> str:
         """Types a line when the kernel asks for one; returns what it asked."""
         self.until(lambda: self.prompts)
@@ -213,6 +218,8 @@ class Lab:
                 self.widgets[content["comm_id"]] = dict(content["data"].get("state", {}))
             case "comm_msg" if content["data"].get("method") == "update":
                 self.widgets.setdefault(content["comm_id"], {}).update(content["data"]["state"])
+            case "comm_msg":
+                self.received.setdefault(content["comm_id"], []).append(content["data"])
             case "comm_close":
                 self.closed.add(content["comm_id"])
                 self.widgets.pop(content["comm_id"], None)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbtools.core.errors import ToolFailure, TraceError
+from nbtools.core.errors import TraceError
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.explorer.model import TraceAction
-from nbtools.notebook.magics.command_line import format_line, is_plain_line, magic_line, parse, quoted
+from nbtools.notebook.magics.cell_source import call_source
+from nbtools.notebook.magics.command_line import magic_line, quoted
 from nbtools.notebook.magics.flags import Grammar, grammar_of
 from nbtools.replay import CanonicalCall
 from nbtools.tools import tool_factories
@@ -19,44 +20,14 @@ from nbtools.workspace.workspace import Workspace
 
 
 def cell_source(meaning: CanonicalCall) -> str:
-    """Returns the source of a cell that runs ``meaning``: ``%tool …``, ``%%tool …`` for text of several lines, else ``tools.name(…)``.
-
-    Text from the log always stays an argument: what IPython or an editor would split or change becomes a Python literal.
-    Raises ``TraceError`` if there is no such tool.
-    """
+    """Returns the source of a cell that runs ``meaning`` (see ``call_source``).  Raises ``TraceError`` if there is no such tool."""
     tool = _TOOLS.get(meaning.tool)
     if tool is None:
         raise TraceError(f"nbtools has no tool named {meaning.tool}.")
     grammar = grammar_of(tool)
     arguments = _spelled(grammar, meaning.arguments)
     arguments = _as_edits(arguments) if meaning.tool == "edit" else arguments
-    for source in _spellings(grammar, arguments):
-        if _read(grammar, source) == arguments:
-            return source
-    return f"from nbtools import tools\n\ntools.{meaning.tool}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
-
-
-def _spellings(grammar: Grammar, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the ``%tool`` line if the arguments fit on one, then the ``%%tool`` cell with its text below the line."""
-    line = format_line(grammar, arguments)
-    if is_plain_line(line):
-        yield f"%tool {grammar.tool} {line}".rstrip()
-    if grammar.body is not None and isinstance(body := arguments.get(grammar.body.name), str):
-        line = format_line(grammar, {name: value for name, value in arguments.items() if name != grammar.body.name})
-        if all(map(is_plain_line, [line, *body.split("\n")])) and not body.endswith("\n\n"):
-            yield f"%%tool {grammar.tool} {line}".rstrip() + f"\n{body}"
-
-
-def _read(grammar: Grammar, source: str) -> dict[str, Any] | None:
-    """Parses ``source`` as the magics would; None if they reject it.  IPython ends a cell's text with a newline."""
-    first, newline, body = source.partition("\n")
-    line = first.partition(" ")[2].removeprefix(grammar.tool).strip()
-    whole = grammar.body is not None and grammar.body.whole
-    text = f"{body.removesuffix(chr(10))}\n" if whole else body.removesuffix("\n")
-    try:
-        return parse(grammar, line, text if newline else None)
-    except ToolFailure:
-        return None
+    return call_source(grammar, arguments)
 
 
 def _spelled(grammar: Grammar, arguments: Mapping[str, Any]) -> dict[str, Any]:
