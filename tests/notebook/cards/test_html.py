@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nbtools.core.result import CommandOutput, FileDiff
 from nbtools.notebook.cards.card import card_of
 from nbtools.notebook.cards.html import card_html
-from nbtools.notebook.cards.markup import markdown_html
+from nbtools.notebook.cards.markup import UNDERLINED, markdown_html
 from nbtools.notebook.cards.model import (
     Card,
     CardPlace,
@@ -37,7 +37,7 @@ from tests.notebook.calls import AT, asking, declined, done, edit_details, edit_
 OURS = frozenset(
     ("a", "b", "bdi", "code", "col", "colgroup", "details", "div", "em", "pre", "span", "summary", "table", "tbody", "td", "tr", "u")
 )
-ATTRIBUTES = frozenset(("class", "style", "title", "dir", "href"))
+ATTRIBUTES = frozenset(("class", "style", "title", "dir", "href", "tabindex"))
 VIEWS: tuple[Literal["split", "unified"], ...] = ("split", "unified")
 
 
@@ -149,7 +149,8 @@ def test_no_text_ever_becomes_markup(card: Card, view: Literal["split", "unified
 def test_markdown_keeps_to_its_elements(text: str) -> None:
     read = Reader(markdown_html(f"# t\n\n{text}\n\n[a](javascript:x) ![i](https://x.org/i.png) <script>x</script> <b onclick=x>"))
     assert not read.tags & {"script", "img", "iframe", "style"}
-    assert set(read.attributes) <= {"href", "title", "rel", "start"}
+    assert set(read.attributes) <= {"href", "title", "rel", "start", "style"}
+    assert set(read.attributes.get("style", ())) <= {UNDERLINED}
 
 
 @pytest.mark.parametrize("event", every_state(), ids=lambda event: type(event).__name__)
