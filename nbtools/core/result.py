@@ -45,14 +45,35 @@ class FileDiff:
 
 
 @dataclass(frozen=True, slots=True)
+class CellPlace:
+    """A cell of a notebook: its id, or ``#number`` if it has none, and its number from 1; ``output``: its outputs, not its source."""
+
+    id: str
+    number: int
+    output: bool = False
+
+    def __str__(self) -> str:
+        return f"cell {self.number}{' output' if self.output else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
-    """A line that a search found, or with ``context`` a line next to one.  ``ranges`` are the matches: start and end columns from 0."""
+    """A line that a search found, or with ``context`` a line next to one.  ``ranges`` are the matches: start and end columns from 0.
+
+    In a notebook, ``line`` counts within ``cell``.
+    """
 
     path: str
     line: int
     text: str
     ranges: tuple[tuple[int, int], ...] = ()
     context: bool = False
+    cell: CellPlace | None = None
+
+    @property
+    def place(self) -> str:
+        """The file, the cell if there is one, and the line: ``src/a.py:3``, ``analysis.ipynb:cell 4:2``."""
+        return ":".join((self.path, *((str(self.cell),) if self.cell else ()), str(self.line)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def display_text(display: ToolResultDisplay) -> str:
             footer = f"\n({display.note})" if display.note else ""
             return f"{header if display.full_output else ''}{plain_text(display.text)}{footer}"
         case Matches():
-            return "\n".join(f"{match.path}:{match.line}: {match.text}" for match in display.matches)
+            return "\n".join(f"{match.place}: {match.text}" for match in display.matches)
         case Several():
             return "\n".join(filter(None, map(display_text, display.shown)))
         case Markdown():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import heapq
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -17,13 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
-from nbtools.core.result import Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
+from nbtools.core.result import CellPlace, Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read_filter import NOT_SEARCHED
 from nbtools.workspace.paths import printable_path
-from nbtools.workspace.search import globs, text_search
+from nbtools.workspace.search import globs, notebook_search, text_search
 from nbtools.workspace.search.file_search import newest_first
 from nbtools.workspace.search.project_ignore import ignore_filter
 from nbtools.workspace.throttle import Throttle
@@ -72,9 +73,9 @@ class GrepParams(BaseModel):
     agent_ignored: bool = False
     """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
     outputs: bool = False
-    """Whether to search whole notebook files, with outputs; otherwise only the lines with cell sources are searched."""
+    """Whether to search the outputs of notebook cells, too, as text; otherwise only the sources of cells are searched."""
     order: Literal["path", "changed"] = "path"
-    """Order of the files: by path, or most recently changed first."""
+    """Order of the files: by path, notebooks last, or most recently changed first."""
     per_file: Annotated[int | None, Field(ge=1)] = None
     """Maximum number of matching lines to return from one file; totals count all of them."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
@@ -100,7 +101,8 @@ class GrepData:
 class GrepTool(BaseDeclarativeTool[GrepParams]):
     """Finds lines by pattern.  The order is deterministic, so pages never overlap; totals always count the whole search.
 
-    With ``multiline`` each line of a match is a matching line.  A line of more than 500 characters is cut to the part around its first
+    Notebooks are searched as cells: a match has its cell, lines count within it, and context does not go beyond it.  With ``multiline``
+    each line of a match is a matching line.  A line of more than 500 characters is cut to the part around its first
     match, with a note on its length.
     """
 
@@ -133,7 +135,8 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve_to_read(params.path)
-        self.query = text_search.Query(**{field.name: getattr(params, field.name) for field in fields(text_search.Query)})
+        values = {field.name: getattr(params, field.name) for field in fields(text_search.Query) if field.name != "cells"}
+        self.query = text_search.Query(**values, cells=True)
 
     def get_description(self) -> str:
         start = self.tool.workspace.relative(self.path)
@@ -161,18 +164,26 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
 
     async def _count(self, update_output: UpdateOutput | None) -> text_search.MatchCounts:
         preview = _Preview(self, update_output)
+        ignoring = ignore_filter(self.tool.workspace, git=not self.params.ignored, agent=not self.params.agent_ignored)
+        names_only, hiding = self.params.mode == "files", self.tool.workspace.read_filter
+        counts: dict[str, int] = {}
+        unreadable: list[str] = []
         try:
-            return await text_search.count_matches(
-                self._root,
-                self._start,
-                self.query,
-                names_only=self.params.mode == "files",
-                progress=preview.progress,
-                hiding=self.tool.workspace.read_filter,
-                ignoring=ignore_filter(self.tool.workspace, git=not self.params.ignored, agent=not self.params.agent_ignored),
-            )
+            for search in (text_search.count_matches, notebook_search.count_matches):
+                found = await search(
+                    self._root,
+                    self._start,
+                    self.query,
+                    names_only=names_only,
+                    progress=partial(preview.progress, counts),
+                    hiding=hiding,
+                    ignoring=ignoring,
+                )
+                counts |= found.counts
+                unreadable += [name for name in found.unreadable if name not in unreadable]
         finally:
             await preview.end()
+        return text_search.MatchCounts(counts, tuple(unreadable))
 
     @property
     def _start(self) -> str:
@@ -186,18 +197,24 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         params = self.params
         ranges = list(_page_ranges(_capped(counts, params.per_file), params.offset, params.limit))
         context = _auto_context(sum(counts.values())) if params.context == "auto" else params.context
-        return await text_search.matching_lines(self._root, self.query, ranges, max(params.before, context), max(params.after, context))
+        around = max(params.before, context), max(params.after, context)
+        pages: dict[str, list[Match]] = {}
+        for lines, of_notebooks in ((text_search.matching_lines, False), (notebook_search.matching_lines, True)):
+            wanted = [one for one in ranges if one[0].endswith(text_search.NOTEBOOK) == of_notebooks]
+            for match in await lines(self._root, self.query, wanted, *around) if wanted else ():
+                pages.setdefault(match.path, []).append(match)
+        return [match for path, _, _ in ranges for match in pages.get(path, ())]
 
-    async def so_far(self, counts: dict[str, int], before: ToolResultDisplay | None) -> ToolResultDisplay:
+    async def so_far(self, counts: Mapping[str, int], before: ToolResultDisplay | None) -> ToolResultDisplay:
         """Returns the display of a running search: exact totals so far, and lines until the page is first full."""
         last = self.params.offset + self.params.limit
         if self.params.mode != "lines":
-            first = heapq.nsmallest(last, counts)[self.params.offset :]
+            first = heapq.nsmallest(last, counts, key=_by_path)[self.params.offset :]
             return Listing(tuple(map(Entry, first)), len(counts), _SEARCHING)
         total = sum(counts.values())
         if isinstance(before, Matches) and before.total - self.params.offset >= self.params.limit:
             return replace(before, total=total, files=len(counts))
-        first = heapq.nsmallest(last, counts)
+        first = heapq.nsmallest(last, counts, key=_by_path)
         page = await self._page({path: counts[path] for path in first})
         return Matches(tuple(page), total, len(counts), _SEARCHING)
 
@@ -209,7 +226,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         if showable < total:
             noun = f"lines (at most {self.params.per_file} per file; {total:,} {noun})"
         more = _more(taken, showable, noun, self.params, counted.unreadable, whole=showable == total)
-        text = "\n\n".join(_group(path, found) for path, found in groupby(page, key=lambda match: match.path))
+        text = "\n\n".join(_group(*place, found) for place, found in groupby(page, key=lambda match: (match.path, match.cell)))
         summary = f"{total:,} match{'' if total == 1 else 'es'} in {_files(count)}" if total else "No matches"
         return ToolResult(
             _with_more(text, summary, more),
@@ -239,12 +256,13 @@ class _Preview:
         self._update = update_output
         self._loop = asyncio.get_running_loop()
         self._pulse = Throttle(self._beat, _BETWEEN, first=_QUIET)
-        self._counts: dict[str, int] = {}
+        self._counts: Mapping[str, int] = {}
         self._last_display: ToolResultDisplay | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def progress(self, counts: dict[str, int]) -> None:
-        self._counts = counts
+    def progress(self, before: dict[str, int], counts: dict[str, int]) -> None:
+        """Takes the counts of a running search, and those of the search ``before`` it."""
+        self._counts = ChainMap(counts, before)
         if self._update is not None:
             self._pulse.trigger()
 
@@ -304,8 +322,14 @@ def _slice(counts: Mapping[str, int], offset: int, limit: int) -> list[str]:
     return list(counts)[offset : offset + limit]
 
 
-def _group(path: str, matches: Iterator[Match]) -> str:
-    return "\n".join([path, *(f"{match.line}{'-' if match.context else ':'} {match.text}" for match in matches)])
+def _by_path(path: str) -> tuple[bool, str]:
+    """The order of files: notebooks last."""
+    return path.endswith(text_search.NOTEBOOK), path
+
+
+def _group(path: str, cell: CellPlace | None, matches: Iterator[Match]) -> str:
+    head = path if cell is None else f"{path} {cell}" + ("" if cell.id == f"#{cell.number}" else f" (id {cell.id})")
+    return "\n".join([head, *(f"{match.line}{'-' if match.context else ':'} {match.text}" for match in matches)])
 
 
 def _files(count: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Listing, Match, Matches, ToolResult, ToolResultDisplay
 from nbtools.core.tool import PathTarget
-from nbtools.session import Session
 from nbtools.tools.grep import GrepData, GrepTool
 from nbtools.workspace.search.ripgrep import find_rg
 from nbtools.workspace.workspace import Workspace
@@ -371,90 +369,3 @@ async def test_few_matches_come_with_their_surroundings(tmp_path: Path, hits: in
     result = await GrepTool(Workspace(tmp_path)).build_and_execute({"pattern": "^here$", "context": "auto"})
     assert [match.line for match in result.data.matches if match.line <= 180] == list(range(100 - around, 100 + around + 1))
     assert result.data.total == hits
-
-
-def notebook(*sources, output="TODO in an output", lists=True, indent=1):
-    cells = [
-        {
-            "cell_type": "code",
-            "execution_count": 1,
-            "id": f"c{number}",
-            "metadata": {"TODO": "in metadata"},
-            "outputs": [{"name": "stdout", "output_type": "stream", "text": [f"{output} {number}\n"]}],
-            "source": source.splitlines(keepends=True) if lists else source,
-        }
-        for number, source in enumerate(sources)
-    ]
-    return json.dumps({"cells": cells, "metadata": {"title": "TODO"}, "nbformat": 4, "nbformat_minor": 5}, indent=indent) + "\n"
-
-
-SOURCES = ("# TODO one\nx = 1\n# todo two", "y = 2", "z = 'TODO three'")
-
-
-@pytest.mark.parametrize(
-    ("params", "lines"),
-    [
-        ({}, 2),
-        ({"ignore_case": True}, 3),
-        ({"fixed": True}, 2),
-        ({"word": True}, 2),
-        ({"multiline": True, "pattern": "TODO"}, 2),
-        ({"outputs": True}, 9),
-        ({"glob": "*.ipynb"}, 2),
-        ({"per_file": 5}, 2),
-    ],
-)
-async def test_only_sources_of_notebooks_count(tmp_path, params, lines):
-    text = notebook(*SOURCES)
-    (tmp_path / "nb.ipynb").write_text(text)
-    (tmp_path / "only_outputs.ipynb").write_text(notebook("x = 1")) if "outputs" not in params else None
-    tool = GrepTool(Workspace(tmp_path))
-    result = await tool.validate_build_and_execute({"pattern": "TODO", **params})
-    assert result.data.counts == {"nb.ipynb": lines}
-    saved = text.splitlines()
-    assert [saved[match.line - 1] for match in result.data.matches] == [match.text for match in result.data.matches]
-    counted = await tool.validate_build_and_execute({"pattern": "TODO", "mode": "count", **params})
-    assert counted.data.counts == result.data.counts
-    files = await tool.validate_build_and_execute({"pattern": "TODO", "mode": "files", **params})
-    assert files.data.counts == {"nb.ipynb": 1}
-
-
-async def test_pages_and_neighbours_in_notebooks(tmp_path):
-    text = notebook(*SOURCES)
-    (tmp_path / "nb.ipynb").write_text(text)
-    tool = GrepTool(Workspace(tmp_path))
-    first, second = [
-        await tool.validate_build_and_execute({"pattern": "TODO", "limit": 1, "offset": offset, "context": 1}) for offset in (0, 1)
-    ]
-    shown = [[match.text.strip(' ",\\n') for match in one.data.matches if not match.context] for one in (first, second)]
-    assert shown == [["# TODO one"], ["z = 'TODO three'"]]
-    assert [match.context for match in first.data.matches] == [True, False, True]
-
-
-@pytest.mark.parametrize("text", [notebook("TODO", lists=False), notebook("TODO").replace("\n", "\r\n"), notebook("TODO", indent=None)])
-async def test_notebooks_however_they_are_written(tmp_path, text):
-    (tmp_path / "nb.ipynb").write_bytes(text.encode())
-    result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": "TODO"})
-    assert result.data.counts == {"nb.ipynb": 1}
-
-
-async def test_a_broken_notebook_is_searched_as_text(tmp_path):
-    (tmp_path / "nb.ipynb").write_text("{TODO\nTODO\n")
-    result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": "TODO"})
-    assert result.data.counts == {"nb.ipynb": 2}
-
-
-@pytest.mark.parametrize(
-    ("dialect", "name", "arguments"),
-    [
-        ("gemini", "grep_search", {"pattern": "in an output"}),
-        ("claude", "Grep", {"pattern": "in an output"}),
-        ("void", "search_for_files", {"query": "in an output"}),
-        ("void", "search_in_file", {"uri": "nb.ipynb", "query": "in an output"}),
-    ],
-)
-async def test_other_dialects_search_notebooks_as_they_are_saved(tmp_path, dialect, name, arguments):
-    (tmp_path / "nb.ipynb").write_text(notebook("x = 1"))
-    async with Session(tmp_path, dialect=dialect) as session:
-        result = await session.call(name, arguments)
-    assert "nb.ipynb" in str(result.llm_content) or "in an output 0" in str(result.llm_content)

@@ -117,6 +117,7 @@ class Grep(ClaudeParams):
 
     ``head_limit`` and ``offset`` count matching lines; Claude Code counts lines of output, context among them.  Lines beyond 500 columns
     are shown cut, where there they become a placeholder (reference 2.2, #78827); numbers of files and matches are of the whole search.
+    Notebooks are searched as cells, with the text of outputs, where there the JSON is searched; a line is ``analysis.ipynb:cell 4:2:text``.
     """
 
     names: ClassVar[Mapping[str, str]] = {"ignore_case": "-i", "before": "-B", "after": "-A", "mode": "output_mode", "limit": "head_limit"}
@@ -244,7 +245,8 @@ class Grep(ClaudeParams):
 
     def _line(self, match: Match, *, named: bool) -> Iterator[str]:
         mark = "-" if match.context else ":"
-        head = (f"{match.path}{mark}" if named else "") + (f"{match.line}{mark}" if self.numbered else "")
+        cell = f"{match.cell}{mark}" if match.cell else ""
+        head = (f"{match.path}{mark}" if named else "") + cell + (f"{match.line}{mark}" if self.numbered else "")
         texts = [match.text[start:end] for start, end in match.ranges] if self.only_matching else [match.text]
         return (head + text for text in texts)
 
@@ -298,7 +300,7 @@ class Grep(ClaudeParams):
 
 
 def _follows(before: Match, match: Match) -> bool:
-    return before.path == match.path and match.line == before.line + 1
+    return (before.path, before.cell, before.line + 1) == (match.path, match.cell, match.line)
 
 
 def _counted(files: int) -> str:

@@ -189,7 +189,8 @@ class GrepSearch(GeminiParams):
     """Ignores case by default.
 
     Shows 50 lines of context for one match and 15 for two or three, unless ``context``, ``before`` or ``after`` is set.  Dependency and
-    build folders and logs are searched only with ``no_ignore``.  Files are named relative to ``dir_path``.
+    build folders and logs are searched only with ``no_ignore``.  Files are named relative to ``dir_path``.  Notebooks are searched as
+    cells, with the text of outputs, where Gemini CLI searches the JSON; a group is then ``File: analysis.ipynb, cell 4``.
     """
 
     names: ClassVar[Mapping[str, str]] = {
@@ -340,8 +341,8 @@ class GrepSearch(GeminiParams):
 
 
 def _groups(matches: Iterable[Match], start: str) -> Iterable[str]:
-    for path, lines in groupby(matches, key=lambda match: match.path):
-        yield f"File: {relative_to(start, path)}"
+    for (path, cell), lines in groupby(matches, key=lambda match: (match.path, match.cell)):
+        yield f"File: {relative_to(start, path)}{f', {cell}' if cell else ''}"
         yield from (f"L{line.line}{'-' if line.context else ':'} {line.text[:_MAX_LINE]}" for line in lines)
         yield "---"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import ClassVar
 
-from nbtools.core.result import Entry, Listing, ToolResult
+from nbtools.core.result import Entry, Listing, Match, ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, no_such_page, page_of, pages_in, reply
 from nbtools.dialects.void.text_parameters import Flag, OptionalPath, OptionalText, Page, Path, Text, is_plain_folder, is_plain_path
@@ -211,7 +211,8 @@ class SearchForFiles(VoidParams):
 class SearchInFile(VoidParams):
     """Searches a file, case-sensitively as in Void.
 
-    Unlike Void, it reports when nothing matches, and for a folder it searches all files and names the file of each line.
+    Unlike Void, it reports when nothing matches, and for a folder it searches all files and names the file of each line.  A notebook is
+    searched as cells, with the text of outputs: ``Line 2 of cell 4``.
     """
 
     names: ClassVar[Mapping[str, str]] = {"pattern": "query", "path": "uri"}
@@ -240,15 +241,16 @@ class SearchInFile(VoidParams):
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):
             return result
-        hits = [f"Line {match.line}{self._location(match.path)}:\n```\n{match.text}\n```" for match in result.data.matches]
+        hits = [f"Line {match.line}{self._location(match)}:\n```\n{match.text}\n```" for match in result.data.matches]
         remaining = result.data.total - len(result.data.matches)
         hits += [f"({remaining} more lines match; narrow the search)"] if remaining else []
         return reply(result, "\n".join(hits) or f"No lines of {self.absolute(self.uri)} match.")
 
-    def _location(self, path: str) -> str:
-        """Names the file of a match where it differs from ``uri``, which is then a folder or a link."""
-        absolute = self.absolute(path)
-        return "" if absolute == self.absolute(self.uri) else f" of {absolute}"
+    def _location(self, match: Match) -> str:
+        """Names the cell of a match, and its file where it differs from ``uri``, which is then a folder or a link."""
+        cell = f" of {match.cell}" if match.cell else ""
+        absolute = self.absolute(match.path)
+        return cell if absolute == self.absolute(self.uri) else f"{cell} of {absolute}"
 
 
 _SEARCH = {"pattern": "", "path": ".", "outputs": False, "fixed": False, "ignore_case": False, "hidden": False, "limit": 100, "offset": 0}

@@ -160,7 +160,10 @@ def _file_result(file: FileText, cwd: str) -> dict[str, Any]:
 
 
 def _matches_result(found: Matches) -> dict[str, Any]:
-    lines = [f"{one.path}{'-' if one.context else ':'}{one.line}{'-' if one.context else ':'}{one.text}" for one in found.matches]
+    lines = [
+        ("-" if one.context else ":").join([one.path, *([str(one.cell)] if one.cell else []), str(one.line), one.text])
+        for one in found.matches
+    ]
     names = list(dict.fromkeys(one.path for one in found.matches))
     fields = {"mode": "content", "numFiles": found.files, "filenames": names, "numLines": len(lines)}
     return {**fields, "content": "\n".join(lines)}

@@ -6,16 +6,16 @@ import json
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.notebooks.open_notebooks import CellType
 from nbtools.diff.text_lines import displayable, split_lines
 from nbtools.workspace.files.encoding import Encoding, decode, encode
 from nbtools.workspace.notebooks.cell_outputs import Output, join_lines, outputs_text
-from nbtools.workspace.notebooks.json_editing import JsonItems, JsonStyle, key_of, items_at, style_of, value_at
+from nbtools.workspace.notebooks.json_editing import JsonItems, JsonStyle, items_at, key_of, style_of, value_at
+from nbtools.workspace.notebooks.open_notebooks import CellType
 
 _DEPTH = 3
 """Nesting depth of a cell's members: notebook, cells, cell."""
@@ -94,24 +94,6 @@ class NotebookFile:
         """The name of the notebook's kernel spec; empty if it has none."""
         spec = self._notebook.get("metadata", {}).get("kernelspec", {})
         return str(spec.get("name", "")) if isinstance(spec, dict) else ""
-
-    def source_lines(self) -> frozenset[int]:
-        """Returns the numbers of the file's lines (from 1) that contain cell sources."""
-        members = _placed(self._members, len(self._head) + 1)
-        start = next(at for index, (_, at) in enumerate(members) if index == self._place) + len(self._lead) + 1
-        spans = [
-            (at + inner, at + inner + len(member))
-            for cell, at in _placed(self._cells, start)
-            for member, inner in _placed(items_at(cell, 0), 1)
-            if key_of(member)[0] == "source"
-        ]
-        lines: set[int] = set()
-        done, number = 0, 1
-        for first, last in spans:
-            begin = number + self._text.count("\n", done, first)
-            done, number = last, begin + self._text.count("\n", first, last)
-            lines |= set(range(begin, number + 1))
-        return frozenset(lines)
 
     def replace(self, place: int, source: str, type: CellType | None = None) -> bytes:  # noqa: A002 - the word of the format
         """Replaces a cell's source and, if given, its type; outputs of a code cell are cleared."""
@@ -222,14 +204,6 @@ class _Members:
 
     def _is(self, name: str, value: object) -> bool:
         return any(key_of(item)[0] == name and json.loads(item[value_at(item) :]) == value for item in self._parts.items)
-
-
-def _placed(parts: JsonItems, start: int) -> Iterator[tuple[str, int]]:
-    """Yields the items with their positions in a text in which the parts begin at ``start``."""
-    for gap, item in zip(parts.gaps, parts.items, strict=False):
-        start += len(gap)
-        yield item, start
-        start += len(item)
 
 
 def _text(data: bytes, subject: str) -> tuple[str, Encoding]:

@@ -13,17 +13,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Match
-from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
-from nbtools.workspace.notebooks.notebook_file import NotebookFile
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.project_ignore import IgnoreFilter
 from nbtools.workspace.search.ripgrep import parse_unreadable, run_ripgrep, workspace_files
@@ -95,6 +90,11 @@ def _bytes(field: Mapping[str, str]) -> bytes:
 
 
 _BATCH = 400
+NOTEBOOK = ".ipynb"
+"""The ending of a notebook's name."""
+_NOTEBOOK_TYPE = ("--type-add=nbtoolsnotebook:*.ipynb",)
+ONLY_NOTEBOOKS = (*_NOTEBOOK_TYPE, "--type=nbtoolsnotebook")
+"""Flags that restrict ripgrep to notebooks.  A type, unlike a glob, does not apply to folders and keeps ignore rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Query:
 
     ``glob`` and ``exclude`` without a slash match names in every folder; an excluded folder is excluded with its content.
     ``multiline``: matches may span lines, and a dot also matches line endings; each of these lines counts.
-    ``outputs``: whether all lines of a notebook file are searched, or only those with cell sources.
+    ``cells``: notebooks are left out here, because ``notebook_search`` searches their cells, and with ``outputs`` the cells' outputs.
     """
 
     pattern: str
@@ -116,7 +116,8 @@ class Query:
     multiline: bool = False
     exclude: str | None = None
     ignored: bool = False
-    outputs: bool = True
+    cells: bool = False
+    outputs: bool = False
 
 
 def with_literal_names(query: Query, root: Path, start: str) -> Query:
@@ -153,23 +154,47 @@ async def count_matches(
     dictionary.  What ``ignoring`` ignores is left out.  Raises ``ToolFailure`` for an invalid pattern or type.
     """
     counts: dict[str, int] = {}
+    keep = path_filter(query, start, hiding, ignoring)
+    if query.cells and start.endswith(NOTEBOOK) and (root / start).is_file():
+        return MatchCounts(counts, ())
     if ignoring is not None and ignoring.negates:
         query = replace(query, ignored=True)
-    keep = _not_ignored(visible_filter(_path_filter(query, start), hiding), ignoring)
-    read, options = (_names, _NAMES) if names_only else (_matching_lines, _MULTILINE) if query.multiline else (_counts, _COUNTS)
-    rest = b""
+    counter = _Counter(query, names_only=names_only)
 
     def receive(chunk: bytes) -> None:
-        nonlocal rest
-        found, rest = read(rest + chunk)
-        for path, number in found:
+        for path, number in counter.read(chunk):
             if keep is None or keep(path):
                 counts[path] = counts.get(path, 0) + number
         progress(counts)
 
-    unreadable_files = await search(root, start, query, options, receive, hiding)
-    counts = {path: counts[path] for path in sorted(workspace_files(root, counts))}
-    return MatchCounts(counts if query.outputs else await _counted_in_sources(root, query, counts, names_only=names_only), unreadable_files)
+    unreadable_files = await search(root, start, query, counter.options, receive, hiding)
+    return MatchCounts({path: counts[path] for path in sorted(workspace_files(root, counts))}, unreadable_files)
+
+
+async def count_in(root: Path, paths: Sequence[str], query: Query, options: Sequence[str], *, names_only: bool) -> dict[str, int]:
+    """Counts the matching lines of ``paths`` and the files below them; which files are searched depends only on ``options``."""
+    counter, counts = _Counter(query, names_only=names_only), Counter[str]()
+
+    def receive(chunk: bytes) -> None:
+        for path, number in counter.read(chunk):
+            counts[path] += number
+
+    await run_ripgrep(root, [*counter.options, *options, *_flags(query), "--", *paths], receive)
+    return dict(counts)
+
+
+class _Counter:
+    """Reads counts from ripgrep's output, run with ``options``, as it arrives."""
+
+    def __init__(self, query: Query, *, names_only: bool) -> None:
+        chosen = (_names, _NAMES) if names_only else (_matching_lines, _MULTILINE) if query.multiline else (_counts, _COUNTS)
+        self._parse, self.options = chosen
+        self._rest = b""
+
+    def read(self, chunk: bytes) -> Iterable[tuple[str, int]]:
+        """Returns further paths with counts to add."""
+        found, self._rest = self._parse(self._rest + chunk)
+        return found
 
 
 async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0) -> list[Match]:
@@ -179,24 +204,43 @@ async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, i
     """
     result: list[Match] = []
     for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
-        paths = [path for path, _, _ in batch]
-        sources = {} if query.outputs else await _sources(root, paths)
-        most = [] if sources else [f"--max-count={max(skip + take for _, skip, take in batch)}"]
-        options = [f"--before-context={before}", f"--after-context={after}", *most, *_flags(query), "--"]
-        found = await _matches(root, [*_LINES, *options, *map(_below, paths)])
-        found |= {path: [_in_source(match, sources[path]) for match in found.get(path, [])] for path in sources}
-        page = [match for path, skip, take in batch for match in _page(found.get(path, []), skip, take, before, after)]
-        page = await _with_windows(root, options, page)
-        result += [_in_source(match, sources[match.path]) if match.path in sources else match for match in page]
+        most = f"--max-count={max(skip + take for _, skip, take in batch)}"
+        found = await lines_in(root, [below(path) for path, _, _ in batch], query, [most], before, after)
+        page = [match for path, skip, take in batch for match in _page(found.matches.get(path, []), skip, take, before, after)]
+        result += await found.with_windows(page)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLines:
+    """The matching lines of a search by path, in the order of their lines, with context lines between them."""
+
+    matches: dict[str, list[Match]]
+    root: Path
+    options: Sequence[str]
+
+    async def with_windows(self, page: list[Match]) -> list[Match]:
+        """Returns lines of this search in which cut lines show the part around their first hit."""
+        return await _with_windows(self.root, self.options, page)
+
+
+async def lines_in(root: Path, paths: Sequence[str], query: Query, options: Sequence[str], before: int, after: int) -> FoundLines:
+    """Returns the matching lines, with context, of ``paths`` and the files below them, as ``options`` select them."""
+    options = [f"--before-context={before}", f"--after-context={after}", *options, *_flags(query), "--"]
+    return FoundLines(await _matches(root, [*_LINES, *options, *paths]), root, options)
+
+
+def path_filter(query: Query, start: str, hiding: ReadFilter, ignoring: IgnoreFilter | None) -> Callable[[str], bool] | None:
+    """Returns a function that tells whether a path is searched; None if all are."""
+    return _not_ignored(visible_filter(_path_filter(query, start), hiding), ignoring)
 
 
 async def search(
     root: Path, start: str, query: Query, options: Sequence[str], receive: Callable[[bytes], None], hiding: ReadFilter = NO_FILTER
 ) -> tuple[str, ...]:
     """Runs ripgrep for ``query`` with further ``options``; returns what it could not read.  Reported names begin with ``./``."""
-    flags = [*options, *_flags(query), *_file_flags(query), *hiding.rg_flags()]
-    return parse_unreadable(await run_ripgrep(root, [*flags, "--", _below(start)], receive))
+    flags = [*options, *_flags(query), *file_flags(query), *hiding.rg_flags()]
+    return parse_unreadable(await run_ripgrep(root, [*flags, "--", below(start)], receive))
 
 
 def visible_filter(keep: Callable[[str], bool] | None, hiding: ReadFilter) -> Callable[[str], bool] | None:
@@ -239,47 +283,14 @@ async def _matches(root: Path, arguments: list[str]) -> dict[str, list[Match]]:
     return {path: found[path] for path in workspace_files(root, found)}
 
 
-async def _with_windows(root: Path, options: list[str], page: list[Match]) -> list[Match]:
+async def _with_windows(root: Path, options: Sequence[str], page: list[Match]) -> list[Match]:
     """Searches cut lines again, because the cut part may contain the hits."""
     cut = frozenset((match.path, match.line) for match in page if is_cut(match))
     if not cut:
         return page
     windows = LongLineReader(cut)
-    await run_ripgrep(root, ["--json", *options, *sorted({_below(path) for path, _ in cut})], windows.receive)
+    await run_ripgrep(root, ["--json", *options, *sorted({below(path) for path, _ in cut})], windows.receive)
     return [windows.found.get((match.path, match.line), match) for match in page]
-
-
-async def _counted_in_sources(root: Path, query: Query, counts: dict[str, int], *, names_only: bool) -> dict[str, int]:
-    """Returns ``counts`` in which notebooks count only lines with cell sources; notebooks without one are omitted."""
-    sources = await _sources(root, counts)
-    counts = dict(counts)
-    for batch in (list(sources)[start : start + _BATCH] for start in range(0, len(sources), _BATCH)):
-        output = bytearray()
-        await run_ripgrep(root, [*_MULTILINE, "--null", "--with-filename", *_flags(query), "--", *map(_below, batch)], output.extend)
-        found = Counter(path for raw, number in _PLACE.findall(output) if int(number) in sources.get(path := os.fsdecode(raw), frozenset()))
-        counts |= {path: min(found[path], 1) if names_only else found[path] for path in batch}
-    return {path: number for path, number in counts.items() if number}
-
-
-async def _sources(root: Path, paths: Iterable[str]) -> dict[str, frozenset[int]]:
-    """Returns the numbers of the lines with cell sources, for the paths that are notebooks."""
-    notebooks = [path for path in paths if path.endswith(".ipynb")]
-    return await run_in_thread(partial(_read_sources, root, notebooks)) if notebooks else {}
-
-
-def _read_sources(root: Path, notebooks: Iterable[str], halt: CancellationFlag) -> dict[str, frozenset[int]]:
-    """Returns the source lines by path, without files that are not valid notebooks; these are searched as text."""
-    found: dict[str, frozenset[int]] = {}
-    for path in notebooks:
-        halt.raise_if_cancelled()
-        with suppress(ToolFailure, OSError):
-            found[path] = NotebookFile((root / path).read_bytes(), path).source_lines()
-    return found
-
-
-def _in_source(match: Match, lines: frozenset[int]) -> Match:
-    """Turns a match in a line without cell source into a context line."""
-    return match if match.line in lines else replace(match, context=True, ranges=())
 
 
 def _match(line: bytes) -> Match | None:
@@ -297,7 +308,7 @@ def _match(line: bytes) -> Match | None:
         text += inside.decode("utf-8", "replace")
         ranges.append((start, len(text)))
         text += after.decode("utf-8", "replace")
-    return Match(_path(path), int(number), text, tuple(ranges), context=kind == b"-")
+    return Match(path_of(path), int(number), text, tuple(ranges), context=kind == b"-")
 
 
 def _page(matches: list[Match], skip: int, take: int, before: int, after: int) -> list[Match]:
@@ -346,11 +357,13 @@ def _counts_end(data: bytes) -> int:
     return end + 1
 
 
-def _path(raw: bytes) -> str:
+def path_of(raw: bytes) -> str:
+    """Returns the path that ripgrep reported."""
     return os.fsdecode(raw.removeprefix(b"./"))
 
 
-def _below(path: str) -> str:
+def below(path: str) -> str:
+    """Returns a path as an argument of ripgrep."""
     return "./" if path == "." else path if os.path.isabs(path) else f"./{path}"
 
 
@@ -382,11 +395,13 @@ def _flags(query: Query) -> list[str]:
     ]
 
 
-def _file_flags(query: Query) -> list[str]:
+def file_flags(query: Query) -> list[str]:
+    """Returns ripgrep's flags for the files that the query searches."""
     kinds = [f"--type={query.type}"] if query.type else _type_flags(globs.last_name(query.glob)) if query.glob else []
     pruned = query.exclude is not None and "/" not in query.exclude.rstrip("/")
     return [
         *("--null", "--with-filename", *_hidden(query.hidden), *kinds),
+        *([*_NOTEBOOK_TYPE, "--type-not=nbtoolsnotebook"] if query.cells else []),
         *(["--no-ignore"] if query.ignored else []),
         *([f"--glob=!{query.exclude}"] if pruned else []),
     ]
