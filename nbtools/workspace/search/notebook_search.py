@@ -8,7 +8,6 @@ too large, is searched as text.
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -57,7 +56,7 @@ async def count_matches(
     counts: dict[str, int] = {}
     for batch in (paths[first : first + _BATCH] for first in range(0, len(paths), _BATCH)):
         with tempfile.TemporaryDirectory(prefix="nbtools-cells-") as folder:
-            cells = await run_in_thread(partial(_write_cells, root, batch, Path(os.path.realpath(folder)), outputs=query.outputs))
+            cells = await run_in_thread(partial(_write_cells, root, batch, Path(folder), outputs=query.outputs))
             for name, number in (await text_search.count_in(cells.folder, ["./"], query, _CELL_FILES, names_only=names_only)).items():
                 path = cells.places[name][0]
                 counts[path] = 1 if names_only else counts.get(path, 0) + number
@@ -74,7 +73,7 @@ async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, i
     for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
         with tempfile.TemporaryDirectory(prefix="nbtools-cells-") as folder:
             paths = [path for path, _, _ in batch]
-            cells = await run_in_thread(partial(_write_cells, root, paths, Path(os.path.realpath(folder)), outputs=query.outputs))
+            cells = await run_in_thread(partial(_write_cells, root, paths, Path(folder), outputs=query.outputs))
             found = await text_search.lines_in(cells.folder, ["./"], query, _CELL_FILES, before, after)
             by_path: dict[str, list[Match]] = {}
             for name in sorted(found.matches):
@@ -105,12 +104,8 @@ async def _notebooks(
         query = replace(query, ignored=True)
     raw = _json_pattern(query)
     listing = ["--files"] if raw is None else ["--files-with-matches", "--text", "--multiline", f"--regexp={raw}"]
-    flags = [
-        *listing,
-        *text_search.file_flags(replace(query, glob=None, type=None, cells=False)),
-        *text_search.ONLY_NOTEBOOKS,
-        *hiding.rg_flags(),
-    ]
+    visible = text_search.file_flags(replace(query, glob=None, type=None, cells=False))
+    flags = [*listing, *visible, *text_search.ONLY_NOTEBOOKS, *hiding.rg_flags()]
     output = bytearray()
     errors = await run_ripgrep(root, [*flags, "--", text_search.below(start)], output.extend)
     keep = text_search.path_filter(query, start, hiding, ignoring)
@@ -150,7 +145,7 @@ class _Cells:
 
 def _write_cells(root: Path, paths: Sequence[str], folder: Path, halt: CancellationFlag, *, outputs: bool) -> _Cells:
     """Writes the cells so that the order of the file names is that of the cells."""
-    cells = _Cells(folder)
+    cells = _Cells(folder.resolve())
     for number, path in enumerate(paths):
         halt.raise_if_cancelled()
         try:
@@ -162,7 +157,7 @@ def _write_cells(root: Path, paths: Sequence[str], folder: Path, halt: Cancellat
             if text:
                 name = f"{number:04}-{place.number:07}-{int(place.output)}"
                 cells.places[name] = path, place
-                (folder / name).write_bytes(text.encode())
+                (cells.folder / name).write_bytes(text.encode())
     return cells
 
 
@@ -189,7 +184,5 @@ def _texts(data: bytes, path: str, *, outputs: bool) -> list[tuple[CellPlace, st
                 cells = enumerate(notebook.cells, 1)
                 return [(CellPlace(cell.id or f"#{number}", number), join_lines(cell.source)) for number, cell in cells]
     found = NotebookFile(data, path).cells
-    texts = [
-        (CellPlace(cell.id, cell.number, output), cell.outputs if output else cell.source) for cell in found for output in (False, True)
-    ]
-    return texts if outputs else texts[::2]
+    parts = [(cell, output) for cell in found for output in ((False, True) if outputs else (False,))]
+    return [(CellPlace(cell.id, cell.number, output), cell.outputs if output else cell.source) for cell, output in parts]
