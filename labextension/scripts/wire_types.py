@@ -26,6 +26,8 @@ from nbtools.notebook.explorer import model as trace
 from nbtools.notebook.explorer.comm import TRACE_TARGET
 from nbtools.notebook.extension import FORMS_TARGET
 from nbtools.notebook.forms import model as forms
+from nbtools.notebook.state import model as state
+from nbtools.notebook.state.comm import STATE_TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = """\
@@ -35,6 +37,7 @@ HEADER = """\
 PLAIN = {
     "string": ("string", "parse.text"),
     "integer": ("number", "parse.number"),
+    "number": ("number", "parse.number"),
     "boolean": ("boolean", "parse.flag"),
 }
 NULL = {"type": "null"}
@@ -136,6 +139,7 @@ import * as parse from '../shared/parse.js';
 export type Span = readonly [string, string];
 """
 CALLS = (call.Card, call.NotebookRequest, call.NotebookAnswer)
+QUESTIONS = (approval.QuestionData, approval.AnswerMessage, approval.WidgetReply)
 FORMATS = (
     Format(
         "nbtools/notebook/cards/model.py",
@@ -147,7 +151,7 @@ FORMATS = (
     Format(
         "nbtools/notebook/approval/model.py",
         "labextension/src/approval/model.ts",
-        (approval.QuestionData, approval.AnswerMessage, approval.WidgetReply),
+        QUESTIONS,
         {},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
@@ -174,6 +178,16 @@ FORMATS = (
         {"AGENT_MIME": agent.AGENT_MIME},
         "import * as parse from '../shared/parse.js';\nimport { parseTextBlock, type TextBlock } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
+    ),
+    Format(
+        "nbtools/notebook/state/model.py",
+        "labextension/src/panel/model.ts",
+        (state.StateMessage, state.StateRequest),
+        {"STATE_TARGET": STATE_TARGET},
+        "import * as parse from '../shared/parse.js';\n"
+        "import { parseAnswerMessage, parseQuestionData, type AnswerMessage, type QuestionData } "
+        "from '../approval/model.js';\nimport { parseCard, type Card } from '../cards/model.js';\n",
+        frozenset((*schemas(CALLS), *schemas(QUESTIONS))),
     ),
 )
 

@@ -17,6 +17,7 @@ import { RunOnOpen } from './explorer/run_on_open.js';
 import { ExplorerKernels } from './explorer/kernel_connection.js';
 import { addTraceLauncher } from './explorer/open_with.js';
 import { addTraceRenderer } from './explorer/renderer.js';
+import panelPlugins from './panel/plugins.js';
 import labPlugins from './lab/plugins.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
@@ -138,4 +139,4 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
   return execution?.catch(() => false);
 }
 
-export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher, ...labPlugins];
+export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher, ...labPlugins, ...panelPlugins];

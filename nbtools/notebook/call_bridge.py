@@ -35,6 +35,7 @@ class Bridge:
         self.blocking = blocking
         self._cards = cards
         self._frontend = frontend
+        self._background: set[str] = set()
         cards.can_be_undone = self._is_in_journal
 
     def run(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
@@ -97,7 +98,9 @@ class Bridge:
         wait = ThreadWait()
         prompts = self._frontend.prompts_first()
         call_id = self._open(self._frontend.display_target(wait.post if prompts else None, early=True))
+        self._background.add(call_id)
         future = self.blocking.submit(self._observed(name, arguments, call_id, _Gate(call_id, prompts, wait.release)))
+        future.add_done_callback(lambda _: self._background.discard(call_id))
         future.add_done_callback(lambda _: wait.release())
         wait.serve(future, self._stopper(call_id))
         return BackgroundCall(self, call_id, name, future)
@@ -105,6 +108,14 @@ class Bridge:
     def await_future(self, future: Future[ToolResult]) -> ToolResult:
         """Waits for a call; an interrupt ends the wait but not the call."""
         return self._finish(LoopWait() if has_portal() else ThreadWait(), future, _do_nothing)
+
+    def is_background(self, call_id: str) -> bool:
+        """Whether a call runs in the background."""
+        return call_id in self._background
+
+    def cell_of(self, call_id: str) -> str:
+        """Returns the id of the cell that shows a call in progress; empty if there is none."""
+        return self._cards.cell_of(call_id)
 
     def cancel(self, call_id: str) -> Future[bool]:
         """Cancels a call; can be called from any thread and does not wait for its end."""

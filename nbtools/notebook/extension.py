@@ -19,6 +19,7 @@ from nbtools.notebook.magics.completion import matcher_of
 from nbtools.notebook.magics.tool import ToolMagics
 from nbtools.notebook.portal import Portal
 from nbtools.notebook.runtime import NotebookRuntime
+from nbtools.notebook.state.comm import StateComm
 from nbtools.notebook.tool_functions import Tools
 from nbtools.plugins.function_tool import FunctionTool, on_new_tool
 
@@ -46,6 +47,7 @@ class Extension:
         self._agent = NotebookAgent(self.runtime, self._displayhook.remember)
         self._agent_magics = AgentMagics(shell, self._agent)
         self._names = {"tools": Tools(self.runtime, self._displayhook.remember), "agent": self._agent}
+        self._state = StateComm(self.runtime, shell)
         self._matcher = matcher_of(
             self.runtime, lambda: self._magics.commands.names, lambda: self._shell.user_ns.get("tools") is self._names["tools"]
         )
@@ -114,6 +116,7 @@ class Extension:
             _comms().register_target(COMM_TARGET, self._on_open)
             register_target(_comms())
             _comms().register_target(FORMS_TARGET, self._on_form)
+            self._state.open()
 
     def _unregister_target(self) -> None:
         if isinstance(self.runtime.frontend, Kernel):
@@ -121,6 +124,7 @@ class Extension:
             _comms().unregister_target(COMM_TARGET, self._on_open)
             unregister_target(_comms())
             _comms().unregister_target(FORMS_TARGET, self._on_form)
+            self._state.close()
 
     def _on_open(self, comm: Any, message: Any) -> None:
         """Handles a new comm: a click on a card, a page's answer, or its request for a card.  Runs in any of the kernel's threads."""

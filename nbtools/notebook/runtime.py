@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,8 +25,23 @@ if TYPE_CHECKING:
     from nbtools.session.sync import BlockingSession
 
 
+@dataclass(frozen=True, slots=True)
+class SourceWork:
+    """Work in progress that a person can stop.  ``started`` is in seconds since the epoch; ``status`` is empty until it has ended."""
+
+    id: str
+    subject: str
+    started: float
+    cell_id: str
+    status: str
+    failed: bool
+
+
 class CallSource(Protocol):
     """Another source of calls in this notebook: a session in a copy of a folder, an agent's run."""
+
+    def work(self) -> SourceWork | None:
+        """Returns what to show of it beside its calls; None if there is nothing."""
 
     def cancel(self, call_id: str) -> object: ...
 
@@ -46,13 +65,23 @@ class NotebookRuntime:
         self._bridge: Bridge | None = None
         self._open_notebooks: FrontendNotebooks | None = None
         self._questions: OpenQuestions | None = None
+        self._opening = threading.RLock()
+        self._watchers: list[Callable[[], None]] = []
         self.call_sources: list[CallSource] = []
         self.served: ClientServing | None = None
 
     @property
     def bridge(self) -> Bridge:
         if self._bridge is None:
-            self._bridge = self._open(self._folder, None)
+            with self._opening:
+                if self._bridge is None:
+                    self._bridge = self._open(self._folder, None)
+            self._notify()
+        return self._bridge
+
+    @property
+    def opened_bridge(self) -> Bridge | None:
+        """The bridge if the session exists already."""
         return self._bridge
 
     @property
@@ -86,6 +115,30 @@ class NotebookRuntime:
             self._open_notebooks = FrontendNotebooks(self.frontend, comm_publisher())
         return self._open_notebooks
 
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Calls ``watcher`` when the session is created or replaced and when a source of calls comes or goes; returns what ends this."""
+        self._watchers.append(watcher)
+
+        def stop() -> None:
+            with suppress(ValueError):
+                self._watchers.remove(watcher)
+
+        return stop
+
+    def _notify(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def add_source(self, source: CallSource) -> None:
+        self.call_sources.append(source)
+        self._notify()
+
+    def remove_source(self, source: CallSource) -> None:
+        """Removes a source of calls; an unknown one is ignored."""
+        if source in self.call_sources:
+            self.call_sources.remove(source)
+            self._notify()
+
     def adopt(self, tool: FunctionTool) -> None:
         """Registers a tool that the person has defined, also for later workspaces."""
         self._own[tool.name] = tool
@@ -103,6 +156,7 @@ class NotebookRuntime:
             source.leave()
         self.stop_serving("The notebook has switched to another folder.")
         self._bridge = after
+        self._notify()
         before.blocking.close()
 
     def stop_serving(self, why: str) -> bool:

@@ -331,6 +331,11 @@ class Session:
         return self._calls.servers.servers
 
     @property
+    def mcp_is_loaded(self) -> bool:
+        """Whether ``mcp`` has been used, which takes some 0.3 s the first time."""
+        return self._calls.servers.are_loaded
+
+    @property
     def model(self) -> LanguageModel | None:
         """The model that tools and MCP servers may send requests to (``nbtools.agents.model_named``); None: such requests fail."""
         return self.workspace.model

@@ -71,6 +71,10 @@ class LazyMcpServers:
                 self._servers = self._create()
             return self._servers
 
+    @property
+    def are_loaded(self) -> bool:
+        return self._servers is not None
+
     def _create(self) -> McpServers:
         from nbtools.mcp.client.sampling import Sampling  # noqa: PLC0415 - a session without servers need not load them
         from nbtools.mcp.client.servers import McpServers  # noqa: PLC0415 - as above

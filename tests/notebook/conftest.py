@@ -54,7 +54,11 @@ class Message:
 
 
 class Lab:
-    """A notebook tab.  ``widgets`` holds the state of every open widget by its model's id."""
+    """A notebook tab.
+
+    ``widgets`` holds the state of every open widget by its model's id, ``opened`` the target of every comm that the kernel has opened, and
+    ``received`` the messages of every comm.
+    """
 
     def __init__(self, manager: KernelManager) -> None:
         self.manager = manager
@@ -67,11 +71,12 @@ class Lab:
         self.displays: dict[str, dict[str, Any]] = {}
         self.prompts: list[str] = []
         self.said: dict[str, Message] = {}
+        self.opened: dict[str, str] = {}
         self.received: dict[str, list[dict[str, Any]]] = {}
 
     def forget(self) -> None:
         """Starts with nothing shown."""
-        for seen in (self.cells, self.widgets, self.closed, self.displays, self.prompts, self.said, self.received):
+        for seen in (self.cells, self.widgets, self.closed, self.displays, self.prompts, self.said, self.opened, self.received):
             seen.clear()
 
     def start(self, code: str, *, stdin: bool = True, cell_id: str | None = "") -> Cell:
@@ -211,10 +216,13 @@ class Lab:
         if cell is not None:
             cell.messages.append(message)
         said = self.said.get(message["parent_header"].get("msg_id", ""))
+        if kind == "comm_msg":
+            self.received.setdefault(content["comm_id"], []).append(content["data"])
         match kind:
             case "status" if said is not None:
                 said.idle = content["execution_state"] == "idle"
             case "comm_open":
+                self.opened[content["comm_id"]] = content["target_name"]
                 self.widgets[content["comm_id"]] = dict(content["data"].get("state", {}))
             case "comm_msg" if content["data"].get("method") == "update":
                 self.widgets.setdefault(content["comm_id"], {}).update(content["data"]["state"])

@@ -1,7 +1,18 @@
+import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 import type { CardAction } from '../cards/model.js';
+import type {
+  EndedCall,
+  FileChange,
+  RulesState,
+  RunningCall,
+  ServerRow,
+  StateReply,
+  StateRequest,
+  WaitingQuestion
+} from '../panel/model.js';
 
 /** Opens a file of the Jupyter server at a line (1-based). */
 export interface IFileOpener {
@@ -48,3 +59,40 @@ export interface ISettings {
   readonly changed: ISignal<ISettings, SettingValues>;
 }
 export const ISettings = new Token<ISettings>('nbtools-agent:ISettings', 'The settings of nbtools in the front end.');
+
+/** The state of nbtools in a kernel, as last reported. */
+export interface FollowedState {
+  /** The workspace, as a person writes it. */
+  readonly folder: string;
+  /** The workspace relative to the notebook's folder. */
+  readonly root: string;
+  readonly questions: readonly WaitingQuestion[];
+  readonly running: readonly RunningCall[];
+  readonly ended: readonly EndedCall[];
+  readonly changes: readonly FileChange[];
+  readonly rules: RulesState | null;
+  readonly servers: readonly ServerRow[];
+}
+
+/** A kernel of open notebooks. */
+export interface FollowedKernel {
+  /** The kernel's id. */
+  readonly kernel: string;
+  readonly panels: readonly NotebookPanel[];
+  /** Whether nbtools is loaded in the kernel. */
+  readonly loaded: boolean;
+  /** Null until a tool has been used, or the page has sent a request: then there is no session yet. */
+  readonly state: FollowedState | null;
+  /** Seconds by which the kernel's clock is ahead of the page's. */
+  readonly clockOffset: number;
+}
+
+/** The states of the kernels of all open notebooks. */
+export interface IKernelStates {
+  readonly current: readonly FollowedKernel[];
+  /** Emitted after every change; `current` has the new states. */
+  readonly changed: ISignal<IKernelStates, void>;
+  /** Sends a request to a kernel.  Rejects if the kernel has no nbtools, ends or restarts.  Check `problem` and `confirm` of the reply. */
+  send(kernel: string, task: StateRequest['task']): Promise<StateReply>;
+}
+export const IKernelStates = new Token<IKernelStates>('nbtools-agent:IKernelStates', 'The states of the kernels of open notebooks.');

@@ -132,13 +132,12 @@ class NotebookAgent:
         if self._controller is not None:
             raise AgentError("The agent is already running. Wait until it has finished, or call agent.stop().")
         self._controller = RunController(self._runtime.bridge, self._current_agent, prompt)
-        self._runtime.call_sources.append(self._controller)
+        self._runtime.add_source(self._controller)
         return self._controller
 
     def _end(self, controller: RunController) -> None:
         self._controller = None
-        if controller in self._runtime.call_sources:
-            self._runtime.call_sources.remove(controller)
+        self._runtime.remove_source(controller)
 
     async def _current_agent(self) -> Agent:
         """Returns an agent with the current settings and workspace; the conversation continues when they change."""

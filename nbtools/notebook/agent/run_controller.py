@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import threading
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from nbtools.core.errors import AgentError
 from nbtools.notebook.agent.handle import RunError
 from nbtools.notebook.agent.run_view import STOPPING, RunDisplay
 from nbtools.notebook.cards.phrases import counted
+from nbtools.notebook.hidden_characters import one_line
+from nbtools.notebook.runtime import SourceWork
 from nbtools.notebook.waits import PATIENCE
 
 if TYPE_CHECKING:
@@ -38,24 +41,35 @@ class RunController:
         self._preparing: asyncio.Task[Agent] | None = None
         self._is_stopped = False
         self._is_over = threading.Event()
+        self._started = time.time()
+        self._cell_id = ""
+        self._status = ""
+        self._failed = False
+
+    def work(self) -> SourceWork:
+        return SourceWork(self.id, one_line(self._prompt, 200), self._started, self._cell_id, self._status, self._failed)
 
     def runner(self, name: str, limits: Limits) -> Callable[[DisplayTarget], Coroutine[Any, Any, Answer]]:
         """Returns a coroutine function that performs the run in the session's loop and displays it at a target.  Raises ``AgentError``."""
 
         async def run(target: DisplayTarget) -> Answer:
+            self._cell_id = target.cell_id
             display = self._display = RunDisplay(self.id, name, limits, target, self._bridge.set_target)
             display.open()
             unsubscribe = self._bridge.blocking.session.observe(display)
             try:
                 answer = await self._answer(display)
             except AgentError as error:
+                self._failed = True
                 display.fail(str(error))
                 raise RunError(str(error)) from error
             except BaseException as error:
+                self._failed = True
                 display.fail(f"{type(error).__name__}: {error}")
                 raise
             finally:
                 unsubscribe()
+                self._status = "Failed" if self._failed else "Stopped" if self._is_stopped else "Done"
                 self._is_over.set()
             display.close(answer)
             return answer

@@ -46,6 +46,11 @@ class LiveCards:
         card = self._finished.get(self._undone_calls.get(call_id, call_id))
         return card.target if card else None
 
+    def cell_of(self, call_id: str) -> str:
+        """Returns the id of the cell that shows a call in progress; empty if there is none."""
+        card = self._running.get(call_id)
+        return card.target.cell_id if card else ""
+
     def open(self, call_id: str, target: DisplayTarget, display: LiveDisplay | None = None) -> None:
         """Sets where the call with that id is displayed, by default in a new display; called before the call is made."""
         self._running[call_id] = LiveCard(target, self._root(), display)

@@ -202,10 +202,13 @@ class Journal:
         )
         return rows[0][0] if rows else ""
 
-    def changes(self, name: Callable[[Path], str]) -> tuple[JournalEntry, ...]:
-        """Returns all calls that have changed something, oldest first; of very many, the last ones.  ``name`` names a path in them."""
+    def changes(self, name: Callable[[Path], str], session: str = "") -> tuple[JournalEntry, ...]:
+        """Returns all calls that have changed something, oldest first: of one session if given; of very many, the last ones.
+
+        ``name`` names a path in them.
+        """
         calls: dict[tuple[str, str], list[Entry]] = {}
-        for entry in self.entries(last=_MAX_LISTED):
+        for entry in self.entries(session=session, last=_MAX_LISTED):
             calls.setdefault((entry.session, entry.call), []).append(entry)
         return tuple(_listed(entries, self, name) for entries in calls.values())
 

@@ -41,7 +41,7 @@ class Rerun:
         self.ground = ground.in_copy(copy)
         self._runtime = runtime
         self._bridge = _bridge(runtime, copy)
-        runtime.call_sources.append(self)
+        runtime.add_source(self)
 
     def steps(self, calls: Iterable[Call]) -> Steps:
         return Steps(calls, self.ground, self.copy, self._bridge.blocking.session)
@@ -49,6 +49,9 @@ class Rerun:
     def perform(self, work: Callable[[str], Coroutine[Any, Any, T]], display: LiveDisplay) -> T:
         """Runs ``work``, which makes a call with the given id, shown at ``display``, and waits.  An interrupt cancels it and propagates."""
         return self._bridge.perform(work, display=display)
+
+    def work(self) -> None:
+        """Returns None: its calls are replayed one at a time, each in its own card."""
 
     def cancel(self, call_id: str) -> object:
         return self._bridge.cancel(call_id)
@@ -59,7 +62,7 @@ class Rerun:
     def close(self) -> None:
         """Removes the session and the copy.  May be called more than once."""
         if self in self._runtime.call_sources:
-            self._runtime.call_sources.remove(self)
+            self._runtime.remove_source(self)
             self._bridge.blocking.close()
         self.copy.remove()
 

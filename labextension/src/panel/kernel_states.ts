@@ -1,0 +1,178 @@
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { Signal } from '@lumino/signaling';
+import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_replies.js';
+import type { FollowedKernel, IKernelStates } from '../shared/tokens.js';
+import { STATE_TARGET, type StateReply, type StateRequest } from './model.js';
+import { StateConnection } from './state_connection.js';
+
+/** Follows the state of the kernels of all open notebooks. */
+export class KernelStates implements IKernelStates {
+  readonly changed = new Signal<this, void>(this);
+  private readonly kernels = new Map<string, KernelEntry>();
+  private readonly panels = new Map<NotebookPanel, string>();
+
+  constructor(notebooks: INotebookTracker) {
+    notebooks.forEach(panel => this.watch(panel));
+    notebooks.widgetAdded.connect((_, panel) => this.watch(panel));
+  }
+
+  get current(): readonly FollowedKernel[] {
+    return [...this.kernels.values()];
+  }
+
+  send(kernel: string, task: StateRequest['task']): Promise<StateReply> {
+    const entry = this.kernels.get(kernel);
+    return entry ? entry.request(task) : Promise.reject(new Error('This kernel has no open notebook.'));
+  }
+
+  private watch(panel: NotebookPanel): void {
+    const session = panel.sessionContext;
+    const update = () => this.update(panel, session);
+    session.kernelChanged.connect(update);
+    session.connectionStatusChanged.connect((_, status) => status === 'connected' && this.kernelOf(panel)?.look());
+    panel.context.pathChanged.connect(() => this.changed.emit());
+    panel.disposed.connect(() => this.detach(panel));
+    void session.ready.then(update);
+    update();
+  }
+
+  private update(panel: NotebookPanel, session: ISessionContext): void {
+    const kernel = panel.isDisposed ? null : session.session?.kernel;
+    if (!kernel) {
+      this.detach(panel);
+      return;
+    }
+    if (this.panels.get(panel) !== kernel.id) {
+      this.detach(panel);
+      this.panels.set(panel, kernel.id);
+    }
+    const entry = this.kernels.get(kernel.id) ?? new KernelEntry(kernel.id, () => this.changed.emit());
+    this.kernels.set(kernel.id, entry);
+    entry.add(panel, kernel);
+    this.changed.emit();
+  }
+
+  private detach(panel: NotebookPanel): void {
+    const entry = this.kernelOf(panel);
+    this.panels.delete(panel);
+    if (!entry) {
+      return;
+    }
+    entry.remove(panel);
+    if (entry.panels.length === 0) {
+      entry.dispose();
+      this.kernels.delete(entry.kernel);
+    }
+    this.changed.emit();
+  }
+
+  private kernelOf(panel: NotebookPanel): KernelEntry | undefined {
+    return this.kernels.get(this.panels.get(panel) ?? '');
+  }
+}
+
+/** One kernel with its notebooks.  Of several connections to a kernel, JupyterLab lets only one handle comms; that one is used. */
+class KernelEntry implements FollowedKernel {
+  private readonly connections = new Map<NotebookPanel, Kernel>();
+  private followed: Kernel | null = null;
+  private connection: StateConnection | null = null;
+
+  constructor(
+    readonly kernel: string,
+    private readonly onChange: () => void
+  ) {}
+
+  get panels(): readonly NotebookPanel[] {
+    return [...this.connections.keys()];
+  }
+
+  get loaded(): boolean {
+    return this.connection !== null;
+  }
+
+  get state(): FollowedKernel['state'] {
+    return this.connection?.state ?? null;
+  }
+
+  get clockOffset(): number {
+    return this.connection?.clockOffset ?? 0;
+  }
+
+  request(task: StateRequest['task']): Promise<StateReply> {
+    return this.connection ? this.connection.request(task) : Promise.reject(new Error('nbtools is not loaded in this kernel.'));
+  }
+
+  add(panel: NotebookPanel, kernel: Kernel): void {
+    this.connections.set(panel, kernel);
+    this.follow();
+  }
+
+  remove(panel: NotebookPanel): void {
+    this.connections.delete(panel);
+    this.follow();
+  }
+
+  /** Asks the kernel whether nbtools is loaded, unless that is known. */
+  look(): void {
+    const kernel = this.followed;
+    if (!kernel || this.connection || kernel.connectionStatus !== 'connected') {
+      return;
+    }
+    kernel.requestCommInfo({ target_name: STATE_TARGET }).then(
+      ({ content }) => {
+        if (content.status === 'ok' && Object.keys(content.comms).length > 0) {
+          this.connect(kernel);
+        }
+      },
+      () => undefined // the kernel has restarted or ended
+    );
+  }
+
+  dispose(): void {
+    this.connections.clear();
+    this.follow();
+  }
+
+  private follow(): void {
+    const kernels = [...this.connections.values()];
+    const kernel = kernels.find(candidate => candidate.handleComms && !candidate.isDisposed) ?? null;
+    if (kernel === this.followed) {
+      return;
+    }
+    this.followed?.statusChanged.disconnect(this.onStatus, this);
+    this.followed = kernel;
+    this.disconnect();
+    if (kernel) {
+      kernel.statusChanged.connect(this.onStatus, this);
+      kernel.registerCommTarget(STATE_TARGET, () => this.connect(kernel));
+      this.look();
+    }
+  }
+
+  private onStatus(_: Kernel, status: Kernel['status']): void {
+    if (ENDING_STATUSES.includes(status)) {
+      this.disconnect();
+    }
+  }
+
+  private connect(kernel: Kernel): void {
+    if (kernel !== this.followed || this.connection || kernel.isDisposed) {
+      return;
+    }
+    const connection = new StateConnection(kernel, this.onChange, () => {
+      if (this.connection === connection) {
+        this.disconnect();
+      }
+    });
+    this.connection = connection;
+    this.onChange();
+  }
+
+  private disconnect(): void {
+    const connection = this.connection;
+    this.connection = null;
+    connection?.dispose();
+    connection && this.onChange();
+  }
+}

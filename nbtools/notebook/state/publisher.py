@@ -1,0 +1,205 @@
+"""Sends the state of a kernel to the pages that follow it, at most every ``INTERVAL`` seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
+from nbtools.core.errors import NbtoolsError
+from nbtools.notebook.cards.card import head_of
+from nbtools.notebook.cards.phrases import DONE, FAILED
+from nbtools.notebook.live_display import INTERVAL
+from nbtools.notebook.state import snapshot
+from nbtools.notebook.state.model import (
+    MAX_ENDED,
+    EndedCall,
+    KernelState,
+    RunningCall,
+    SeenTask,
+    StateMessage,
+    StateReply,
+    StateRequest,
+)
+from nbtools.notebook.state.requests import Page, StateRequests
+
+if TYPE_CHECKING:
+    from nbtools.notebook.call_bridge import Bridge
+    from nbtools.notebook.runtime import CallSource, NotebookRuntime
+
+_MAX_PAGES = 16
+"""Pages that follow one kernel; the oldest is forgotten, since pages that are closed cannot say so."""
+
+_log = logging.getLogger(__name__)
+
+
+class StatePublisher:
+    """Builds snapshots when something has changed and a page is ready for one.  Thread-safe.
+
+    A page gets its next snapshot only after it has reported the one before (``SeenTask``): a slow page gets fewer, a closed one none.  A
+    snapshot has only the parts that differ from what the page has.
+    """
+
+    def __init__(self, runtime: NotebookRuntime) -> None:
+        self._runtime = runtime
+        self._requests = StateRequests(runtime)
+        self._pages: dict[str, Page] = {}
+        self._lock = threading.RLock()
+        self._version = 0
+        self._scheduled = False
+        self._last = 0.0
+        self._bridge: Bridge | None = None
+        self._watches_servers = False
+        self._detach: list[Callable[[], object]] = []
+        self._sources: dict[str, CallSource] = {}
+        self._ended: deque[EndedCall] = deque(maxlen=MAX_ENDED)
+        self._stop_watching = [runtime.watch(self.touch), runtime.questions.subscribe(self._on_questions)]
+
+    def add_page(self, comm: Any, data: Mapping[str, Any] | None = None) -> None:
+        """Sends the state to a page that has opened ``comm``, and carries out its requests; ``data`` is the first one."""
+        page = Page(comm)
+        with self._lock:
+            self._pages[comm.comm_id] = page
+            while len(self._pages) > _MAX_PAGES:
+                self._pages.pop(next(iter(self._pages)))
+        comm.on_msg(lambda message: self._on_message(page, message["content"].get("data") or {}))
+        comm.on_close(lambda _: self._pages.pop(comm.comm_id, None))
+        self.touch(0.0)
+        if data:
+            self._on_message(page, data)
+
+    def close(self) -> None:
+        for stop in (*self._stop_watching, *self._detach):
+            stop()
+        for page in tuple(self._pages.values()):
+            page.comm.close()
+        self._pages.clear()
+
+    def touch(self, delay: float = INTERVAL) -> None:
+        """Sends a snapshot after ``delay`` seconds at the latest allowed time, if a page follows and anything differs."""
+        self._version += 1
+        if not any(page.is_ready for page in tuple(self._pages.values())):
+            return
+        with self._lock:
+            if self._scheduled:
+                return
+            self._scheduled = True
+        self._submit(self._publish(max(delay, self._last + INTERVAL - time.monotonic())))
+
+    def notice(self, event: CallEvent) -> None:
+        """Observes the session's calls."""
+        if isinstance(event, OutputEvent):
+            return
+        if isinstance(event, FINISHED) and self._bridge is not None and self._bridge.is_background(event.request.id):
+            head = head_of(event, ".")
+            failed = not event.result.ok
+            status = FAILED[event.result.error.code] if event.result.error else DONE
+            self._ended.append(
+                EndedCall(id=head["id"], type="background", tool=head["tool"], subject=head["subject"], status=status, failed=failed)
+            )
+        if not isinstance(event, AwaitingApprovalCall):  # the question itself is published when it is open
+            self.touch()
+
+    def _on_questions(self) -> None:
+        self.touch(0.0)
+
+    def _on_message(self, page: Page, data: Mapping[str, Any]) -> None:
+        try:
+            request = StateRequest.model_validate(data)
+        except ValidationError:
+            identity = data.get("id")
+            if isinstance(identity, int):
+                page.send(StateMessage(reply=StateReply(id=identity, problem="The page sent a request that is not valid.")))
+            return
+        if isinstance(request.task, SeenTask):
+            page.seen = request.task.number
+            if page.version != self._version:
+                self.touch(0.0)
+            return
+        self._requests.handle(page, request)
+        self.touch()
+
+    def _submit(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs ``work`` in the session's thread."""
+        try:
+            self._runtime.blocking.submit(work)
+        except NbtoolsError:  # the session is closed; a new one causes another call
+            self._scheduled = False
+
+    async def _publish(self, delay: float) -> None:
+        if delay > 0:
+            await asyncio.sleep(delay)
+        self._scheduled = False
+        self._last = time.monotonic()
+        try:
+            self._send_all(self._runtime.bridge)
+        except Exception:  # noqa: BLE001 - the display edge: no page may break a session
+            _log.exception("The state could not be sent to a page")
+
+    def _send_all(self, bridge: Bridge) -> None:
+        with self._lock:
+            ready = [page for page in self._pages.values() if page.is_ready]
+            if not ready:
+                return
+            version = self._version
+            state = self._build(bridge, detailed=any(page.is_detailed for page in self._pages.values()))
+            for page in ready:
+                page.version = version
+                page.show(state)
+
+    def _build(self, bridge: Bridge, *, detailed: bool) -> KernelState:
+        self._attach(bridge)
+        session = bridge.blocking.session
+        if session.mcp_is_loaded or detailed:
+            self._watch_servers(bridge)
+        return KernelState(
+            number=0,
+            now=time.time(),
+            folder=snapshot.display_path(session.workspace.root),
+            root=self._runtime.root,
+            questions=snapshot.waiting_questions(self._runtime.questions),
+            running=(*self._runs(), *snapshot.running_calls(bridge)),
+            ended=tuple(self._ended),
+            changes=snapshot.file_changes(session),
+            rules=snapshot.rules_state(session),
+            servers=snapshot.server_rows(session) if session.mcp_is_loaded else (),
+        )
+
+    def _attach(self, bridge: Bridge) -> None:
+        """Observes the session, in place of the one before."""
+        if bridge is self._bridge:
+            return
+        for detach in self._detach:
+            detach()
+        self._bridge = bridge
+        self._watches_servers = False
+        self._detach = [bridge.blocking.session.observe(self)]
+
+    def _watch_servers(self, bridge: Bridge) -> None:
+        if not self._watches_servers:
+            self._watches_servers = True
+            self._detach.append(bridge.blocking.session.mcp.watch(lambda _: self.touch()))
+
+    def _runs(self) -> tuple[RunningCall, ...]:
+        """Returns the agent runs in progress, and remembers those that have ended."""
+        sources = {work.id: source for source in tuple(self._runtime.call_sources) if (work := source.work()) is not None}
+        for source in [source for identity, source in self._sources.items() if identity not in sources]:
+            work = source.work()
+            if work is not None:
+                ended = EndedCall(
+                    id=work.id, type="run", tool="agent", subject=work.subject, status=work.status or "Ended", failed=work.failed
+                )
+                self._ended.append(ended)
+        self._sources = sources
+        works = [work for source in sources.values() if (work := source.work()) is not None]
+        return tuple(
+            RunningCall(id=work.id, type="run", tool="agent", icon="agent", subject=work.subject, started=work.started, cell=work.cell_id)
+            for work in works
+        )

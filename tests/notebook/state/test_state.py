@@ -1,0 +1,254 @@
+"""What a page sees of a real kernel, and what it may request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtools.notebook.state.comm import STATE_TARGET
+from tests.notebook.conftest import Lab
+from tests.notebook.state.page import StatePage
+
+EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = 1'"
+
+
+@pytest.fixture
+def page(lab: Lab) -> StatePage:
+    lab.run("%tool ls")
+    page = StatePage(lab)
+    page.until(lambda: "rules" in page.state)
+    return page
+
+
+def question_of(page: StatePage) -> dict[str, Any]:
+    (question,) = page.has("questions", 1)
+    return dict(question)
+
+
+def answer(page: StatePage, question: str, outcome: str, **parts: Any) -> dict[str, Any]:
+    return page.ask(type="answer", answer={"question": question, "outcome": outcome, **parts})
+
+
+def test_loading_announces_itself_and_comm_info_finds_it(lab: Lab) -> None:
+    assert STATE_TARGET in lab.opened.values()
+    lab.client.comm_info(target_name=STATE_TARGET)
+    reply = lab.client.get_shell_msg(timeout=60)
+    while reply["header"]["msg_type"] != "comm_info_reply":
+        reply = lab.client.get_shell_msg(timeout=60)
+    assert reply["content"]["comms"]
+
+
+def test_a_kernel_without_nbtools_has_no_such_comm(bare: Lab) -> None:
+    bare.client.comm_info(target_name=STATE_TARGET)
+    reply = bare.client.get_shell_msg(timeout=60)
+    while reply["header"]["msg_type"] != "comm_info_reply":
+        reply = bare.client.get_shell_msg(timeout=60)
+    assert reply["content"]["comms"] == {}
+
+
+def test_nothing_is_loaded_for_a_page_before_the_first_call(lab: Lab) -> None:
+    page = StatePage(lab)
+    loaded = "'nbtools.notebook.state.publisher' in __import__('sys').modules"
+    lab.run("import sys\nfor name in [name for name in sys.modules if name == 'nbtools.notebook.state.publisher']: del sys.modules[name]")
+    assert lab.value(loaded) is False
+    page.read()
+    assert page.snapshots == 0
+    lab.run("%tool ls")
+    page.until(lambda: "rules" in page.state)
+    assert lab.value(loaded) is True
+
+
+def test_a_question_appears_and_is_answered_from_the_page(lab: Lab, page: StatePage, project: Path) -> None:
+    cell = lab.start(EDIT, cell_id="the-cell")
+    question = question_of(page)
+    assert question["cell"] == "the-cell"
+    assert question["data"]["card"]["subject"].startswith("src/cart.py")
+    assert {choice["role"] for choice in question["data"]["choices"]} >= {"once", "deny"}
+    assert answer(page, question["data"]["id"], "once")["problem"] == ""
+    page.has("questions", 0)
+    lab.until(lambda: cell.done)
+    assert "total = 1" in (project / "src" / "cart.py").read_text()
+
+
+def test_a_question_answered_elsewhere_disappears_and_cannot_be_answered_again(lab: Lab, page: StatePage, project: Path) -> None:
+    lab.start(EDIT)
+    question = question_of(page)
+    other = StatePage(lab)
+    other.has("questions", 1)
+    assert answer(other, question["data"]["id"], "deny", reason="no")["problem"] == ""
+    page.has("questions", 0)
+    assert "no longer open" in answer(page, question["data"]["id"], "once")["problem"]
+    assert "total = 0" in (project / "src" / "cart.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"type": "answer", "answer": {"question": "x", "outcome": "once", "extra": 1}},
+        {"type": "mode", "mode": 3},
+        {"type": "unknown"},
+        {"type": "revoke", "rule": "x" * 5_000},
+        {"type": "confirm"},
+        {"type": "server", "name": "a", "verb": "run"},
+    ],
+)
+def test_a_request_that_is_not_valid_changes_nothing(lab: Lab, page: StatePage, task: dict[str, Any]) -> None:
+    before = dict(page.state["rules"])
+    assert page.ask(**task)["problem"]
+    assert page.state["rules"] == before
+
+
+def test_a_looser_mode_needs_the_kernels_token(lab: Lab, page: StatePage) -> None:
+    reply = page.ask(type="mode", mode="yolo")
+    assert reply["confirm"]["title"]
+    assert lab.value("tools.__class__ and get_ipython() and 1") == 1
+    assert page.state["rules"]["mode"] == "default"
+    assert page.ask(type="confirm", token="guessed")["problem"]
+    assert page.state["rules"]["mode"] == "default"
+    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"] == ""
+    page.until(lambda: page.state["rules"]["mode"] == "yolo")
+    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"], "a token is used once"
+
+
+def test_a_token_of_one_page_is_not_valid_for_another(lab: Lab, page: StatePage) -> None:
+    token = page.ask(type="mode", mode="auto_edit")["confirm"]["token"]
+    assert StatePage(lab).ask(type="confirm", token=token)["problem"]
+    assert page.state["rules"]["mode"] == "default"
+
+
+def test_a_stricter_mode_is_set_at_once(lab: Lab, page: StatePage) -> None:
+    assert page.ask(type="mode", mode="plan")["confirm"] is None
+    page.until(lambda: page.state["rules"]["mode"] == "plan")
+    assert all(choice["looser"] for choice in page.state["rules"]["modes"] if choice["name"] != "plan")
+
+
+def test_rules_and_grants_of_a_cell_are_shown_and_revoked(lab: Lab, page: StatePage) -> None:
+    lab.run("%tools allow 'shell(git status:*)'\n%tools deny 'read(secret/**)'")
+    page.until(lambda: page.state["rules"]["grants"])
+    (grant,) = page.state["rules"]["grants"]
+    assert (grant["rule"], grant["saved"]) == ("shell(git status:*)", False)
+    assert [(rule["action"], rule["rule"], rule["source"]) for rule in page.state["rules"]["rules"]] == [("deny", "read(secret/**)", "")]
+    assert page.ask(type="revoke", rule="read(secret/**)")["problem"], "only grants can be revoked"
+    assert page.ask(type="revoke", rule=grant["rule"])["problem"] == ""
+    page.until(lambda: not page.state["rules"]["grants"])
+    assert page.state["rules"]["rules"]
+
+
+def test_changes_are_undone_and_redone(lab: Lab, page: StatePage, project: Path) -> None:
+    lab.run("%tools mode auto_edit")
+    lab.run(EDIT)
+    (change,) = page.has("changes", 1)
+    assert change["files"] == [{"path": "src/cart.py", "added": 1, "removed": 1}]
+    assert page.ask(type="diff", call=change["id"])["diff"]["blocks"][0]["type"] == "diff"
+    assert page.ask(type="undo", call=change["id"])["problem"] == ""
+    page.until(lambda: page.state["changes"][0]["undone_by"])
+    assert "total = 0" in (project / "src" / "cart.py").read_text()
+    assert page.ask(type="undo", call=page.state["changes"][0]["undone_by"])["problem"] == ""
+    page.until(lambda: not page.state["changes"][0]["undone_by"])
+    assert "total = 1" in (project / "src" / "cart.py").read_text()
+    assert len(page.state["changes"]) == 1
+
+
+def test_all_later_changes_are_undone_after_a_list(lab: Lab, page: StatePage, project: Path) -> None:
+    lab.run("%tools mode auto_edit")
+    for name in "abc":
+        lab.run(f"%tool write {name}.txt --content {name}")
+    first, second, third = page.has("changes", 3)
+    reply = page.ask(type="undo", call=second["id"], later=True)
+    assert [line.rpartition(" ")[2] for line in reply["confirm"]["lines"]] == ["c.txt", "b.txt"]
+    assert (project / "c.txt").exists()
+    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"] == ""
+    page.until(lambda: [bool(change["undone_by"]) for change in page.state["changes"]] == [False, True, True])
+    assert sorted(path.name for path in project.glob("?.txt")) == ["a.txt"]
+    assert not first["undone_by"]
+    assert third["files"][0]["path"] == "c.txt"
+
+
+def test_an_undo_over_later_changes_is_a_merge_that_the_person_confirms(lab: Lab, page: StatePage, project: Path) -> None:
+    file = project / "long.txt"
+    file.write_text("".join(f"line {i:02}\n" for i in range(30)))
+    lab.run("%tools mode auto_edit")
+    lab.run("%tool edit long.txt --old 'line 03' --new third")
+    lab.run("%tool edit long.txt --old 'line 25' --new 'late'")
+    first = page.has("changes", 2)[0]
+    reply = page.ask(type="undo", call=first["id"])
+    assert reply["confirm"], reply
+    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"] == ""
+    assert "late" in file.read_text()
+
+
+def test_a_background_call_runs_is_stopped_and_has_ended(lab: Lab, page: StatePage) -> None:
+    lab.run("%tools mode yolo")
+    lab.run("handle = tools.shell.background('sleep 60')")
+    (call,) = page.has("running", 1)
+    assert (call["type"], call["tool"], call["subject"]) == ("background", "shell", "sleep 60")
+    page.ask(type="stop", call=call["id"])
+    page.has("running", 0)
+    (ended,) = page.has("ended", 1)
+    assert (ended["id"], ended["failed"]) == (call["id"], True)
+
+
+def test_a_page_that_does_not_report_gets_no_second_snapshot(lab: Lab, page: StatePage) -> None:
+    silent = StatePage(lab, reports=False)
+    silent.until(lambda: silent.snapshots == 1)
+    for mode in ("plan", "default", "plan"):
+        lab.run(f"%tools mode {mode}")
+        page.until(lambda mode=mode: page.state["rules"]["mode"] == mode)
+    silent.read()
+    assert silent.snapshots == 1
+    silent.report()
+    silent.until(lambda: silent.state["rules"]["mode"] == "plan")
+    assert silent.snapshots == 2
+
+
+def test_snapshots_are_throttled_and_unchanged_parts_are_left_out(lab: Lab, page: StatePage) -> None:
+    before = page.snapshots
+    lab.run("import time\nbegan = time.monotonic()\nfor _ in range(200): tools.ls()\nseconds = time.monotonic() - began")
+    lab.run("%tools mode plan")
+    page.until(lambda: page.state["rules"]["mode"] == "plan")
+    assert page.snapshots - before <= 10 * lab.value("seconds") + 5
+    last = [message["state"] for message in lab.received[page.comm] if message["state"]][-1]
+    assert last["changes"] is None
+
+
+def test_a_new_folder_has_its_own_state(lab: Lab, page: StatePage, project: Path) -> None:
+    (project / "inner").mkdir()
+    lab.run("%tools workspace inner")
+    page.until(lambda: page.state["folder"].endswith("inner"))
+
+
+def test_servers_of_the_project_start_only_when_trusted(lab: Lab, page: StatePage, project: Path) -> None:
+    entry = {"command": "no-such-program-here", "args": ["--secret", "x"]}
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"shop": entry}}))
+    assert page.ask(type="start")["problem"] == ""
+    (server,) = page.has("servers", 1)
+    assert (server["name"], server["state"], "trust" in server["verbs"], "connect" in server["verbs"]) == (
+        "shop",
+        "not trusted",
+        True,
+        False,
+    )
+    reply = page.ask(type="server", name="shop", verb="trust")
+    assert any("no-such-program-here" in line for line in reply["confirm"]["lines"])
+    assert page.state["servers"][0]["state"] == "not trusted"
+    page.ask(type="confirm", token=reply["confirm"]["token"])
+    page.until(lambda: page.state["servers"][0]["state"] == "failed")
+    assert page.state["servers"][0]["problem"]
+    page.ask(type="server", name="shop", verb="distrust")
+    page.until(lambda: page.state["servers"][0]["state"] == "not trusted")
+
+
+def test_hostile_names_arrive_as_visible_text(lab: Lab, page: StatePage) -> None:
+    lab.run("%tools mode auto_edit")
+    lab.run("tools.write(path='a\\u202eb<img src=x>.txt', content='x')")
+    (change,) = page.has("changes", 1)
+    assert "\u202e" not in change["files"][0]["path"]
+    assert "<img src=x>" in change["files"][0]["path"]
+
+
+def test_unloading_closes_the_comms(lab: Lab, page: StatePage) -> None:
+    lab.run("%unload_ext nbtools")
+    page.until(lambda: page.comm in lab.closed)
