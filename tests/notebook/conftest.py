@@ -216,8 +216,6 @@ class Lab:
         if cell is not None:
             cell.messages.append(message)
         said = self.said.get(message["parent_header"].get("msg_id", ""))
-        if kind == "comm_msg":
-            self.received.setdefault(content["comm_id"], []).append(content["data"])
         match kind:
             case "status" if said is not None:
                 said.idle = content["execution_state"] == "idle"

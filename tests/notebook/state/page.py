@@ -26,7 +26,7 @@ class StatePage:
         self.comm = lab.open_comm(STATE_TARGET, {})
 
     def read(self) -> None:
-        messages = self.lab.received.get(self.comm, [])
+        messages = self.lab.comm_messages(self.comm)
         while self._read < len(messages):
             message = messages[self._read]
             self._read += 1
