@@ -28,7 +28,7 @@ export const parseConfirmTask: parse.Parser<ConfirmTask> = parse.record<ConfirmT
   token: parse.text,
 });
 
-/** What a request would do, for the person to confirm.  The request is only carried out with its ``token``, once. */
+/** The effect of a request, for the person to confirm.  The request is only carried out with its ``token``, once. */
 export interface Consequence {
   readonly token: string;
   readonly title: string;
@@ -304,7 +304,7 @@ export const parseWaitingQuestion: parse.Parser<WaitingQuestion> = parse.record<
   cell: parse.text,
 });
 
-/** What has changed since the snapshot before; null means: nothing in this part.
+/** The state of a kernel; a part that has not changed since the snapshot before is null.
 
 ``number`` counts the snapshots for one page.  ``now`` is the kernel's clock. */
 export interface KernelState {

@@ -103,12 +103,12 @@ def _after(session: Session, record: Record) -> bytes | None:
     return now if now is not None and fingerprint(now) == record.after else None
 
 
-def _notes(session: Session, entries: tuple[Entry, ...], shown: set[str]) -> tuple[Block, ...]:
+def _notes(session: Session, entries: tuple[Entry, ...], in_diffs: set[str]) -> tuple[Block, ...]:
     """Returns a line for each path that no diff shows."""
     lines = []
     for record in (record for entry in entries for record in entry.records):
         name = seen(session.workspace.relative(record.path))
-        if name in shown or record.kind in ("folder", "unfolder"):
+        if name in in_diffs or record.kind in ("folder", "unfolder"):
             continue
         target = f" to {seen(session.workspace.relative(record.place))}" if record.kind == "move" and record.place else ""
         lines.append(f"{name}: {_KINDS.get(record.kind, 'changed; its content is not text or has changed since')}{target}")

@@ -127,7 +127,7 @@ class ServerRow(Wire):
 
 
 class KernelState(Wire):
-    """What has changed since the snapshot before; null means: nothing in this part.
+    """The state of a kernel; a part that has not changed since the snapshot before is null.
 
     ``number`` counts the snapshots for one page.  ``now`` is the kernel's clock.
     """
@@ -147,7 +147,7 @@ class KernelState(Wire):
 
 
 class Consequence(Wire):
-    """What a request would do, for the person to confirm.  The request is only carried out with its ``token``, once."""
+    """The effect of a request, for the person to confirm.  The request is only carried out with its ``token``, once."""
 
     token: str
     title: str

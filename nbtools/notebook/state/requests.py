@@ -52,7 +52,7 @@ _NOT_OPEN = "This question is no longer open: it was answered elsewhere, or its 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a request leads to; all empty: it is done."""
+    """The outcome of a request; all empty: it is done."""
 
     problem: str = ""
     confirm: Consequence | None = None
