@@ -14,6 +14,7 @@ from nbtools.core.call import CallEvent, FinishedCall, OutputEvent, ScheduledCal
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.cards.preview import PREVIEWED_TOOL
 from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.frontend import Kernel, Terminal, has_portal
 from nbtools.notebook.live_display import LiveDisplay
@@ -139,6 +140,16 @@ class Bridge:
         if target is not None:
             self._cards.open(call_id, replace(target.another(), silent=True, early=False))
         return self.blocking.submit(self._with_cleanup(self.blocking.session.undo(of, merge=merge, id=call_id), call_id))
+
+    def apply_at_card(self, preview: str) -> Future[ToolResult | None]:
+        """Makes the change that a call has previewed, in a new call below its card; can be called from any thread and does not wait."""
+
+        async def apply() -> ToolResult | None:
+            call_id = self.blocking.session.new_id()
+            arguments = self._cards.apply(preview, call_id)
+            return None if arguments is None else await self._call(PREVIEWED_TOOL, arguments, call_id)
+
+        return self.blocking.submit(apply())
 
     def _is_in_journal(self, call_id: str) -> bool:
         """Whether the journal has changes of a call."""

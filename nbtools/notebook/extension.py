@@ -145,6 +145,8 @@ class Extension:
         for verb in ("undo", "merge"):
             if isinstance(data.get(verb), str):
                 self.runtime.bridge.undo_at_card(data[verb], merge=verb == "merge")
+        if isinstance(data.get("apply"), str):
+            self.runtime.bridge.apply_at_card(data["apply"])
         if isinstance(data.get("show"), str):
             self.runtime.bridge.redraw(data["show"])
         if "live" in data and self.runtime.open_notebooks is not None:

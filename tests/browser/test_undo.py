@@ -70,3 +70,16 @@ async def test_what_changed_nothing_has_nothing_to_undo(open_notebook, call):
     await tab.run(1)
     await expect(tab.status(1)).not_to_be_empty()
     await expect(tab.card(1).get_by_role("button", name="undo")).to_have_count(0)
+
+
+async def test_a_previewed_replacement_is_applied_below_its_card(open_notebook):
+    """The Apply action makes a call of its own, which asks as every edit does."""
+    tab = await open_notebook("%tool replace_in_files 'total = 0' 'total = 1' src")
+    await tab.run(1)
+    await press(tab, "Apply…")
+    assert "total = 0" in tab.read("src/cart.py")
+    await tab.answer(1, "Approve once")
+    await expect(tab.card(1)).to_have_count(2)
+    await expect(tab.status(1).last).to_have_text("Done")
+    assert "total = 1" in tab.read("src/cart.py")
+    await expect(tab.card(1).first.get_by_role("button", name="Apply…")).to_have_count(0)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, ExecutingCall, FinishedCall, OutputEvent
 from nbtools.notebook.cards.card import card_of, with_caller
 from nbtools.notebook.cards.decision_text import Undoing, mergeable, undoable, undone
 from nbtools.notebook.cards.model import Card
+from nbtools.notebook.cards.preview import applicable, arguments_to_apply
 from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.tools.undo import UndoData
@@ -39,6 +42,7 @@ class LiveCards:
         self._running: dict[str, LiveCard] = {}
         self._finished: dict[str, LiveCard] = {}
         self._undone_calls: dict[str, str] = {}
+        self._applying: dict[str, str] = {}
         self.can_be_undone: Callable[[str], bool] = lambda _: False
 
     def target_of(self, call_id: str) -> DisplayTarget | None:
@@ -50,6 +54,20 @@ class LiveCards:
         """Returns the id of the cell that shows a call in progress; empty if there is none."""
         card = self._running.get(call_id)
         return card.target.cell_id if card else ""
+
+    def apply(self, preview: str, call_id: str) -> Mapping[str, Any] | None:
+        """Opens a display below the card of a preview for the call that makes its change, and returns that call's arguments.
+
+        Returns None if the call ``preview`` has no change to make, or is being applied already.
+        """
+        card = self._finished.get(preview)
+        event = card.event if card is not None else None
+        arguments = arguments_to_apply(event) if isinstance(event, FINISHED) else None
+        if card is None or arguments is None or card.is_applied or preview in self._applying.values():
+            return None
+        self._applying[call_id] = preview
+        self.open(call_id, replace(card.target.another(), post=None, early=True, silent=False))
+        return arguments
 
     def open(self, call_id: str, target: DisplayTarget, display: LiveDisplay | None = None) -> None:
         """Sets where the call with that id is displayed, by default in a new display; called before the call is made."""
@@ -87,6 +105,9 @@ class LiveCards:
         self._finished[call_id] = card
         if len(self._finished) > MAX_FINISHED:
             self._finished.pop(next(iter(self._finished)))
+        preview = self._finished.get(self._applying.pop(call_id, ""))
+        if preview is not None and call.result.ok:
+            preview.set_applied()
         if not isinstance(call.result.data, UndoData):
             return
         if not call.result.ok:
@@ -105,6 +126,7 @@ class LiveCards:
     def forget(self, call_id: str) -> None:
         """Discards the card of a call that never started."""
         self._running.pop(call_id, None)
+        self._applying.pop(call_id, None)
 
 
 class LiveCard:
@@ -114,6 +136,7 @@ class LiveCard:
         self.target = target
         self.event: CallEvent | None = None
         self.is_undoable = False
+        self.is_applied = False
         self._display = display or LiveDisplay(target, live=True)
         self._root = root
         self._had_question = False
@@ -140,6 +163,11 @@ class LiveCard:
     def set_undoing(self, undoing: Undoing) -> None:
         """Marks the call as undone or, if it already is, as redone."""
         self._undoing = None if self._undoing else undoing
+        self._show()
+
+    def set_applied(self) -> None:
+        """Removes the action that makes a previewed change."""
+        self.is_applied = True
         self._show()
 
     def redraw(self) -> None:
@@ -185,5 +213,6 @@ class LiveCard:
         if self._undoing is not None:
             return undone(card, self._undoing)
         if isinstance(event, FINISHED):
+            card = card if self.is_applied else applicable(event, card)
             return undoable(card) if self.is_undoable else mergeable(event, card)
         return card

@@ -212,7 +212,7 @@ class CardPlace(Wire):
 class CardAction(Wire):
     """An action that a click sends to the kernel as ``{verb: id}`` on the comm target ``nbtools``; ``magic`` is the equivalent command."""
 
-    verb: Literal["undo", "merge"]
+    verb: Literal["undo", "merge", "apply"]
     id: str
     label: str
     magic: str
@@ -248,7 +248,7 @@ class Card(Wire):
     root: str = "."
     """The workspace relative to the notebook's folder; prefixed to the path of a place."""
     deeds: tuple[CardAction, ...] = ()
-    """Actions that are still possible: undo, redo, merge."""
+    """Actions that are still possible: undo, redo, merge, apply a previewed change."""
     cancellable: bool = False
     """Whether a Cancel button is shown; it sends ``{"cancel": id}`` on the comm target ``nbtools``."""
 

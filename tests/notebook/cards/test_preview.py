@@ -1,0 +1,106 @@
+"""The card of a previewed replacement has an action that makes the change, in a call that follows the policy."""
+
+from __future__ import annotations
+
+import contextvars
+from pathlib import Path
+
+import pytest
+
+from nbtools import Policy, Session
+from nbtools.core.errors import ErrorCode
+from nbtools.notebook.cards.card import card_of
+from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.cards.preview import PREVIEWED_TOOL, applicable
+from nbtools.notebook.cards.text import card_text
+from nbtools.notebook.display_target import AnswerMethod, DisplayTarget
+from nbtools.notebook.magics.command_line import parse
+from nbtools.notebook.magics.flags import grammar_of
+from tests.notebook.cards.test_decision_text_standing import Screen
+
+
+class Stage:
+    """A session whose cards are drawn on a screen."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.screen = Screen()
+        self.cards = LiveCards(lambda: self.target("elsewhere"), lambda: ".")
+        session.observe(self.cards)
+
+    def target(self, name: str) -> DisplayTarget:
+        return DisplayTarget(self.screen, name, True, AnswerMethod.NOBODY, contextvars.copy_context())
+
+    async def preview(self, call_id: str, **arguments):
+        self.cards.open(call_id, self.target(call_id))
+        await self.session.call(PREVIEWED_TOOL, arguments, id=call_id)
+        return self.screen.shown[call_id]
+
+    async def apply(self, preview: str):
+        call_id = self.session.new_id()
+        arguments = self.cards.apply(preview, call_id)
+        return None if arguments is None else await self.session.call(PREVIEWED_TOOL, arguments, id=call_id)
+
+
+@pytest.fixture(params=[{"allow": ["edit", PREVIEWED_TOOL]}, {}])
+def policy(request):
+    return Policy(**request.param)
+
+
+@pytest.fixture
+async def stage(tmp_path: Path, policy: Policy):
+    (tmp_path / "a.txt").write_text("one two\n")
+    (tmp_path / "b.txt").write_text("two\n")
+    async with Session(tmp_path, policy=policy) as session:
+        await session.call("read", {"path": "a.txt"})
+        await session.call("read", {"path": "b.txt"})
+        yield Stage(session)
+
+
+def verbs(card) -> list[str]:
+    return [action.verb for action in card.deeds]
+
+
+async def test_the_action_makes_the_change_as_the_policy_decides(stage: Stage, tmp_path: Path, policy: Policy) -> None:
+    card = await stage.preview("p", pattern="two", replacement="2 “x”")
+    assert verbs(card) == ["apply"]
+    assert "--apply" in card_text(card)
+    result = await stage.apply("p")
+    if policy.allow:
+        assert (tmp_path / "a.txt").read_text() == "one 2 “x”\n"
+        assert verbs(stage.screen.shown["p"]) == []
+        assert await stage.apply("p") is None
+    else:
+        assert result.error.code is ErrorCode.CONFIRMATION_REQUIRED
+        assert (tmp_path / "a.txt").read_text() == "one two\n"
+        assert verbs(stage.screen.shown["p"]) == ["apply"]
+
+
+@pytest.mark.parametrize("arguments", [{"pattern": "nowhere", "replacement": "x"}, {"pattern": "two", "replacement": "x", "limit": 1}])
+async def test_what_cannot_be_applied_offers_nothing(stage: Stage, arguments) -> None:
+    assert verbs(await stage.preview("p", **arguments)) == []
+    assert await stage.apply("p") is None
+
+
+async def test_another_call_is_not_applied(stage: Stage) -> None:
+    stage.cards.open("r", stage.target("r"))
+    await stage.session.call("read", {"path": "a.txt"}, id="r")
+    assert await stage.apply("r") is None
+    assert await stage.apply("unknown") is None
+
+
+@pytest.mark.parametrize("pattern", ["two", 'a "b"', r"\bx\b|two", "-v|two", "$HOME|two", "[{]x}|two"])
+async def test_the_line_makes_the_same_call(stage: Stage, pattern: str) -> None:
+    card = await stage.preview("p", pattern=pattern, replacement="")
+    for action in card.deeds:
+        tool = stage.session.tools["replace_in_files"]
+        line = action.magic.removeprefix(f"%tool {PREVIEWED_TOOL} ")
+        assert parse(grammar_of(tool), line) == {"pattern": pattern, "replacement": "", "apply": True}
+    assert bool(card.deeds) == (pattern != 'a "b"')
+
+
+async def test_a_running_call_has_no_action(stage: Stage) -> None:
+    events = []
+    stage.session.observe(type("Notes", (), {"notice": lambda self, event: events.append(event)})())
+    await stage.preview("p", pattern="two", replacement="2")
+    assert [bool(applicable(event, card_of(event, root=".")).deeds) for event in events[-1:]] == [True]
