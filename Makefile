@@ -5,6 +5,7 @@
 # make bench  the benchmarks, one table each
 # make build  the wheel and the sdist, in dist/
 # make wire   the TypeScript models in labextension/src from the Python models in nbtools/notebook
+# make translations   the catalogues in nbtools/locale from the strings in labextension/src
 # make docs   docs/dialects.md from nbtools/dialects
 # make clean  takes back all of it, the virtual environment too
 
@@ -20,7 +21,7 @@ NOTEBOOK := notebooks/01_first_calls.ipynb
 FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/schema/* labextension/style/*)
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
-.PHONY: lab test check fuzz bench build wire docs clean
+.PHONY: lab test check fuzz bench build wire translations docs clean
 .DELETE_ON_ERROR:
 
 lab: $(DONE)/environment $(DONE)/front-end
@@ -50,6 +51,9 @@ bench: $(DONE)/python
 
 build: $(DONE)/environment $(DONE)/front-end
 	$(BIN)/python -m build
+
+translations: $(DONE)/python $(DONE)/front-end
+	$(BIN)/python $(SCRIPTS)/translations.py
 
 wire: $(DONE)/python
 	$(BIN)/python $(SCRIPTS)/wire_types.py

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from front_end import node_folder  # type: ignore[import-not-found] # a script beside this one
+from front_end import node_folder
 
 HERE = Path(__file__).resolve().parents[2] / "tests" / "mcp_servers"
 

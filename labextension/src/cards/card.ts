@@ -13,6 +13,7 @@ import { TodoView } from './blocks/todo.js';
 import { element } from '../shared/element.js';
 import { FootView, type FootButton } from './foot.js';
 import { HeadView } from './head.js';
+import { phrase } from './phrases.js';
 import { shortName } from '../shared/path.js';
 import type { CardContext } from '../shared/tokens.js';
 import type { Card, CardAction, CardPlace } from './model.js';
@@ -49,7 +50,7 @@ export class CardView {
     this.requestedActions.clear();
     this.node.dataset['state'] = card.state === 'success' && card.failed ? 'error' : card.state;
     this.node.setAttribute('aria-label', `${card.tool} ${card.subject}`);
-    this.head.update(card);
+    this.head.update({ ...card, status: phrase(this.context.trans, card.status) });
     this.body.hidden = !this.isOpen(card);
     if (this.isOpen(card)) {
       this.drawBlocks(card.blocks);
@@ -153,7 +154,9 @@ export class CardView {
     if (!card.folded || card.blocks.length === 0) {
       return [];
     }
-    const label = this.expanded ? this.context.trans.__('Collapse') : card.unfold || this.context.trans.__('show');
+    const label = this.expanded
+      ? this.context.trans.__('Collapse')
+      : phrase(this.context.trans, card.unfold) || this.context.trans.__('show');
     return [{ key: 'fold', label, title: '', run: () => this.toggle(), expanded: this.expanded }];
   }
 
@@ -162,7 +165,7 @@ export class CardView {
     return card.deeds.map(action => {
       const key = `${action.verb} ${action.id}`;
       const run = this.requestedActions.has(key) ? null : () => this.runAction(key, action);
-      return { key, label: action.label, title: action.magic, run };
+      return { key, label: phrase(this.context.trans, action.label), title: action.magic, run };
     });
   }
 

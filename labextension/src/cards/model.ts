@@ -46,16 +46,13 @@ export const parseCardPlace: parse.Parser<CardPlace> = parse.record<CardPlace>({
   line: parse.otherwise(parse.nullable(parse.number), null),
 });
 
-/** Part of a file, with syntax highlighting; ``start`` is the number of its first line.
-
-Code that is not in a file has an empty ``path``, and a ``title`` that says what it is. */
+/** Part of a file, with syntax highlighting; ``start`` is the number of its first line. */
 export interface CodeBlock {
   readonly type: 'code';
   readonly path: string;
   readonly start: number;
   readonly lines: readonly (readonly Span[])[];
   readonly more: string;
-  readonly title: string;
 }
 export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
   type: parse.oneOf('code'),
@@ -63,7 +60,6 @@ export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
   start: parse.number,
   lines: parse.list(parse.list(parse.pair)),
   more: parse.otherwise(parse.text, ''),
-  title: parse.otherwise(parse.text, ''),
 });
 
 /** An image; ``data`` is its content in base64. */

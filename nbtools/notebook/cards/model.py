@@ -121,17 +121,13 @@ class ListingBlock(Wire):
 
 
 class CodeBlock(Wire):
-    """Part of a file, with syntax highlighting; ``start`` is the number of its first line.
-
-    Code that is not in a file has an empty ``path``, and a ``title`` that says what it is.
-    """
+    """Part of a file, with syntax highlighting; ``start`` is the number of its first line."""
 
     type: Literal["code"] = "code"
     path: str
     start: int
     lines: tuple[tuple[Span, ...], ...]
     more: str = ""
-    title: str = ""
 
 
 class TextBlock(Wire):

@@ -15,16 +15,15 @@ export class CodeView implements BlockView<CodeBlock> {
   }
 
   update(block: CodeBlock): void {
-    this.box.setAttribute('aria-label', block.path || block.title);
+    this.box.setAttribute('aria-label', block.path);
     setNumberWidth(this.box, block.start + block.lines.length - 1);
     this.box.replaceChildren(...block.lines.map((spans, i) => this.drawLine(block, spans, block.start + i)));
     const more = moreLine(block.more);
-    const title = block.title ? [element('div', 'nbtools-title', block.title)] : [];
-    this.node.replaceChildren(...title, this.box, ...(more ? [more] : []));
+    this.node.replaceChildren(this.box, ...(more ? [more] : []));
   }
 
   private drawLine(block: CodeBlock, spans: CodeBlock['lines'][number], line: number): HTMLElement {
-    const number = block.path ? placeLink(this.context, String(line), block.path, line) : element('span', '', String(line));
+    const number = placeLink(this.context, String(line), block.path, line);
     number.tabIndex = -1;
     number.classList.add('nbtools-number');
     return element('div', 'nbtools-line', number, element('code', '', ...drawSpans(spans)));

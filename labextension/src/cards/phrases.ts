@@ -1,0 +1,60 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+/** The texts of the kernel that are the same on every card, as `nbtools/notebook/cards/phrases.py` has them, and their translations. */
+const PHRASES: Readonly<Record<string, (trans: TranslationBundle) => string>> = {
+  'Needs your answer': trans => trans.__('Needs your answer'),
+  Checking: trans => trans.__('Checking'),
+  Queued: trans => trans.__('Queued'),
+  Running: trans => trans.__('Running'),
+  Done: trans => trans.__('Done'),
+  Answered: trans => trans.__('Answered'),
+  Denied: trans => trans.__('Denied'),
+  Skipped: trans => trans.__('Skipped'),
+  Cancelled: trans => trans.__('Cancelled'),
+  Undone: trans => trans.__('Undone'),
+  'Not allowed': trans => trans.__('Not allowed'),
+  'Invalid parameters': trans => trans.__('Invalid parameters'),
+  Failed: trans => trans.__('Failed'),
+  'The tool crashed': trans => trans.__('The tool crashed'),
+  'No such tool': trans => trans.__('No such tool'),
+  'File not found': trans => trans.__('File not found'),
+  'Could not write': trans => trans.__('Could not write'),
+  'Could not read': trans => trans.__('Could not read'),
+  'Already exists': trans => trans.__('Already exists'),
+  'File too large': trans => trans.__('File too large'),
+  'No permission': trans => trans.__('No permission'),
+  'Disk full': trans => trans.__('Disk full'),
+  'Is a folder': trans => trans.__('Is a folder'),
+  'Outside the workspace': trans => trans.__('Outside the workspace'),
+  'Path not found': trans => trans.__('Path not found'),
+  'Not a folder': trans => trans.__('Not a folder'),
+  'Edit not possible': trans => trans.__('Edit not possible'),
+  'Text not found': trans => trans.__('Text not found'),
+  'Text found more than once': trans => trans.__('Text found more than once'),
+  'Nothing to change': trans => trans.__('Nothing to change'),
+  'Search failed': trans => trans.__('Search failed'),
+  'Listing failed': trans => trans.__('Listing failed'),
+  "The server's tool failed": trans => trans.__("The server's tool failed"),
+  'Resource not found': trans => trans.__('Resource not found'),
+  'Could not save the memory': trans => trans.__('Could not save the memory'),
+  'Could not start': trans => trans.__('Could not start'),
+  'Blocked by the sandbox': trans => trans.__('Blocked by the sandbox'),
+  "The tool's command failed": trans => trans.__("The tool's command failed"),
+  'No URL': trans => trans.__('No URL'),
+  'Could not fetch': trans => trans.__('Could not fetch'),
+  Stopped: trans => trans.__('Stopped'),
+  'Approval required': trans => trans.__('Approval required'),
+  'Timed out': trans => trans.__('Timed out'),
+  'Changed in the meantime': trans => trans.__('Changed in the meantime'),
+  'show diff': trans => trans.__('show diff'),
+  'show text': trans => trans.__('show text'),
+  undo: trans => trans.__('undo'),
+  redo: trans => trans.__('redo'),
+  'apply this merge': trans => trans.__('apply this merge'),
+  show: trans => trans.__('show')
+};
+
+/** Translates a fixed text of a card.  Other texts name files, counts or servers and stay in the language of the kernel, English. */
+export function phrase(trans: TranslationBundle, text: string): string {
+  return Object.hasOwn(PHRASES, text) ? PHRASES[text]!(trans) : text;
+}
