@@ -33,12 +33,17 @@ class Proposal:
     arguments: Mapping[str, Any]
     parameter: str
 
+    @property
+    def is_whole_file(self) -> bool:
+        """Whether the text is the file as the call would leave it."""
+        return self.parameter == _WHOLE_FILE
+
     def answer(self, text: str) -> Answer:
         """Returns the answer that proposes ``text`` instead.  Raises ``ToolFailure`` when the call cannot be built from it."""
         return Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, self._payload(text))
 
     def _payload(self, text: str) -> ToolConfirmationPayload:
-        if self.parameter == _WHOLE_FILE:
+        if self.is_whole_file:
             return ToolConfirmationPayload(new_content=text)
         arguments = _object(text) if not self.parameter else {**self.arguments, self.parameter: text}
         self.tool.build(arguments)

@@ -18,6 +18,7 @@ from nbtools.core.confirmation import (
     ToolEditConfirmationDetails,
 )
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.diff.partial_change import count_hunks, take_hunks
 from nbtools.notebook.approval.labels import (
     ALWAYS_ALLOW,
     ANSWER,
@@ -31,7 +32,7 @@ from nbtools.notebook.approval.labels import (
 )
 from nbtools.notebook.approval.model import AnswerMessage, ButtonChoice, EditableText, FieldOption, FormField, QuestionData
 from nbtools.notebook.approval.proposal import Proposal, proposal_of
-from nbtools.notebook.cards.model import Card
+from nbtools.notebook.cards.model import Card, DiffBlock
 from nbtools.notebook.hidden_characters import one_line, seen
 
 Always: TypeAlias = Literal["always", "folder", "server"]
@@ -76,10 +77,29 @@ class OpenQuestion:
         """The part of the call that can be edited."""
         return proposal_of(self._call)
 
-    @property
+    @cached_property
     def hunks(self) -> int:
-        """The number of hunks that can be taken or left one by one; 0 where the change is all or nothing."""
-        return 0
+        """The number of hunks that can be taken or left one by one; 0 where the change is all or nothing.
+
+        That is one change of one existing file, which a person can modify and of which the card shows every changed line.
+        """
+        shown = [block for block in self.card.blocks if isinstance(block, DiffBlock)]
+        if not self.proposal.is_whole_file or len(shown) != 1 or (texts := self._texts()) is None:
+            return 0
+        changes = [hunk for hunk in shown[0].hunks if not hunk.folded]
+        count = count_hunks(*texts)
+        return count if count > 1 and count == len(changes) and not any(hunk.hidden for hunk in changes) else 0
+
+    def _texts(self) -> tuple[str, str] | None:
+        """Returns the file now and as proposed, None where it is created, emptied or changed with others.
+
+        A part of a file, such as a cell, gets a line end, as in its diff.
+        """
+        details = self._call.confirmation.details
+        if not isinstance(details, ToolEditConfirmationDetails) or details.others or not (details.original_content and details.new_content):
+            return None
+        end = "\n" if details.language else ""
+        return details.original_content + end, details.new_content + end
 
     def data(self) -> QuestionData:
         """Returns what a front end draws."""
@@ -118,7 +138,14 @@ class OpenQuestion:
     def _approval(self, message: AnswerMessage) -> Answer:
         if message.hunks is not None and len(message.hunks) != self.hunks:
             raise _refused(f"The answer has {len(message.hunks)} hunks; the question has {self.hunks}.")
-        return Answer(ToolConfirmationOutcome.PROCEED_ONCE)
+        texts = self._texts()
+        if message.hunks is None or all(message.hunks) or texts is None:
+            return Answer(ToolConfirmationOutcome.PROCEED_ONCE)
+        if not any(message.hunks):
+            raise _refused("No change is selected. Select one, or deny the call.")
+        details, text = self._call.confirmation.details, take_hunks(*texts, message.hunks)
+        text = text.removesuffix("\n") if isinstance(details, ToolEditConfirmationDetails) and details.language else text
+        return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(new_content=text))
 
     def _always(self, role: Always, *, save: bool) -> Answer:
         if role == "server":

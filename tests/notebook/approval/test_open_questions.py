@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -173,3 +174,53 @@ async def test_subscribers_are_notified_of_every_change(waiting):
     waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny"})
     await task
     assert counts == [1, 0]
+
+
+LONG = "".join(f"line {number}\n" for number in range(40))
+CHANGED = LONG.replace("line 3\n", "three\n").replace("line 20\n", "").replace("line 36\n", "line 36\nmore\n")
+
+
+async def test_some_hunks_of_an_edit_are_taken(waiting, project):
+    path = project / "long.txt"
+    path.write_text(LONG)
+    question, task = await waiting.open("write", {"path": "long.txt", "content": CHANGED})
+    assert question.data().hunks == 3
+    refused(waiting, question, outcome="once", hunks=[True, True])
+    refused(waiting, question, outcome="once", hunks=[False, False, False])
+    refused(waiting, question, outcome="always", hunks=[True, False, True])
+    assert path.read_text() == LONG
+    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "hunks": [True, False, True]})
+    result = await task
+    assert result.ok
+    assert path.read_text() == LONG.replace("line 3\n", "three\n").replace("line 36\n", "line 36\nmore\n")
+    assert "line 20" in path.read_text()
+    assert "user" in str(result.llm_content) or "person" in str(result.llm_content)
+
+
+async def test_all_hunks_are_the_call_as_proposed(waiting, project):
+    path = project / "long.txt"
+    path.write_text(LONG)
+    question, task = await waiting.open("write", {"path": "long.txt", "content": CHANGED})
+    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "hunks": [True] * 3})
+    assert (await task).ok
+    assert path.read_text() == CHANGED
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("write", {"path": "new.txt", "content": CHANGED}),  # a new file
+        ("write", {"path": "long.txt", "content": LONG.replace("line 3\n", "three\n")}),  # one hunk
+        ("write", {"path": "long.txt", "content": ""}),
+        ("write", {"path": "long.txt", "content": "".join(f"other {number}\nline {number * 20}\n" for number in range(900))}),
+        SHELL,
+        ASK,
+    ],
+)
+async def test_what_is_all_or_nothing_has_no_hunks(waiting, project, name, arguments):
+    (project / "long.txt").write_text(LONG)
+    question, task = await waiting.open(name, arguments)
+    assert question.hunks == 0
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
