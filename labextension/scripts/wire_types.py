@@ -24,6 +24,7 @@ from nbtools.notebook.approval import model as approval
 from nbtools.notebook.cards import model as call
 from nbtools.notebook.explorer import model as trace
 from nbtools.notebook.explorer.comm import TRACE_TARGET
+from nbtools.notebook.explorer.log_tabs import LOG_TARGET
 from nbtools.notebook.extension import FORMS_TARGET
 from nbtools.notebook.forms import model as forms
 from nbtools.notebook.state import model as state
@@ -159,8 +160,8 @@ FORMATS = (
     Format(
         "nbtools/notebook/explorer/model.py",
         "labextension/src/explorer/model.ts",
-        (trace.TraceView, trace.TraceRequest, trace.TraceAnswer),
-        {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET},
+        (trace.TraceView, trace.TraceRequest, trace.TraceAnswer, trace.LogRequest, trace.LogAnswer),
+        {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
     ),

@@ -1,6 +1,4 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ICommandPalette } from '@jupyterlab/apputils';
-import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -13,11 +11,15 @@ import type { CellLocation } from './live_cells/open_notebook.js';
 import { StaleCards } from './cards/stale_cards.js';
 import { addCallRenderer } from './cards/renderer.js';
 import { ICallCanceller, IFileOpener, ISettings } from './shared/tokens.js';
+<<<<<<< HEAD
 import { RunOnOpen } from './explorer/run_on_open.js';
 import { ExplorerKernels } from './explorer/kernel_connection.js';
 import { addTraceLauncher } from './explorer/open_with.js';
 import { addTraceRenderer } from './explorer/renderer.js';
 import panelPlugins from './panel/plugins.js';
+=======
+import explorerPlugins from './explorer/plugins.js';
+>>>>>>> a67b7db (Logs open in tabs of their own; search, timeline and titles of the explorer)
 import labPlugins from './lab/plugins.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
@@ -80,22 +82,6 @@ const cells: JupyterFrontEndPlugin<void> = {
   }
 };
 
-const traces: JupyterFrontEndPlugin<void> = {
-  id: 'nbtools-agent:traces',
-  description: 'Renders the explorer of agent session logs.',
-  autoStart: true,
-  requires: [IRenderMimeRegistry, INotebookTracker],
-  optional: [IFileOpener, ICallCanceller, ISettings],
-  activate: (
-    _,
-    rendermime: IRenderMimeRegistry,
-    notebooks: INotebookTracker,
-    opener: IFileOpener | null,
-    canceller: ICallCanceller | null,
-    settings: ISettings | null
-  ) => addTraceRenderer({ rendermime, notebooks, opener, canceller, settings, kernels: new ExplorerKernels() })
-};
-
 const runs: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:runs',
   description: 'Renders the status and the messages of agent runs in the notebook.',
@@ -112,24 +98,6 @@ const runs: JupyterFrontEndPlugin<void> = {
   ) => addRunRenderer({ rendermime, notebooks, opener, canceller, settings })
 };
 
-const launcher: JupyterFrontEndPlugin<void> = {
-  id: 'nbtools-agent:trace-launcher',
-  description: 'Opens agent session logs from the file browser.',
-  autoStart: true,
-  optional: [IFileBrowserFactory, INotebookTracker, ICommandPalette, ITranslator],
-  activate: (
-    app: JupyterFrontEnd,
-    files: IFileBrowserFactory | null,
-    notebooks: INotebookTracker | null,
-    palette: ICommandPalette | null,
-    translator: ITranslator | null
-  ) => {
-    const runOnOpen = new RunOnOpen(app.serviceManager.serverSettings.baseUrl);
-    files && addTraceLauncher(app, files, palette, runOnOpen, (translator ?? nullTranslator).load('nbtools_agent'));
-    notebooks && runOnOpen.watch(notebooks);
-  }
-};
-
 /** Runs a cell without changing the notebook's mode: in command mode, letters that a person is typing would be shortcuts. */
 async function run({ panel: { content, sessionContext }, index }: CellLocation): Promise<unknown> {
   const cell = content.widgets[index];
@@ -139,4 +107,8 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
   return execution?.catch(() => false);
 }
 
+<<<<<<< HEAD
 export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher, ...labPlugins, ...panelPlugins];
+=======
+export default [opener, canceller, renderer, questions, orphans, cells, runs, ...explorerPlugins, ...labPlugins];
+>>>>>>> a67b7db (Logs open in tabs of their own; search, timeline and titles of the explorer)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
-from tests.browser.tab import Tab, open_lab
+from tests.browser.tab import THEMES, Tab, open_lab
 
 HERE = Path(__file__).parent
 SHOTS = HERE / "screenshots"
@@ -137,3 +137,26 @@ def open_notebook(open_file: OpenNotebook, project: Path) -> OpenNotebook:
         return tab
 
     return open_notebook
+
+
+@pytest.fixture
+def screenshots() -> Callable[[Page, str], Awaitable[None]]:
+    """Takes pictures of a page at three widths in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them."""
+
+    async def screenshots(page: Page, name: str) -> None:
+        if not os.environ.get("NBTOOLS_SCREENSHOTS"):
+            return
+        size = page.viewport_size
+        for theme, title in THEMES.items():
+            await page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", title)
+            await expect(page.locator("body")).to_have_attribute("data-jp-theme-name", title)
+            for width in (380, 800, 1280):
+                await page.set_viewport_size({"width": width, "height": 800})
+                await page.screenshot(path=SHOTS / f"{name}-{theme}-{width}.png", animations="disabled")
+        await page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", THEMES["light"]
+        )
+        if size:
+            await page.set_viewport_size(size)
+
+    return screenshots

@@ -10,15 +10,12 @@ import pytest
 from nbconvert import HTMLExporter
 from playwright.async_api import expect
 
-from tests.browser.conftest import SHOTS
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log, write_long_log
-from tests.browser.tab import Tab
 from tests.traces.recorded import SAMPLES
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
 CALLS = 100_000
-OPEN = "Open as Agent Trace"
 SAVED = "Saved view"
 BUSY = "The kernel is busy"
 NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
@@ -226,43 +223,6 @@ async def test_a_page_loaded_again_finds_its_explorer(open_log):
     await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
 
 
-async def test_a_log_opens_from_the_file_browser(open_notebook, project, lab):
-    shutil.copy(REAL, project / "my session.jsonl")
-    tab = await open_notebook("1 + 1")
-    await tab.command("filebrowser:open-path", path=project.name)
-    await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
-    await menu_of(lab, "notes.txt")
-    await expect(lab.locator(".lm-Menu").get_by_text(OPEN)).to_be_hidden()
-    await lab.keyboard.press("Escape")
-    await menu_of(lab, "my session.jsonl")
-    await tab.look("trace-menu")
-    await lab.locator(".lm-Menu").get_by_text(OPEN).click()
-    await expect(Explorer(tab, 1).row("Read")).to_be_visible()
-    assert (project / "my session.ipynb").exists()
-    await tab.command("filebrowser:go-to-path", path="/")  # the folder goes with the story, which the browser of files would complain of
-    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
-
-
-PWNED = "session\u2028open('pwned','w')#\x1c'\"$HOME{1}.jsonl"
-
-
-async def test_a_name_that_ends_lines_is_an_argument(open_notebook, project, lab):
-    """IPython takes some characters for the end of a line; what follows them in a file's name runs nothing."""
-    shutil.copy(REAL, project / PWNED)
-    tab = await open_notebook("1 + 1")
-    await tab.command("filebrowser:open-path", path=project.name)
-    await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
-    await menu_of(lab, "pwned")
-    await lab.locator(".lm-Menu").get_by_text(OPEN).click()
-    explorer = Explorer(tab, 1)
-    await expect(explorer.row("Read")).to_be_visible()
-    await explorer.node.get_by_role("button", name="compare…").click()
-    await expect(tab.cell(2).locator(".cm-content")).to_contain_text("run_line_magic")
-    assert not (project / "pwned").exists()
-    await tab.command("filebrowser:go-to-path", path="/")
-    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
-
-
 async def test_to_notebook_writes_beside_and_opens_what_it_wrote(open_notebook, project, lab):
     """Also where the notebook in which it is pressed has the log's name."""
     shutil.copy(REAL, project / "story.jsonl")
@@ -276,36 +236,3 @@ async def test_to_notebook_writes_beside_and_opens_what_it_wrote(open_notebook, 
     assert await lab.evaluate("window.jupyterapp.shell.currentWidget.context.path") == f"{project.name}/story-2.ipynb"
     assert tab.path.read_bytes() == before
     assert (project / "story-1.ipynb").read_text(encoding="utf-8") == "mine"
-
-
-async def test_a_log_that_is_opened_twice_replaces_no_notebook(open_notebook, project, lab):
-    shutil.copy(REAL, project / "session.jsonl")
-    (project / "session.ipynb").write_text("mine", encoding="utf-8")
-    tab = await open_notebook("1 + 1")
-    await tab.command("filebrowser:open-path", path=project.name)
-    await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
-    await menu_of(lab, "session.jsonl")
-    await lab.locator(".lm-Menu").get_by_text(OPEN).click()
-    await expect(Explorer(tab, 1).row("Read")).to_be_visible()
-    assert (project / "session.ipynb").read_text(encoding="utf-8") == "mine"
-    await tab.command("filebrowser:go-to-path", path="/")
-    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
-
-
-async def menu_of(lab, name):
-    await lab.locator(".jp-DirListing-item").filter(has_text=name).click(button="right")
-    await expect(lab.locator(".lm-Menu").first).to_be_visible()
-
-
-async def test_a_log_opens_from_the_file_browser_of_notebook_7(server, context, project):
-    shutil.copy(REAL, project / "session.jsonl")
-    tree = await context.new_page()
-    await tree.goto(server.address("tree", project.name))
-    await menu_of(tree, "session.jsonl")
-    async with context.expect_page() as opening:
-        await tree.locator(".lm-Menu").get_by_text(OPEN).click()
-    page = await opening.value
-    await expect(Explorer(Tab(page, project / "session.ipynb", SHOTS), 1).row("Read")).to_be_visible()
-    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await page.close()
-    await tree.close()

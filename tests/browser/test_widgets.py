@@ -65,6 +65,7 @@ async def test_it_has_the_colours_of_its_front_end(open_page, kind, theme):
     host = await open_page(kind, theme)
     await host.run(OPEN)
     trace = host.cells.locator(".nbtools-trace")
+    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
     await trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first.click()
     await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
     paper = await trace.evaluate("node => getComputedStyle(node).backgroundColor")

@@ -2,6 +2,7 @@ import { CardView } from '../cards/card.js';
 import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import type { PageRequests } from './page_requests.js';
+import { SearchMarks } from './search_marks.js';
 import { RawView } from './raw_record.js';
 import type { TraceContext, TraceLink, TraceOpened } from './model.js';
 
@@ -18,6 +19,7 @@ export interface DetailPaneEvents {
 /** The details of the selected step: its card, its context and its raw record. */
 export class DetailPaneView {
   readonly node = element('div', 'nbtools-trace-panel');
+  private readonly searchMarks = new SearchMarks();
   private card: CardView | null = null;
   private replayButton: HTMLButtonElement | null = null;
   private copyToolButton: HTMLButtonElement | null = null;
@@ -42,6 +44,12 @@ export class DetailPaneView {
       this.node.append(element('h3', '', this.context.trans.__('Raw record')), new RawView(opened, this.requests, this.context.trans).node);
     }
     this.node.scrollTop = 0;
+    this.searchMarks.draw(this.node);
+  }
+
+  /** Sets the texts to highlight in the next step that is shown: the hits of a search. */
+  mark(hits: readonly string[]): void {
+    this.searchMarks.hits = hits;
   }
 
   /** Shows a message instead of a step, with an optional hint below it. */
@@ -68,6 +76,7 @@ export class DetailPaneView {
   }
 
   private clear(): void {
+    this.searchMarks.clear();
     this.card?.dispose();
     this.card = this.replayButton = this.copyToolButton = null;
     this.setBusy(false);

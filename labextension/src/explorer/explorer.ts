@@ -6,6 +6,7 @@ import { NO_FILTER, toggleFold, isFiltering, listsEverything, sameFilter } from 
 import { FilterBarView } from './filter_bar.js';
 import { HeaderView, type TraceAction } from './header.js';
 import { ListView } from './list.js';
+import { hitsOf } from './search_marks.js';
 import { StepLoader } from './step_loader.js';
 import { PAGE_SIZE, PageCache } from './page_cache.js';
 import { DetailPaneView } from './detail_pane.js';
@@ -94,7 +95,7 @@ export class ExplorerView {
     const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage);
     const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
-    this.node.append(this.header.node, this.timeline.node, this.filters.node, this.notice, main);
+    this.node.append(this.header.node, this.timeline.node, this.timeline.legend, this.filters.node, this.notice, main);
   }
 
   private showView(view: TraceView): void {
@@ -105,6 +106,8 @@ export class ExplorerView {
     this.showPages(view.page, false);
     if (view.step !== null) {
       void this.goToLine(view.step, false);
+    } else if (view.page.total > 0) {
+      this.stepLoader.select(0); // shown, but not selected in the list
     }
   }
 
@@ -197,6 +200,7 @@ export class ExplorerView {
       const row = await pages.get(index);
       if (row && this.pages === pages && this.list.selected === index) {
         this.selectedLine = row.line;
+        this.detailPane.mark(hitsOf(row));
         this.stepLoader.select(row.line);
         this.markTimeline();
       }
@@ -208,6 +212,10 @@ export class ExplorerView {
   /** Runs an action on the whole log.  The source of new cells comes from the kernel, because a notebook's outputs can come from anyone. */
   private async runAction(action: TraceAction): Promise<void> {
     if (this.actionRunning) {
+      return;
+    }
+    if (action === 'compare' && this.context.compare) {
+      this.context.compare();
       return;
     }
     this.actionRunning = true;
@@ -269,7 +277,11 @@ export class ExplorerView {
     this.emptyMessage.hidden = pages.total > 0;
     setText(
       this.emptyMessage.firstElementChild as HTMLElement,
-      filtered ? trans.__('No steps match the filters.') : trans.__('This log contains no messages and no tool calls.')
+      filtered
+        ? searching
+          ? trans.__('Nothing matches yet (%1 % searched).', Math.floor(pages.indexed))
+          : trans.__('No steps match the filters.')
+        : trans.__('This log contains no messages and no tool calls.')
     );
     (this.emptyMessage.lastElementChild as HTMLElement).hidden = !filtered;
     this.markTimeline();

@@ -43,17 +43,7 @@ export class FilterBarView {
     this.clearButton = linkButton(trans.__('clear'), () => this.events.clear(), trans.__('Remove all filters'));
     const hint = element('span', 'nbtools-trace-hint', keyHint(trans));
     hint.setAttribute('aria-hidden', 'true');
-    this.node.append(
-      this.search,
-      this.chips,
-      this.tools,
-      this.paths,
-      this.matchCount,
-      this.clearButton,
-      this.indexing,
-      element('span', 'nbtools-space'),
-      hint
-    );
+    this.node.append(this.search, this.chips, this.tools, this.paths, this.matchCount, this.clearButton, this.indexing, hint);
   }
 
   update(view: TraceView): void {

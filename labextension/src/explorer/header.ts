@@ -43,7 +43,7 @@ export class HeaderView {
   private links(actions: readonly TraceAction[]): HTMLElement {
     const { trans } = this.context;
     const labels: Record<TraceAction, readonly [string, string]> = {
-      compare: [trans.__('compare…'), trans.__('Adds a cell that compares this log with another')],
+      compare: [trans.__('compare…'), trans.__('Compares this log with another')],
       notebook: [trans.__('to notebook'), trans.__('Writes a new notebook next to the log, with a cell for each call')],
       sql: [trans.__('SQL'), trans.__('Adds a cell that queries this log with SQL')]
     };

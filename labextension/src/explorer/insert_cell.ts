@@ -2,14 +2,19 @@ import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import { UUID } from '@lumino/coreutils';
 import { changeCells } from '../live_cells/change_cells.js';
 
+/** Inserts a code cell below the cell that contains `node`; see `insertCell`. */
+export async function addCellBelow(panel: NotebookPanel, node: Node, source: string, run: boolean): Promise<void> {
+  const indexAbove = panel.content.widgets.findIndex(cell => cell.node.contains(node));
+  await insertCell(panel, indexAbove, source, run);
+}
+
 /**
- * Inserts a code cell below the cell that contains `node`, scrolls to it, and runs it or places the cursor at its end.
+ * Inserts a code cell below another one, scrolls to it, and runs it or places the cursor at its end.
  *
  * The insertion is one undo step.
  */
-export async function addCellBelow(panel: NotebookPanel, node: Node, source: string, run: boolean): Promise<void> {
+export async function insertCell(panel: NotebookPanel, indexAbove: number, source: string, run: boolean): Promise<void> {
   const { content, sessionContext } = panel;
-  const indexAbove = content.widgets.findIndex(cell => cell.node.contains(node));
   const after = content.widgets[indexAbove]?.model.id;
   if (after === undefined) {
     return;

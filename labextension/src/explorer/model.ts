@@ -5,6 +5,7 @@ import { parseCard, type Card, type Span } from '../cards/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
 export const TRACE_TARGET = 'nbtools_trace';
+export const LOG_TARGET = 'nbtools_logs';
 
 /** Asks for the source of a cell that works on the whole log. */
 export interface CellTask {
@@ -22,6 +23,14 @@ export interface ExportTask {
 }
 export const parseExportTask: parse.Parser<ExportTask> = parse.record<ExportTask>({
   type: parse.oneOf('story'),
+});
+
+/** Asks a kernel of log tabs to open one log, or to compare two; paths are relative to the kernel's working directory. */
+export interface LogRequest {
+  readonly logs: readonly string[];
+}
+export const parseLogRequest: parse.Parser<LogRequest> = parse.record<LogRequest>({
+  logs: parse.list(parse.text),
 });
 
 /** Asks for the detail view of one line. */
@@ -123,18 +132,20 @@ export const parseTraceRaw: parse.Parser<TraceRaw> = parse.record<TraceRaw>({
   note: parse.otherwise(parse.text, ''),
 });
 
-/** One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage. */
+/** One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage.  ``failed`` counts the lines that failed. */
 export interface TraceBar {
   readonly first: number;
   readonly last: number;
   readonly height: number;
   readonly tone: 'person' | 'agent' | 'quiet' | 'done' | 'changed' | 'failed' | 'stopped' | 'unknown';
+  readonly failed: number;
 }
 export const parseTraceBar: parse.Parser<TraceBar> = parse.record<TraceBar>({
   first: parse.number,
   last: parse.number,
   height: parse.number,
   tone: parse.oneOf('person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'),
+  failed: parse.otherwise(parse.number, 0),
 });
 
 /** A value to filter by: ``key`` goes into the filter, ``count`` is the number of lines that match in the whole log. */
@@ -303,6 +314,18 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   page: parseTracePage,
   step: parse.otherwise(parse.nullable(parse.number), null),
   actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'sql')), []),
+});
+
+/** The view of one log, the HTML of a comparison of two, or the problem with one of them. */
+export interface LogAnswer {
+  readonly view: TraceView | null;
+  readonly comparison: string;
+  readonly problem: string;
+}
+export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
+  view: parse.otherwise(parse.nullable(parseTraceView), null),
+  comparison: parse.otherwise(parse.text, ''),
+  problem: parse.otherwise(parse.text, ''),
 });
 
 /** The detail view of a line: the card that a live call would have, its context, the position of its record.

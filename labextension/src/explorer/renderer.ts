@@ -149,6 +149,7 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
       recovery: this.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.'),
       query: task => this.query(task),
       addCell: (source, run) => void (this.panel && addCellBelow(this.panel, this.node, source, run)),
+      compare: null,
       openRelative: place => this.openRelative(place),
       copy: async text => Clipboard.copyToSystem(text)
     };

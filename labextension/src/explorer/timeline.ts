@@ -18,6 +18,8 @@ export interface TimelineEvents {
 /** An overview of the log as bars.  A click selects a line, dragging selects a range; for the keyboard it is a slider. */
 export class TimelineView {
   readonly node = element('div', 'nbtools-trace-strip');
+  /** What heights and colors mean; only colors that occur. */
+  readonly legend = element('div', 'nbtools-trace-legend');
   private readonly canvas = element('canvas');
   private readonly marks = element('div', 'nbtools-trace-marks');
   private readonly rangeMark = element('div', 'nbtools-trace-window');
@@ -57,7 +59,8 @@ export class TimelineView {
 
   update(bars: readonly TraceBar[]): void {
     this.bars = bars;
-    this.node.hidden = bars.length < 2;
+    this.node.hidden = this.legend.hidden = bars.length < 2;
+    this.drawLegend();
     this.draw();
   }
 
@@ -85,6 +88,21 @@ export class TimelineView {
   dispose(): void {
     this.resizeObserver.disconnect();
     this.themeObserver.disconnect();
+  }
+
+  private drawLegend(): void {
+    const { trans } = this;
+    const tones = new Set<TraceBar['tone']>(this.bars.map(({ tone }) => tone));
+    const labels: [TraceBar['tone'], string, boolean][] = [
+      ['person', trans.__('person'), tones.has('person')],
+      ['changed', trans.__('changed files'), tones.has('changed')],
+      ['failed', trans.__('failed'), this.bars.some(({ failed }) => failed > 0)],
+      ['stopped', trans.__('stopped'), tones.has('stopped')]
+    ];
+    const items = labels
+      .filter(([, , occurs]) => occurs)
+      .map(([tone, label]) => element('span', `nbtools-trace-tone-${tone}`, element('span', '', label)));
+    this.legend.replaceChildren(element('span', '', trans.__('Height: amount of text')), ...items);
   }
 
   private moveBy(steps: number, extendsRange: boolean): void {
@@ -155,10 +173,13 @@ export class TimelineView {
     this.canvas.height = Math.round(clientHeight * dpr);
     const colours = new Map([...this.toneProbes].map(([tone, probe]) => [tone, getComputedStyle(probe).color]));
     const base = this.canvas.height - Math.round(MARK_HEIGHT * dpr);
-    for (const { x, width, height, tone } of barRects(this.bars, Math.round(this.width * dpr), base, dpr)) {
+    for (const { x, width, height, tone, failed } of barRects(this.bars, Math.round(this.width * dpr), base, dpr)) {
       context.fillStyle = colours.get(tone)!;
       context.fillRect(x, base - height, width, height);
-      if (tone === 'failed') {
+      if (failed > 0) {
+        const part = tone === 'failed' ? 0 : Math.max(Math.round(failed * height), Math.round(2 * dpr));
+        context.fillStyle = colours.get('failed')!;
+        context.fillRect(x, base - part, width, part);
         context.fillRect(x, base + Math.round(2 * dpr), width, Math.round(2 * dpr));
       }
     }

@@ -5,6 +5,8 @@ export interface Rect {
   readonly width: number;
   readonly height: number;
   readonly tone: TraceBar['tone'];
+  /** The share of lines that failed, from 0 to 1. */
+  readonly failed: number;
 }
 
 /** A range of lines of the log; both ends are inclusive. */
@@ -32,7 +34,13 @@ export function barRects(bars: readonly TraceBar[], width: number, height: numbe
   return bars.map(bar => {
     const [x, end] = [bar.first, bar.last + 1].map(line => Math.round((line / total) * width)) as [number, number];
     const gap = end - x > 2 * dpr ? dpr : 0;
-    return { x, width: Math.max(end - x - gap, 1), height: Math.max(Math.round((bar.height / 100) * height), dpr), tone: bar.tone };
+    return {
+      x,
+      width: Math.max(end - x - gap, 1),
+      height: Math.max(Math.round((bar.height / 100) * height), dpr),
+      tone: bar.tone,
+      failed: bar.failed / (bar.last + 1 - bar.first)
+    };
   });
 }
 

@@ -35,7 +35,7 @@ class SlowKernel {
 }
 
 function bars(...ends: number[]): TraceBar[] {
-  return ends.map((end, i) => ({ first: i ? ends[i - 1]! : 0, last: end - 1, height: 50, tone: 'quiet' }));
+  return ends.map((end, i) => ({ first: i ? ends[i - 1]! : 0, last: end - 1, height: 50, tone: 'quiet', failed: 0 }));
 }
 
 test('every row of a list of any length can be scrolled to, and is drawn in view', () => {

@@ -49,6 +49,7 @@ function contextOf(connection: ModelConnection): ExplorerContext {
     recovery: trans.__('The kernel does not answer. Run the cell again to search, filter and open steps.'),
     query: task => connection.query(task),
     addCell: null,
+    compare: null,
     openRelative: null,
     copy: clipboard ? text => clipboard.writeText(text) : null,
     locate: () => null,

@@ -150,7 +150,7 @@ class Explorer:
 
 
 def _bar(bar: Bar) -> TraceBar:
-    return TraceBar(first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone)
+    return TraceBar(first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone, failed=bar.failed)
 
 
 def open_trace(path: str | Path, step: str | int | None = None) -> Explorer:

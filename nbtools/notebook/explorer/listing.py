@@ -23,6 +23,8 @@ from nbtools.traces.query.search import snippet
 from nbtools.traces.query.text_index import terms
 
 _CACHE_SIZE = 32
+_BEFORE_HIT = 16
+"""Characters of a row's excerpt before the hit, so that the hit is in view where rows are narrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class Snippets:
         if not any(term.search(text) for term in _expressions(self._queries[0])):
             text = self._search.text_at(place) or text
         query = next((one for one in self._queries if any(term.search(text) for term in _expressions(one))), self._queries[0])
-        excerpt = redacted(snippet(text, query))
+        excerpt = redacted(snippet(text, query, before=_BEFORE_HIT))
         return line_spans([(excerpt, "")], _match_spans(excerpt, _expressions(query)), "hit")
 
     def _line_text(self, place: int) -> str:

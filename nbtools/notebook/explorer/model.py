@@ -50,12 +50,13 @@ class TraceLine(Wire):
 
 
 class TraceBar(Wire):
-    """One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage."""
+    """One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage.  ``failed`` counts the lines that failed."""
 
     first: int
     last: int
     height: int
     tone: Tone
+    failed: int = 0
 
 
 class TraceChoice(Wire):
@@ -255,3 +256,17 @@ class TraceView(Wire):
     page: TracePage
     step: int | None = None
     actions: tuple[TraceAction, ...] = ()
+
+
+class LogRequest(Wire):
+    """Asks a kernel of log tabs to open one log, or to compare two; paths are relative to the kernel's working directory."""
+
+    logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(min_length=1, max_length=2)
+
+
+class LogAnswer(Wire):
+    """The view of one log, the HTML of a comparison of two, or the problem with one of them."""
+
+    view: TraceView | None = None
+    comparison: str = ""
+    problem: str = ""

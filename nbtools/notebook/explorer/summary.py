@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -26,6 +27,9 @@ _AGENTS = {
     "swe-agent": "SWE-agent",
     "vscode-copilot": "Copilot in VS Code",
 }
+_COMMAND = re.compile(r"<command-name>\s*([^<]*?)\s*</command-name>")
+_ARGUMENTS = re.compile(r"<command-args>\s*([^<]*?)\s*</command-args>")
+_TAGS = re.compile(r"</?(?:command|local-command|bash)-[a-z]+>|<local-command-caveat>.*?</local-command-caveat>", re.DOTALL)
 _MAX_MODELS = 2
 _MAX_TITLE = 120
 _MAX_AGENT = 80
@@ -63,7 +67,15 @@ def _title(trace: Trace) -> str:
     named = next((session.title for session in roots if session.title), "") if len(roots) == 1 else ""
     prompt = next((event.text for event in trace.events if event.kind == "user" and event.text.strip()), "") if len(roots) == 1 else ""
     name = next((reading.source.path.name for reading in trace.readings), "")
-    return one_line(redacted((named or prompt or name).strip()), _MAX_TITLE)
+    return one_line(redacted((_without_tags(named) or _without_tags(prompt) or name).strip()), _MAX_TITLE)
+
+
+def _without_tags(text: str) -> str:
+    """Returns a prompt as a person typed it: Claude Code records a slash command as elements with its name, message and arguments."""
+    if command := _COMMAND.search(text):
+        arguments = _ARGUMENTS.search(text)
+        return f"{command[1]} {arguments[1] if arguments else ''}".strip()
+    return _TAGS.sub("", text).strip()
 
 
 def _facts(trace: Trace) -> Iterator[Fact]:

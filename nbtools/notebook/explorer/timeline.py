@@ -196,12 +196,16 @@ _SHARE = 8
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Lines ``first`` … ``last`` (from 0, inclusive); ``height`` is from 0.1 to 1, by the text of the largest line."""
+    """Lines ``first`` … ``last`` (from 0, inclusive); ``height`` is from 0.1 to 1, by the text of the largest line.
+
+    ``failed`` is the number of lines that failed, whatever the tone of the whole bar.
+    """
 
     first: int
     last: int
     height: float
     tone: Tone
+    failed: int = 0
 
 
 def bars(tones: Sequence[Tone], weights: Sequence[int], count: int = MAX_BARS) -> list[Bar]:
@@ -209,7 +213,10 @@ def bars(tones: Sequence[Tone], weights: Sequence[int], count: int = MAX_BARS) -
     count = min(count, len(tones))
     most = math.log1p(max(weights, default=0)) or 1.0
     cuts = [number * len(tones) // count for number in range(count + 1)] if count else []
-    return [Bar(first, end - 1, _height(max(weights[first:end]), most), _bar_tone(tones[first:end])) for first, end in pairwise(cuts)]
+    return [
+        Bar(first, end - 1, _height(max(weights[first:end]), most), _bar_tone(tones[first:end]), tones[first:end].count("failed"))
+        for first, end in pairwise(cuts)
+    ]
 
 
 def _height(weight: int, most: float) -> float:

@@ -249,8 +249,7 @@ def is_plain_line(text: str) -> bool:
     """Whether ``text`` can be used on the line of a magic: it has only printable characters, spaces and tabs.
 
     IPython splits a cell where ``str.splitlines`` does: at U+000B, U+000C, U+001C to U+001E, U+0085, U+2028 and U+2029 as well as at line
-    feeds and carriage returns.  Text after such a character would run as a separate line.  ``isPlainLine`` in the labextension is the
-    same rule.
+    feeds and carriage returns.  Text after such a character would run as a separate line.
     """
     return text.replace("\t", " ").isprintable()
 

@@ -142,13 +142,16 @@ def text_of_record(record: dict[str, Any]) -> str:
     return text_of_call(record["name"] or "", record["subject"] or "", json.loads(record["args"] or "{}"), output)
 
 
-def snippet(text: str, query: str) -> str:
-    """Returns one line around the first match of the query, or of one of its words; the beginning of the text where nothing matches."""
+def snippet(text: str, query: str, *, before: int = _SNIPPET_MARGIN) -> str:
+    """Returns one line around the first match of the query, or of one of its words; the beginning of the text where nothing matches.
+
+    ``before`` is the number of characters shown before the match.
+    """
     for term in text_index.terms(query):
         words = r"\s+".join(re.escape(word) for word in term.split())
         found = re.search(words, text, re.IGNORECASE) if words else None
         if found:
-            return _line(text, max(found.start() - _SNIPPET_MARGIN, 0), found.end() + _SNIPPET_MARGIN)
+            return _line(text, max(found.start() - before, 0), found.end() + _SNIPPET_MARGIN)
     return _line(text, 0, 2 * _SNIPPET_MARGIN)
 
 

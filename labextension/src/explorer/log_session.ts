@@ -1,0 +1,98 @@
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { Session } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { JSONObject } from '@lumino/coreutils';
+import { ENDING_STATUSES, type Kernel, waitForSubshell } from '../live_cells/kernel_replies.js';
+import { tryParse } from '../shared/parse.js';
+import { LOG_TARGET, parseLogAnswer, type LogAnswer } from './model.js';
+
+/** Path of the session, in the folder that the server serves, so that the kernel's working directory is that folder.  No file has it. */
+const PATH = 'nbtools-agent-logs';
+const REGISTER = 'from nbtools.notebook.explorer import log_tabs; log_tabs.register()';
+
+/** The kernel cannot open logs; the message says why, and what to do. */
+export class NoLogKernel extends Error {}
+
+/** The kernel session in which log tabs open their logs.  It has no notebook; it starts with the first tab and ends with the last. */
+export class LogSession {
+  private session: Promise<Session.ISessionConnection> | null = null;
+  private users = 0;
+
+  constructor(
+    private readonly services: JupyterFrontEnd['serviceManager'],
+    private readonly trans: TranslationBundle
+  ) {}
+
+  /** Registers a user of the session. */
+  acquire(): void {
+    this.users++;
+  }
+
+  /** Removes a user; the last one ends the kernel. */
+  release(): void {
+    if (--this.users === 0 && this.session !== null) {
+      void this.session.then(session => session.shutdown()).catch(() => undefined);
+      this.session = null;
+    }
+  }
+
+  /** Opens one log or compares two; paths are relative to the server's root folder.  Rejects with `NoLogKernel`. */
+  async open(logs: readonly string[]): Promise<LogAnswer> {
+    const kernel = await this.kernel();
+    const comm = kernel.createComm(LOG_TARGET);
+    await waitForSubshell(kernel, comm);
+    return new Promise<LogAnswer>((resolve, reject) => {
+      const fail = () => reject(new NoLogKernel(this.trans.__('The kernel ended before it had opened the log.')));
+      const onStatus = (_: unknown, status: string) => ENDING_STATUSES.includes(status) && fail();
+      kernel.statusChanged.connect(onStatus);
+      comm.onClose = fail;
+      comm.onMsg = ({ content }) => {
+        kernel.statusChanged.disconnect(onStatus);
+        const answer = tryParse(parseLogAnswer, (content.data as JSONObject)['answer']);
+        answer ? resolve(answer) : reject(new NoLogKernel(this.trans.__('The kernel has another version of nbtools than this page.')));
+        comm.close();
+      };
+      comm.open({ request: { logs: [...logs] } });
+    });
+  }
+
+  /** Returns the running kernel; starts one if there is none or it has ended.  Rejects with `NoLogKernel`. */
+  async kernel(): Promise<Kernel> {
+    const current = await this.session?.catch(() => null);
+    if (!current || current.isDisposed || !current.kernel || current.kernel.status === 'dead') {
+      this.session = this.start();
+    }
+    return (await this.session!).kernel!;
+  }
+
+  private async start(): Promise<Session.ISessionConnection> {
+    const { kernelspecs, sessions } = this.services;
+    await Promise.all([kernelspecs.ready, sessions.ready]);
+    const name = pythonKernel(kernelspecs.specs);
+    if (name === null) {
+      throw new NoLogKernel(this.trans.__('This server has no Python kernel.'));
+    }
+    const running = await sessions.findByPath(PATH);
+    const session = running
+      ? sessions.connectTo({ model: running })
+      : await sessions.startNew({ path: PATH, name: this.trans.__('Agent logs'), type: 'console', kernel: { name } });
+    await this.register(session.kernel!);
+    return session;
+  }
+
+  private async register(kernel: Kernel): Promise<void> {
+    const reply = await kernel.requestExecute({ code: REGISTER, silent: true, store_history: false, allow_stdin: false }).done;
+    if (reply.content.status !== 'ok') {
+      const problem = reply.content.status === 'error' ? reply.content.evalue : reply.content.status;
+      throw new NoLogKernel(this.trans.__('nbtools cannot be loaded in the kernel: %1', problem));
+    }
+  }
+}
+
+type Specs = JupyterFrontEnd['serviceManager']['kernelspecs']['specs'];
+
+/** Returns the name of a Python kernel: the default kernel if it is one, else the first; null if there is none. */
+function pythonKernel(specs: Specs): string | null {
+  const python = Object.values(specs?.kernelspecs ?? {}).filter(spec => spec?.language.toLowerCase() === 'python');
+  return (python.find(spec => spec?.name === specs?.default) ?? python[0])?.name ?? null;
+}

@@ -1,0 +1,167 @@
+import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
+import { type ICommandPalette, MainAreaWidget, WidgetTracker } from '@jupyterlab/apputils';
+import { PageConfig, URLExt } from '@jupyterlab/coreutils';
+import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { LabIcon } from '@jupyterlab/ui-components';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { TabPanel } from '@lumino/widgets';
+import { iconSource } from '../shared/icons.js';
+import { LogView, nameOf, type LogServices } from './log_view.js';
+
+export const OPEN_LOG = 'nbtools:open-log';
+export const COMPARE_LOGS = 'nbtools:compare-logs';
+const ITEM = '.jp-DirListing-item[data-isdir="false"]';
+/** After *Open With*. */
+const RANK = 1.5;
+/** File name extensions of logs; the kernel detects the format. */
+const LOG = /\.(jsonl|json|eval|traj|log|ndjson)$/i;
+/** Paths longer than this are no files of a server. */
+const MAX_PATH = 4096;
+/** Arguments in the file browser's menu, whose items are hidden where the selection is no log. */
+const SELECTED = { selection: true };
+/** Local storage: logs to be opened by Notebook 7's page of files, and the milliseconds for which they wait. */
+const REQUESTED = 'nbtools-agent:open-log';
+const REQUEST_TIMEOUT = 60_000;
+
+export const logIcon = new LabIcon({ name: 'nbtools-agent:log', svgstr: iconSource('session') });
+
+export interface LogTabOptions {
+  readonly app: JupyterFrontEnd;
+  readonly trans: TranslationBundle;
+  readonly labShell: ILabShell | null;
+  readonly restorer: ILayoutRestorer | null;
+  readonly services: LogServices;
+}
+
+type LogTab = MainAreaWidget<LogView>;
+
+/** The tabs of session logs: one for each log or pair of logs, restored when the page is loaded again. */
+export class LogTabs {
+  private readonly tracker = new WidgetTracker<LogTab>({ namespace: 'nbtools-agent-logs' });
+
+  constructor(private readonly options: LogTabOptions) {
+    const { restorer } = options;
+    void restorer?.restore(this.tracker, {
+      command: OPEN_LOG,
+      args: ({ content: { paths } }) => ({ path: paths[0] ?? '', ...(paths[1] === undefined ? {} : { other: paths[1] }) }),
+      name: ({ content }) => content.paths.join(' ')
+    });
+  }
+
+  /** Opens the tab of a log, or of the comparison of two; an open one is brought to the front. */
+  open(...paths: string[]): void {
+    const tab = this.tracker.find(({ content }) => content.paths.join('\0') === paths.join('\0')) ?? this.create(paths);
+    this.show(tab);
+  }
+
+  /** Opens the logs that another page of Notebook 7 has requested. */
+  openRequested(): void {
+    const request = parseRequest(localStorage.getItem(REQUESTED));
+    if (request !== null && this.panel() !== undefined) {
+      localStorage.removeItem(REQUESTED);
+      this.open(...request);
+    }
+  }
+
+  private create(paths: readonly string[]): LogTab {
+    const { trans, services } = this.options;
+    const tab = new MainAreaWidget({ content: new LogView(paths, services) });
+    tab.toolbar.hide();
+    tab.title.label = paths.map(nameOf).join(' ↔ ');
+    tab.title.caption = paths.length > 1 ? trans.__('Comparison of %1 and %2', ...paths) : paths[0]!;
+    tab.title.icon = logIcon;
+    tab.title.closable = true;
+    return tab;
+  }
+
+  private show(tab: LogTab): void {
+    const { app, labShell } = this.options;
+    const panel = this.panel();
+    if (labShell) {
+      tab.isAttached || app.shell.add(tab, 'main');
+      app.shell.activateById(tab.id);
+    } else if (panel) {
+      panel.addWidget(tab);
+      panel.currentWidget = tab;
+    } else {
+      const { paths } = tab.content;
+      tab.dispose();
+      localStorage.setItem(REQUESTED, JSON.stringify({ paths, time: Date.now() }));
+      window.open(URLExt.join(PageConfig.getBaseUrl(), 'tree'), '_blank');
+      return;
+    }
+    this.tracker.has(tab) || void this.tracker.add(tab);
+  }
+
+  /** The tabs of Notebook 7's page of files. */
+  private panel(): TabPanel | undefined {
+    return [...this.options.app.shell.widgets('main')].find(widget => widget instanceof TabPanel);
+  }
+}
+
+/** Adds the commands, with context menu items and palette entries.  Without arguments they take the file browser's selection, else ask. */
+export function addLogCommands(
+  { app, trans, services }: LogTabOptions,
+  tabs: LogTabs,
+  files: IFileBrowserFactory | null,
+  palette: ICommandPalette | null
+): void {
+  const { choose } = services;
+  const one = (args: object) => pathsOf(args, 'path', 'other') ?? selectedLogs(files, 1);
+  const two = (args: object) => pathsOf(args, 'paths') ?? selectedLogs(files, 2);
+  const path = { type: 'string' as const, description: trans.__('The path of a log, as in the file browser') };
+  app.commands.addCommand(OPEN_LOG, {
+    label: trans.__('Open as Agent Trace'),
+    caption: trans.__('Open the session log of a coding agent in a tab'),
+    icon: logIcon,
+    describedBy: { args: { type: 'object', properties: { path, other: path } } },
+    isVisible: args => one(args) !== null || isChoice(args),
+    execute: async args => {
+      const paths = one(args) ?? (await choose?.(trans.__('Open a Session Log'), 1));
+      paths && tabs.open(...paths);
+    }
+  });
+  app.commands.addCommand(COMPARE_LOGS, {
+    label: trans.__('Compare Agent Traces'),
+    caption: trans.__('Compare two session logs of one task in a tab'),
+    icon: logIcon,
+    describedBy: { args: { type: 'object', properties: { paths: { type: 'array', items: path, minItems: 2, maxItems: 2 } } } },
+    isVisible: args => two(args) !== null || isChoice(args),
+    execute: async args => {
+      const paths = two(args) ?? (await choose?.(trans.__('Choose Two Session Logs'), 2));
+      paths && tabs.open(...paths);
+    }
+  });
+  for (const command of [OPEN_LOG, COMPARE_LOGS]) {
+    app.contextMenu.addItem({ command, args: SELECTED, selector: ITEM, rank: RANK });
+    choose && palette?.addItem({ command, category: trans.__('nbtools') });
+  }
+}
+
+/** Whether the person chooses the files in a dialog, if none is selected. */
+function isChoice(args: object): boolean {
+  return !('selection' in args);
+}
+
+/** Returns the paths that the arguments name; null if they name none, or something that is no path. */
+function pathsOf(args: object, ...names: string[]): string[] | null {
+  const values = names.flatMap(name => (args as Record<string, unknown>)[name] ?? []);
+  const paths = values.filter(value => typeof value === 'string' && value !== '' && value.length <= MAX_PATH) as string[];
+  return paths.length && paths.length === values.length && paths.length <= 2 ? paths : null;
+}
+
+/** Returns the paths of the selected files if there are `count` and all may be logs; else null. */
+function selectedLogs(files: IFileBrowserFactory | null, count: number): string[] | null {
+  const items = [...(files?.tracker.currentWidget?.selectedItems() ?? [])];
+  const logs = items.filter(({ type, name }) => type !== 'directory' && LOG.test(name));
+  return logs.length === count && items.length === count ? logs.map(({ path }) => path) : null;
+}
+
+function parseRequest(text: string | null): string[] | null {
+  try {
+    const { paths, time } = JSON.parse(text ?? 'null') as { paths?: unknown; time?: unknown };
+    return Date.now() - Number(time) < REQUEST_TIMEOUT ? pathsOf({ paths }, 'paths') : null;
+  } catch {
+    return null;
+  }
+}

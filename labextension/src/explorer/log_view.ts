@@ -1,0 +1,168 @@
+import { Clipboard } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+import { cardContext, type Services } from '../cards/context.js';
+import { element, linkButton } from '../shared/element.js';
+import { ExplorerView } from './explorer.js';
+import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
+import type { ExplorerKernels } from './kernel_connection.js';
+import { type LogSession, NoLogKernel } from './log_session.js';
+import type { LogAnswer, TraceView } from './model.js';
+
+export interface LogServices extends Services {
+  readonly session: LogSession;
+  readonly kernels: ExplorerKernels;
+  readonly trans: TranslationBundle;
+  /** Why a path cannot be opened; empty if the server serves it as a file. */
+  problemOf(path: string): Promise<string>;
+  openLog(path: string): void;
+  /** Lets the person choose files and returns their paths, `count` of them, else null.  Null if the application has no dialog for it. */
+  readonly choose: ((title: string, count: number) => Promise<string[] | null>) | null;
+  compareLogs(paths: readonly string[]): void;
+  /** Adds a cell to a notebook that the person chooses. */
+  addCell(log: string, source: string, run: boolean): void;
+}
+
+/** The content of a log's tab: the explorer of one log, or the comparison of two. */
+export class LogView extends Widget {
+  private explorer: ExplorerView | null = null;
+  private traceView: TraceView | null = null;
+  private opening = false;
+
+  /** `paths` are one or two paths of the contents API. */
+  constructor(
+    readonly paths: readonly string[],
+    private readonly services: LogServices
+  ) {
+    super();
+    this.addClass('nbtools-rendered');
+    this.addClass('nbtools-log');
+    services.session.acquire();
+    void this.open();
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this.disposeExplorer();
+      this.services.session.release();
+    }
+    super.dispose();
+  }
+
+  private get trans(): TranslationBundle {
+    return this.services.trans;
+  }
+
+  private async open(): Promise<void> {
+    if (this.opening) {
+      return;
+    }
+    this.opening = true;
+    this.explorer ?? this.showMessage(this.trans.__('Opening %1…', this.paths.map(nameOf).join(', ')));
+    const { trans } = this;
+    const answer = await this.answer().catch((error: unknown): LogAnswer => {
+      return {
+        view: null,
+        comparison: '',
+        problem: error instanceof NoLogKernel ? error.message : trans.__('The server does not answer.')
+      };
+    });
+    this.opening = false;
+    if (!this.isDisposed) {
+      this.draw(answer);
+    }
+  }
+
+  private async answer(): Promise<LogAnswer> {
+    const problems = await Promise.all(this.paths.map(path => this.services.problemOf(path)));
+    const problem = problems.filter(Boolean).join(' ');
+    return problem ? { view: null, comparison: '', problem } : this.services.session.open(this.paths);
+  }
+
+  private draw({ view, comparison, problem }: LogAnswer): void {
+    if (view) {
+      this.drawExplorer(view);
+    } else if (comparison) {
+      this.drawComparison(comparison);
+    } else {
+      this.showMessage(
+        problem,
+        linkButton(this.trans.__('Try again'), () => void this.open())
+      );
+    }
+  }
+
+  private drawExplorer(view: TraceView): void {
+    this.traceView = view;
+    if (this.explorer === null) {
+      this.explorer = new ExplorerView(this.explorerContext());
+      this.node.replaceChildren(this.explorer.node);
+    }
+    this.explorer.update(view);
+  }
+
+  /** Draws the kernel's HTML of a comparison, sanitized as in an untrusted notebook. */
+  private drawComparison(html: string): void {
+    const { rendermime } = this.services;
+    const rendered = rendermime.createRenderer('text/html');
+    void rendered.renderModel(rendermime.createModel({ data: { 'text/html': html }, trusted: false }));
+    const links = this.paths.map((path, i) =>
+      linkButton(`${'AB'[i]}: ${path}`, () => this.services.openLog(path), this.trans.__('Open this log'))
+    );
+    this.node.replaceChildren(element('nav', 'nbtools-log-links', ...links), rendered.node);
+  }
+
+  private showMessage(text: string, ...more: Node[]): void {
+    this.disposeExplorer();
+    const message = element('div', 'nbtools-log-message', element('p', '', text), ...more);
+    message.setAttribute('role', 'status');
+    this.node.replaceChildren(message);
+  }
+
+  private disposeExplorer(): void {
+    this.explorer?.dispose();
+    this.explorer = null;
+  }
+
+  private explorerContext(): ExplorerContext {
+    const { services, trans } = this;
+    const [path = ''] = this.paths;
+    const { choose, opener } = services;
+    return {
+      ...cardContext(services, trans, () => null), // recorded paths may be of another time or machine
+      recovery: trans.__('The kernel had ended; the log is being opened again.'),
+      query: task => this.query(task),
+      addCell: (source, run) => services.addCell(path, source, run),
+      compare:
+        choose &&
+        (async () => {
+          const other = await choose(trans.__('Compare With'), 1);
+          other && services.compareLogs([path, ...other]);
+        }),
+      openRelative: relative => {
+        const inside = !relative.startsWith('/') && !relative.split('/').includes('..');
+        void (inside && opener?.open(relative, null));
+        return inside && opener !== null;
+      },
+      copy: async text => Clipboard.copyToSystem(text)
+    };
+  }
+
+  /** Sends a request.  If the kernel has lost the explorer, the log is opened again. */
+  private async query(task: Task): Promise<Reply> {
+    const { session, kernels } = this.services;
+    try {
+      return await kernels.request(await session.kernel(), this.traceView!.explorer, task, () => undefined);
+    } catch (error) {
+      if (error instanceof NoLogKernel || error instanceof ExplorerLost) {
+        void this.open();
+        throw new ExplorerLost();
+      }
+      throw error;
+    }
+  }
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

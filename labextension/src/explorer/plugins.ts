@@ -1,0 +1,93 @@
+import { ILabShell, ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+import { FileDialog, IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ICallCanceller, IFileOpener, ISettings } from '../shared/tokens.js';
+import { CellTarget } from './cell_target.js';
+import { ExplorerKernels } from './kernel_connection.js';
+import { LogSession } from './log_session.js';
+import { addLogCommands, COMPARE_LOGS, LogTabs, OPEN_LOG } from './log_tabs.js';
+import { addTraceRenderer } from './renderer.js';
+
+const traces: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:traces',
+  description: 'Renders the explorer of agent session logs.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry, INotebookTracker],
+  optional: [IFileOpener, ICallCanceller, ISettings],
+  activate: (
+    _,
+    rendermime: IRenderMimeRegistry,
+    notebooks: INotebookTracker,
+    opener: IFileOpener | null,
+    canceller: ICallCanceller | null,
+    settings: ISettings | null
+  ) => addTraceRenderer({ rendermime, notebooks, opener, canceller, settings, kernels: new ExplorerKernels() })
+};
+
+const logs: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:logs',
+  description: 'Opens and compares agent session logs in tabs of their own.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry],
+  optional: [
+    ILabShell,
+    ILayoutRestorer,
+    IFileBrowserFactory,
+    INotebookTracker,
+    ICommandPalette,
+    ITranslator,
+    IDocumentManager,
+    IFileOpener,
+    ISettings
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    rendermime: IRenderMimeRegistry,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    files: IFileBrowserFactory | null,
+    notebooks: INotebookTracker | null,
+    palette: ICommandPalette | null,
+    translator: ITranslator | null,
+    manager: IDocumentManager | null,
+    opener: IFileOpener | null,
+    settings: ISettings | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('nbtools_agent');
+    const cells = new CellTarget(app, notebooks, trans);
+    const { contents } = app.serviceManager;
+    const services = {
+      rendermime,
+      opener,
+      settings,
+      canceller: null,
+      trans,
+      session: new LogSession(app.serviceManager, trans),
+      kernels: new ExplorerKernels(),
+      problemOf: async (path: string) => {
+        const model = await contents.get(path, { content: false }).catch(() => null);
+        return model && model.type !== 'directory' ? '' : trans.__('%1 does not exist, or Jupyter does not serve it.', path);
+      },
+      openLog: (path: string) => void app.commands.execute(OPEN_LOG, { path }),
+      compareLogs: (paths: readonly string[]) => void app.commands.execute(COMPARE_LOGS, { paths: [...paths] }),
+      choose:
+        manager &&
+        (async (title: string, count: number) => {
+          const { value } = await FileDialog.getOpenFiles({ manager, title });
+          const paths = (value ?? []).filter(({ type }) => type !== 'directory').map(({ path }) => path);
+          return paths.length === count ? paths : null;
+        }),
+      addCell: (log: string, source: string, run: boolean) => void cells.add(log, source, run)
+    };
+    const options = { app, trans, labShell, restorer, services };
+    const tabs = new LogTabs(options);
+    addLogCommands(options, tabs, files, palette);
+    void app.restored.then(() => labShell ?? tabs.openRequested());
+  }
+};
+
+export default [traces, logs];

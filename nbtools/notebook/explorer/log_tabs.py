@@ -1,0 +1,70 @@
+"""Opens logs for tabs of JupyterLab, in a kernel without a notebook that the tabs have started for themselves.
+
+The front end runs ``register()`` in that kernel and opens a comm for each log.  A path is data in a message, never code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import ValidationError
+
+from nbtools.core.errors import TraceError
+from nbtools.notebook.explorer.comm import register_in_kernel
+from nbtools.notebook.explorer.model import LogAnswer, LogRequest
+
+LOG_TARGET = "nbtools_logs"
+"""Name of the comm target.  The comm's first message is a ``LogRequest``; the answer is a ``LogAnswer``."""
+
+
+def register() -> None:
+    """Registers the comm targets in this kernel, for the files below its working directory."""
+    import comm  # noqa: PLC0415 - part of a kernel; this module is also imported without one
+
+    folder = Path.cwd()
+    register_in_kernel()
+    comm.get_comm_manager().register_target(LOG_TARGET, lambda opened, message: _on_open(folder, opened, message))
+
+
+def _on_open(folder: Path, comm: Any, message: Any) -> None:
+    data = message["content"].get("data") or {}
+    comm.send({"answer": answer(folder, data.get("request")).model_dump(mode="json")})
+
+
+def answer(folder: Path, request: Any) -> LogAnswer:
+    """Opens or compares the logs that ``request`` names, below ``folder``.  Never raises."""
+    try:
+        logs = [_path(folder, log) for log in LogRequest.model_validate(request).logs]
+        return _open(logs[0]) if len(logs) == 1 else _compare(*logs)
+    except ValidationError:
+        return LogAnswer(problem="The page sent a request that this kernel does not support. Reload the page.")
+    except TraceError as error:
+        return LogAnswer(problem=str(error))
+    except Exception as error:  # noqa: BLE001 - the page waits for an answer, so a bug is reported there
+        return LogAnswer(problem=f"Internal error in nbtools, please report it: {type(error).__name__}: {error}")
+
+
+def _path(folder: Path, log: str) -> Path:
+    """Returns the absolute path of a file that the server serves.  Raises ``TraceError`` for a path that leaves its folder."""
+    path = PurePosixPath(log)
+    if path.is_absolute() or ".." in path.parts or "\0" in log:
+        raise TraceError(f"{log!r} is outside the folder that Jupyter serves.")
+    return folder / path
+
+
+def _open(log: Path) -> LogAnswer:
+    from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+    from nbtools.notebook.explorer.registry import EXPLORERS  # noqa: PLC0415 - as above
+
+    explorer = open_trace(log)
+    EXPLORERS.add(explorer)
+    return LogAnswer(view=explorer.view())
+
+
+def _compare(a: Path, b: Path) -> LogAnswer:
+    from nbtools.notebook.explorer.export.comparison_html import comparison_html  # noqa: PLC0415 - as above
+    from nbtools.traces.query.compare import compare  # noqa: PLC0415 - as above
+    from nbtools.traces.trace import load  # noqa: PLC0415 - as above
+
+    return LogAnswer(comparison=comparison_html(compare(load(a), load(b), logs=(str(a), str(b)))))

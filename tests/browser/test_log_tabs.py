@@ -1,0 +1,187 @@
+"""Session logs in tabs of their own: opened from the file browser, compared, restored, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.browser.long_log import write_cart_log
+from tests.browser.tab import restored
+from tests.browser.test_trace import REAL
+
+OPEN = "Open as Agent Trace"
+COMPARE = "Compare Agent Traces"
+SESSIONS = """() => window.jupyterapp.serviceManager.sessions.refreshRunning().then(
+    () => [...window.jupyterapp.serviceManager.sessions.running()].map(({ name, type }) => [name, type]))"""
+NO_SESSION = f"async () => (await ({SESSIONS})()).length === 0"
+ODD_NAME = "it's \"50 %\" $HOME{1}\u2028open('pwned','w')#\x1c ü 日本 %20 " + "x" * 120 + ".jsonl"
+
+
+class LogTab:
+    """The tab in front, which shows a log or a comparison."""
+
+    def __init__(self, page):
+        self.page = page
+        self.node = page.locator(".nbtools-log:visible")
+        self.trace = self.node.locator(".nbtools-trace")
+        self.panel = self.node.locator(".nbtools-trace-panel")
+
+    def row(self, text):
+        return self.node.locator(".nbtools-trace-row:visible").filter(has_text=text).first
+
+    def chip(self, name):
+        return self.node.locator(".nbtools-trace-chip").filter(has_text=name)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def browse(lab, project):
+    """JupyterLab's file browser in the project's folder."""
+    await lab.bring_to_front()
+    await lab.evaluate("path => window.jupyterapp.commands.execute('filebrowser:open-path', { path }).then(() => null)", project.name)
+    await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
+    yield lab
+    await lab.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
+    await lab.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await lab.evaluate("window.jupyterapp.commands.execute('filebrowser:go-to-path', { path: '/' }).then(() => null)")
+    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
+
+
+async def menu_of(page, name):
+    await page.locator(".jp-DirListing-item").filter(has_text=name).first.click(button="right")
+    await expect(page.locator(".lm-Menu").first).to_be_visible()
+
+
+async def choose(page, name, item):
+    await menu_of(page, name)
+    await page.locator(".lm-Menu").get_by_text(item).click()
+
+
+def listed(project):
+    return sorted(path.name for path in project.iterdir())
+
+
+async def test_a_log_gets_a_tab_and_leaves_no_notebook(browse, project, screenshots):
+    shutil.copy(REAL, project / "my session.jsonl")
+    before = listed(project)
+    await menu_of(browse, "notes.txt")
+    await expect(browse.locator(".lm-Menu").get_by_text(OPEN)).to_be_hidden()
+    await browse.keyboard.press("Escape")
+    await choose(browse, "my session.jsonl", OPEN)
+    tab = LogTab(browse)
+    await expect(tab.row("Read")).to_be_visible()
+    await expect(browse.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("my session.jsonl")
+    assert await browse.evaluate(SESSIONS) == [["Agent logs", "console"]]
+    await screenshots(browse, "log-tab")
+    await tab.chip("edits").click()
+    await tab.row("Edit").click()
+    await expect(tab.panel.locator(".nbtools-diff")).to_be_visible()
+    await choose(browse, "my session.jsonl", OPEN)
+    assert await browse.locator(".nbtools-log").count() == 1
+    await browse.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
+    await browse.wait_for_function(NO_SESSION)
+    assert listed(project) == before
+
+
+async def test_two_selected_logs_are_compared(browse, project, screenshots):
+    shutil.copy(REAL, project / "a.jsonl")
+    write_cart_log(project / "b.jsonl")
+    await browse.locator(".jp-DirListing-item").filter(has_text="a.jsonl").click()
+    await browse.locator(".jp-DirListing-item").filter(has_text="b.jsonl").click(modifiers=["Control"])
+    await menu_of(browse, "b.jsonl")
+    await expect(browse.locator(".lm-Menu").get_by_text(OPEN)).to_be_hidden()
+    await browse.locator(".lm-Menu").get_by_text(COMPARE).click()
+    tab = LogTab(browse)
+    await expect(tab.node).to_contain_text("First difference")
+    await screenshots(browse, "log-compared")
+    await tab.node.get_by_role("button", name="b.jsonl").click()
+    await expect(LogTab(browse).row("Grep")).to_be_visible()
+
+
+async def test_a_file_name_is_data(browse, project):
+    name = ODD_NAME.encode()[:250].decode(errors="ignore")
+    shutil.copy(REAL, project / name)
+    await browse.evaluate(
+        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/{name}"
+    )
+    await expect(LogTab(browse).row("Read")).to_be_visible()
+    assert not (project / "pwned").exists()
+    await LogTab(browse).row("Read").click()
+    await expect(LogTab(browse).panel.locator(".nbtools-card")).to_be_visible()
+
+
+async def test_only_files_that_jupyter_serves_are_opened(browse, project, server):
+    outside = server.root.parent / "outside.jsonl"
+    shutil.copy(REAL, outside)
+    for path in (f"../{outside.name}", str(outside), f"{project.name}/../../{outside.name}", f"{project.name}", "no such.jsonl"):
+        await browse.evaluate("path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", path)
+        await expect(LogTab(browse).node).to_contain_text("does not exist, or Jupyter does not serve it")
+    assert await browse.evaluate(SESSIONS) == []
+    await browse.evaluate("window.jupyterapp.commands.execute('nbtools:open-log', { path: 7 }).then(() => null).catch(() => null)", None)
+
+
+async def test_a_file_that_is_no_log_says_so(browse, project):
+    (project / "other.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
+    await choose(browse, "other.jsonl", OPEN)
+    tab = LogTab(browse)
+    await expect(tab.node).to_contain_text("other.jsonl")
+    await expect(tab.node.get_by_role("button", name="Try again")).to_be_visible()
+    shutil.copy(REAL, project / "other.jsonl")
+    await tab.node.get_by_role("button", name="Try again").click()
+    await expect(tab.row("Read")).to_be_visible()
+
+
+async def test_a_step_runs_again_in_a_notebook_that_the_person_chooses(browse, project):
+    write_cart_log(project / "session.jsonl")
+    (project / "Untitled.ipynb").write_text("mine", encoding="utf-8")
+    await choose(browse, "session.jsonl", OPEN)
+    tab = LogTab(browse)
+    await tab.row("Grep").click()
+    await tab.panel.get_by_role("button", name="Run again in a copy").click()
+    await browse.locator(".jp-Dialog").get_by_role("button", name="New Notebook").click()
+    notebook = browse.locator(".jp-NotebookPanel:visible")
+    await expect(notebook.locator(".nbtools-card .nbtools-status")).to_have_text("Same as recorded")
+    assert (project / "Untitled.ipynb").read_text(encoding="utf-8") == "mine"
+    made = json.loads((project / "Untitled1.ipynb").read_text(encoding="utf-8"))
+    assert made["cells"][1]["source"] or made["cells"][1]["source"] == []
+
+
+async def test_the_tab_is_restored_after_a_reload_with_the_same_kernel(server, context, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    page = await context.new_page()
+    await page.goto(server.address("lab/workspaces/restored"))
+    await restored(page)
+    await page.evaluate(
+        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
+    )
+    await expect(LogTab(page).row("Read")).to_be_visible()
+    await page.wait_for_function("""async () => {
+        const { data } = await window.jupyterapp.serviceManager.workspaces.fetch('restored').then(found => ({ data: JSON.stringify(found.data) }));
+        return data.includes('nbtools-agent-logs');
+    }""")
+    await page.reload()
+    await restored(page)
+    await expect(LogTab(page).row("Read")).to_be_visible()
+    assert await page.evaluate(SESSIONS) == [["Agent logs", "console"]]
+    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await LogTab(page).chip("edits").click()  # the kernel has ended: the log is opened again by another
+    await expect(LogTab(page).node.locator(".nbtools-trace-notice")).to_contain_text("opened again")
+    await page.wait_for_function(f"async () => (await ({SESSIONS})()).length === 1")
+    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await page.close()
+
+
+async def test_a_log_gets_a_tab_in_notebook_7(server, context, project, screenshots):
+    shutil.copy(REAL, project / "session.jsonl")
+    before = listed(project)
+    tree = await context.new_page()
+    await tree.goto(server.address("tree", project.name))
+    await choose(tree, "session.jsonl", OPEN)
+    tab = LogTab(tree)
+    await expect(tab.row("Read")).to_be_visible()
+    await screenshots(tree, "log-tab-notebook")
+    await tree.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await tree.close()
+    assert listed(project) == before
