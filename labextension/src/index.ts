@@ -11,15 +11,8 @@ import type { CellLocation } from './live_cells/open_notebook.js';
 import { StaleCards } from './cards/stale_cards.js';
 import { addCallRenderer } from './cards/renderer.js';
 import { ICallCanceller, IFileOpener, ISettings } from './shared/tokens.js';
-<<<<<<< HEAD
-import { RunOnOpen } from './explorer/run_on_open.js';
-import { ExplorerKernels } from './explorer/kernel_connection.js';
-import { addTraceLauncher } from './explorer/open_with.js';
-import { addTraceRenderer } from './explorer/renderer.js';
-import panelPlugins from './panel/plugins.js';
-=======
 import explorerPlugins from './explorer/plugins.js';
->>>>>>> a67b7db (Logs open in tabs of their own; search, timeline and titles of the explorer)
+import panelPlugins from './panel/plugins.js';
 import labPlugins from './lab/plugins.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
@@ -107,8 +100,4 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
   return execution?.catch(() => false);
 }
 
-<<<<<<< HEAD
-export default [opener, canceller, renderer, questions, orphans, cells, traces, runs, launcher, ...labPlugins, ...panelPlugins];
-=======
-export default [opener, canceller, renderer, questions, orphans, cells, runs, ...explorerPlugins, ...labPlugins];
->>>>>>> a67b7db (Logs open in tabs of their own; search, timeline and titles of the explorer)
+export default [opener, canceller, renderer, questions, orphans, cells, runs, ...explorerPlugins, ...labPlugins, ...panelPlugins];
