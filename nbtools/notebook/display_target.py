@@ -158,3 +158,19 @@ class KernelScreen(CapturedScreen):
             self._publisher.clear_output(wait=True)
         finally:
             self._publisher.reset_thread_parent(token)
+
+
+class ConsoleScreen(KernelScreen):
+    """Publishes for a front end that ignores updates of displays, such as ``jupyter console``: every state is an output of its own.
+
+    Passing states are not shown, because they could not be replaced.
+    """
+
+    updates = False
+
+    def draw(self, card: Card) -> Bundle:
+        return {} if card.state in _TRANSIENT else super().draw(card)
+
+    def show(self, bundle: Bundle, display_id: str, update: bool) -> None:
+        if bundle:
+            super().show(bundle, display_id, update=False)

@@ -22,6 +22,7 @@ from nbtools.notebook.display_target import (
     AnswerMethod,
     Callback,
     CapturedScreen,
+    ConsoleScreen,
     DisplayTarget,
     KernelScreen,
     Loop,
@@ -180,7 +181,8 @@ class Kernel:
     def _screen(self) -> Screen:
         if self._is_captured():
             return CapturedScreen(self._publisher())
-        return KernelScreen(self._publisher(), self._request())
+        screen = ConsoleScreen if self._allows_stdin() and not self._is_notebook() else KernelScreen
+        return screen(self._publisher(), self._request())
 
 
 def show_notice(line: str) -> None:

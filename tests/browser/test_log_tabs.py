@@ -119,7 +119,10 @@ async def test_only_files_that_jupyter_serves_are_opened(browse, project, server
         await browse.evaluate("path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", path)
         await expect(LogTab(browse).node).to_contain_text("does not exist, or Jupyter does not serve it")
     assert await browse.evaluate(SESSIONS) == []
-    await browse.evaluate("window.jupyterapp.commands.execute('nbtools:open-log', { path: 7 }).then(() => null).catch(() => null)", None)
+    tabs = await browse.locator(".nbtools-log").count()
+    await browse.evaluate("window.jupyterapp.commands.execute('nbtools:open-log', { path: 7 }).then(() => null)")
+    assert await browse.locator(".nbtools-log").count() == tabs
+    await expect(browse.locator(".jp-Dialog")).to_have_count(0)
 
 
 async def test_a_file_that_is_no_log_says_so(browse, project):

@@ -43,7 +43,15 @@ export class FilterBarView {
     this.clearButton = linkButton(trans.__('clear'), () => this.events.clear(), trans.__('Remove all filters'));
     const hint = element('span', 'nbtools-trace-hint', keyHint(trans));
     hint.setAttribute('aria-hidden', 'true');
-    this.node.append(this.search, this.chips, this.tools, this.paths, this.matchCount, this.clearButton, this.indexing, hint);
+    this.node.append(
+      this.search,
+      this.chips,
+      element('div', 'nbtools-trace-menus', this.tools, this.paths),
+      this.matchCount,
+      this.clearButton,
+      this.indexing,
+      hint
+    );
   }
 
   update(view: TraceView): void {

@@ -117,7 +117,7 @@ export function addLogCommands(
     describedBy: { args: { type: 'object', properties: { path, other: path } } },
     isVisible: args => one(args) !== null || isChoice(args),
     execute: async args => {
-      const paths = one(args) ?? (await choose?.(trans.__('Open a Session Log'), 1));
+      const paths = one(args) ?? (isChoice(args) ? await choose?.(trans.__('Open a Session Log'), 1) : null);
       paths && tabs.open(...paths);
     }
   });
@@ -128,7 +128,7 @@ export function addLogCommands(
     describedBy: { args: { type: 'object', properties: { paths: { type: 'array', items: path, minItems: 2, maxItems: 2 } } } },
     isVisible: args => two(args) !== null || isChoice(args),
     execute: async args => {
-      const paths = two(args) ?? (await choose?.(trans.__('Choose Two Session Logs'), 2));
+      const paths = two(args) ?? (isChoice(args) ? await choose?.(trans.__('Choose Two Session Logs'), 2) : null);
       paths && tabs.open(...paths);
     }
   });
@@ -138,9 +138,9 @@ export function addLogCommands(
   }
 }
 
-/** Whether the person chooses the files in a dialog, if none is selected. */
+/** Whether the person chooses the files in a dialog, if none is selected: the arguments name nothing, not even something invalid. */
 function isChoice(args: object): boolean {
-  return !('selection' in args);
+  return !['path', 'other', 'paths', 'selection'].some(name => name in args);
 }
 
 /** Returns the paths that the arguments name; null if they name none, or something that is no path. */

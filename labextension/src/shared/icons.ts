@@ -45,5 +45,5 @@ function drawing(strokes: string): SVGElement {
 
 /** Returns an icon's source, for a `LabIcon`. */
 export function iconSource(name: string): string {
-  return `<svg xmlns="${SVG}" width="16" height="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="none" stroke="#616161" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round" d="${STROKES[name] ?? ''}"/></svg>`;
+  return `<svg xmlns="${SVG}" width="16" height="16" viewBox="0 0 16 16" fill="none"><path class="jp-icon3" stroke="#616161" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round" d="${STROKES[name] ?? ''}"/></svg>`;
 }

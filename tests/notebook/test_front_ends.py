@@ -1,0 +1,106 @@
+"""What each front end does with a call that needs an answer: docs/front-ends.md states it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import papermill
+import pexpect
+import pytest
+from nbclient import NotebookClient
+
+EDIT = "%tool edit notes.txt --old TODO --new DONE"
+
+
+@pytest.fixture
+def environment(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    return {**os.environ, "IPYTHONDIR": str(home), "JUPYTER_RUNTIME_DIR": str(home / "runtime"), "TERM": "xterm", "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def console(project, environment):
+    """A real ``jupyter console`` in a pseudo-terminal, nbtools loaded."""
+    arguments = ["-m", "jupyter_console", "--simple-prompt", "--ZMQTerminalInteractiveShell.banner=", "--no-confirm-exit"]
+    child = pexpect.spawn(sys.executable, arguments, cwd=str(project), env=environment, encoding="utf-8", timeout=60, dimensions=(50, 160))
+    child.expect(r"In \[1\]: ")
+    child.sendline("%load_ext nbtools")
+    child.expect(r"In \[2\]: ")
+    yield child
+    child.close(force=True)
+
+
+@pytest.mark.parametrize(("answer", "state"), [("y", "Approved once by you"), ("n", "Denied by you")])
+def test_the_result_of_a_call_appears_in_jupyter_console(console, project, answer, state):
+    """It ignores updates of displays."""
+    console.sendline(EDIT)
+    console.expect_exact("[n]o: ")
+    assert "Needs your answer" in console.before
+    console.sendline(answer)
+    console.expect(r"In \[3\]: ")
+    assert state in console.before
+    assert ("DONE" in (project / "notes.txt").read_text()) is (answer == "y")
+
+
+def test_a_slow_call_shows_its_output_once_in_jupyter_console(console):
+    console.sendline("%tool shell sleep 1.5; echo fin; echo ished")
+    console.expect_exact("[n]o: ")
+    console.sendline("y")
+    console.expect(r"In \[3\]: ")
+    assert console.before.count("ished") == 1
+
+
+def notebook_of(*cells):
+    made = nbformat.v4.new_notebook()
+    made.cells = [nbformat.v4.new_code_cell(source) for source in ("%load_ext nbtools", *cells)]
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return made
+
+
+def shown(cell):
+    return "".join(output.get("data", {}).get("text/plain", "") for output in cell["outputs"])
+
+
+def test_nbclient_denies_at_once_and_says_how_to_allow(project, environment, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", environment["IPYTHONDIR"])
+    notebook = notebook_of(EDIT, '%tools allow "edit"', EDIT)
+    NotebookClient(notebook, resources={"metadata": {"path": str(project)}}, timeout=60).execute()
+    assert "nobody to ask" in shown(notebook.cells[1])
+    assert '%tools allow "edit"' in shown(notebook.cells[1])
+    assert "DONE" in (project / "notes.txt").read_text()
+
+
+def test_papermill_denies_at_once(project, environment, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", environment["IPYTHONDIR"])
+    nbformat.write(notebook_of(EDIT), project / "in.ipynb")
+    papermill.execute_notebook(project / "in.ipynb", project / "out.ipynb", cwd=str(project), progress_bar=False)
+    made = json.loads((project / "out.ipynb").read_text(encoding="utf-8"))
+    assert "nobody to ask" in json.dumps(made["cells"])
+    assert "TODO" in (project / "notes.txt").read_text()
+
+
+def test_nbval_denies_at_once(project, environment):
+    nbformat.write(notebook_of(EDIT), project / "story.ipynb")
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "-p", "no:cacheprovider", "-q", "story.ipynb"]
+    ran = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert "TODO" in (project / "notes.txt").read_text()
+
+
+def test_the_path_of_a_question_imports_no_socket_and_starts_no_thread():
+    """JupyterLite's Python (Pyodide) has neither; what its kernel itself needs is loaded first."""
+    code = (
+        "import sys, threading\n"
+        "import traitlets, ipywidgets, IPython, asyncio, pydantic\n"
+        "before, threads = set(sys.modules), threading.active_count()\n"
+        "import nbtools.notebook.approval.confirmer, nbtools.notebook.explorer.explorer, nbtools.notebook.explorer.widget\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "assert threading.active_count() == threads\n"
+        "print(sorted(new & {'zmq', 'ipykernel', 'multiprocessing', 'mcp', 'httpx', 'uvicorn', 'termios', 'pty'}))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.strip() == "[]"
