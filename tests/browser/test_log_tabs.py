@@ -161,8 +161,8 @@ async def test_the_tab_is_restored_after_a_reload_with_the_same_kernel(server, c
     )
     await expect(LogTab(page).row("Read")).to_be_visible()
     await page.wait_for_function("""async () => {
-        const { data } = await window.jupyterapp.serviceManager.workspaces.fetch('restored').then(found => ({ data: JSON.stringify(found.data) }));
-        return data.includes('nbtools-agent-logs');
+        const { data } = await window.jupyterapp.serviceManager.workspaces.fetch('restored');
+        return JSON.stringify(data).includes('nbtools-agent-logs');
     }""")
     await page.reload()
     await restored(page)

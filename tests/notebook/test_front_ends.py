@@ -51,7 +51,8 @@ def test_a_slow_call_shows_its_output_once_in_jupyter_console(console):
     console.expect_exact("[n]o: ")
     console.sendline("y")
     console.expect(r"In \[3\]: ")
-    assert console.before.count("ished") == 1
+    assert console.before.count("\n  ished") == 1
+    assert "Done" in console.before
 
 
 def notebook_of(*cells):
