@@ -1,6 +1,6 @@
 import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import { type ICommandPalette, MainAreaWidget, WidgetTracker } from '@jupyterlab/apputils';
-import { PageConfig, URLExt } from '@jupyterlab/coreutils';
+import { URLExt } from '@jupyterlab/coreutils';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { LabIcon } from '@jupyterlab/ui-components';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -87,7 +87,7 @@ export class LogTabs {
       const { paths } = tab.content;
       tab.dispose();
       localStorage.setItem(REQUESTED, JSON.stringify({ paths, time: Date.now() }));
-      window.open(URLExt.join(PageConfig.getBaseUrl(), 'tree'), '_blank');
+      window.open(URLExt.join(app.serviceManager.serverSettings.baseUrl, 'tree'), '_blank');
       return;
     }
     this.tracker.has(tab) || void this.tracker.add(tab);

@@ -1,4 +1,5 @@
 import { Clipboard } from '@jupyterlab/apputils';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { cardContext, type Services } from '../cards/context.js';
@@ -26,6 +27,7 @@ export interface LogServices extends Services {
 /** The content of a log's tab: the explorer of one log, or the comparison of two. */
 export class LogView extends Widget {
   private explorer: ExplorerView | null = null;
+  private comparison: IRenderMime.IRenderer | null = null;
   private traceView: TraceView | null = null;
   private opening = false;
 
@@ -104,12 +106,13 @@ export class LogView extends Widget {
   /** Draws the kernel's HTML of a comparison, sanitized as in an untrusted notebook. */
   private drawComparison(html: string): void {
     const { rendermime } = this.services;
-    const rendered = rendermime.createRenderer('text/html');
-    void rendered.renderModel(rendermime.createModel({ data: { 'text/html': html }, trusted: false }));
+    this.disposeExplorer();
+    this.comparison = rendermime.createRenderer('text/html');
+    void this.comparison.renderModel(rendermime.createModel({ data: { 'text/html': html }, trusted: false }));
     const links = this.paths.map((path, i) =>
       linkButton(`${'AB'[i]}: ${path}`, () => this.services.openLog(path), this.trans.__('Open this log'))
     );
-    this.node.replaceChildren(element('nav', 'nbtools-log-links', ...links), rendered.node);
+    this.node.replaceChildren(element('nav', 'nbtools-log-links', ...links), this.comparison.node);
   }
 
   private showMessage(text: string, ...more: Node[]): void {
@@ -121,7 +124,8 @@ export class LogView extends Widget {
 
   private disposeExplorer(): void {
     this.explorer?.dispose();
-    this.explorer = null;
+    this.comparison?.dispose();
+    this.explorer = this.comparison = null;
   }
 
   private explorerContext(): ExplorerContext {
