@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from nbtools.core import parameters
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult, complete, failed
-from nbtools.core.tool import Asks, Icon, Kind, ToolInvocation, UpdateOutput
+from nbtools.core.tool import Asks, Example, Icon, Kind, ToolInvocation, UpdateOutput
 
 P = TypeVar("P")
 
@@ -42,6 +42,7 @@ class DeclarativeTool(ABC, Generic[P]):
     output_limit: int = 40_000
     runs_beside: bool = False
     names_only: bool = False
+    examples: tuple[Example, ...] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

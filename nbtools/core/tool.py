@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.result import ToolResult, ToolResultDisplay
@@ -122,6 +122,13 @@ class ToolInvocation(Protocol[P_co]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         """Runs the call.  Raises ``ToolFailure`` for what the caller can fix; when cancelled, it leaves nothing running."""
         ...
+
+
+class Example(NamedTuple):
+    """An example of a call for help pages: what it does, and its arguments."""
+
+    about: str
+    arguments: Mapping[str, Any]
 
 
 @runtime_checkable
@@ -238,6 +245,12 @@ def names_only(tool: ToolBuilder[P]) -> bool:
 def has_no_target(invocations: type) -> bool:
     """Whether calls of this class never have a target, whatever their arguments are."""
     return all(getattr(invocations, name, None) is getattr(BaseToolInvocation, name) for name in ("target", "tool_locations"))
+
+
+def examples_of(tool: ToolBuilder[P]) -> tuple[Example, ...]:
+    """Returns the examples that a tool declares in its attribute ``examples``, or else in its schema; often none."""
+    declared = getattr(tool, "examples", ()) or (tool.schema.get("parameters") or {}).get("examples", ())
+    return tuple(one if isinstance(one, Example) else Example("", one) for one in declared if isinstance(one, Example | Mapping))
 
 
 def is_mcp_tool(tool: ToolBuilder[P]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.parameters import did_you_mean, schema_of
-from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation
+from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Example, examples_of
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.core.toolset import RenamedTool, ToolRegistry
 from nbtools.dialects.dialect import Dialect, ToolMapping
@@ -29,6 +29,12 @@ class DialectTool:
     @cached_property
     def schema(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "parameters": schema_of(self._spelling.params)}
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The tool's examples in this dialect's parameters, as far as these can express them."""
+        spoken = [(one.about, self._spelling.params.from_canonical(one.arguments)) for one in examples_of(self._tool)]
+        return tuple(Example(about, arguments) for about, arguments in spoken if arguments is not None)
 
     def build(self, params: Mapping[str, Any]) -> AnyToolInvocation:
         """Builds an invocation of the canonical tool that the parameters mean: another mapping of the name may apply."""

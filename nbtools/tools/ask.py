@@ -20,7 +20,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
 
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
@@ -92,6 +92,10 @@ class AskTool(BaseDeclarativeTool[AskParams]):
     )
     kind = Kind.THINK
     parameters = AskParams
+    examples = (
+        Example("Asks for a text.", {"questions": [{"text": "Which folder?"}]}),
+        Example("Asks yes or no.", {"questions": [{"text": "Delete the old logs?", "kind": "yesno"}]}),
+    )
     asks = "always"
     runs_beside = True  # another running call, such as one of an MCP server, may be waiting for the answer
 

@@ -17,7 +17,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, joined
 from nbtools.core.result import DiffStat, FileDiff, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.notebooks.cell_outputs import Output, outputs_content, outputs_display, outputs_terminal, outputs_text
@@ -103,6 +103,10 @@ class CellsTool(BaseDeclarativeTool[CellsParams]):
     kind = Kind.EDIT
     can_update_output = True
     parameters = CellsParams
+    examples = (
+        Example("Shows the cells of a notebook with their ids.", {"path": "analysis.ipynb"}),
+        Example("Replaces the source of a cell.", {"path": "analysis.ipynb", "action": "replace", "id": "load", "source": "x = 2"}),
+    )
 
     def __init__(self, workspace: Workspace, *, live: OpenNotebooks | None = None, timeout: float = 120, longest: float = 3600) -> None:
         self.workspace = workspace

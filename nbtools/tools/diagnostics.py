@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import printable_path
@@ -96,6 +96,10 @@ class DiagnosticsTool(BaseDeclarativeTool[DiagnosticsParams]):
     )
     kind = Kind.READ
     parameters = DiagnosticsParams
+    examples = (
+        Example("Checks the syntax of a file.", {"path": "src/cart.py"}),
+        Example("Checks the cells of a notebook.", {"path": "analysis.ipynb"}),
+    )
 
     def __init__(self, workspace: Workspace, *, seconds: float = syntax_check.SECONDS + 5) -> None:
         self.workspace = workspace

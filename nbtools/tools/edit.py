@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
-from nbtools.core.tool import Kind, ModifyContext, ToolInvocation
+from nbtools.core.tool import Example, Kind, ModifyContext, ToolInvocation
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import with_lf
 from nbtools.tools.file_change import FileChangeInvocation
@@ -81,6 +81,10 @@ class EditTool(BaseDeclarativeTool[EditParams]):
     )
     kind = Kind.EDIT
     parameters = EditParams
+    examples = (
+        Example("Replaces a text, which must occur once.", {"path": "src/cart.py", "old": "total = 0", "new": "total = Decimal(0)"}),
+        Example("Replaces every occurrence.", {"path": "src/cart.py", "old": "item", "new": "article", "count": "all"}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

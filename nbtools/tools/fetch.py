@@ -16,7 +16,7 @@ from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import Media, Part, ToolResult, ToolResultDisplay
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, UpdateOutput
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.web.address import WebAddress, parse_web_address
 from nbtools.workspace.web.pages import PageMedia, PageText, divide_limit, parse_content_type, read_page
@@ -96,6 +96,10 @@ class FetchTool(BaseDeclarativeTool[FetchParams]):
     )
     kind = Kind.FETCH
     parameters = FetchParams
+    examples = (
+        Example("Fetches a page as text.", {"urls": ["https://example.com"]}),
+        Example("Fetches a page as it is, with a limit of 10 seconds.", {"urls": ["https://example.com"], "raw": True, "timeout": 10}),
+    )
     is_output_markdown = True
     can_update_output = True
     asks = True

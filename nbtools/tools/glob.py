@@ -14,7 +14,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -81,6 +81,10 @@ class GlobTool(BaseDeclarativeTool[GlobParams]):
     names_only = True
     icon = Icon.FILE_SEARCH
     parameters = GlobParams
+    examples = (
+        Example("Finds all Python files, newest first.", {"pattern": "**/*.py"}),
+        Example("Finds notebooks in the workspace's folder, by name.", {"pattern": "*.ipynb", "order": "path"}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

@@ -19,7 +19,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
 from nbtools.core.result import CellPlace, Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read_filter import NOT_SEARCHED
@@ -111,6 +111,10 @@ class GrepTool(BaseDeclarativeTool[GrepParams]):
     kind = Kind.SEARCH
     can_update_output = True
     parameters = GrepParams
+    examples = (
+        Example("Finds TODO in any case below src.", {"pattern": "todo", "path": "src", "ignore_case": True}),
+        Example("Shows where functions begin in Python files, with two lines after each.", {"pattern": "^def ", "type": "py", "after": 2}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

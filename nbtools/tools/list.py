@@ -13,7 +13,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.listing import list_folder
@@ -77,6 +77,10 @@ class LsTool(BaseDeclarativeTool[LsParams]):
     names_only = True
     icon = Icon.FOLDER
     parameters = LsParams
+    examples = (
+        Example("Lists a folder.", {"path": "src"}),
+        Example("Lists the workspace without Markdown files.", {"ignore": ["*.md"]}),
+    )
     output_limit = 1_000_000
 
     def __init__(self, workspace: Workspace, *, limit: int = 1_000) -> None:
@@ -229,6 +233,10 @@ class TreeTool(BaseDeclarativeTool[TreeParams]):
     names_only = True
     icon = Icon.FOLDER
     parameters = TreeParams
+    examples = (
+        Example("Shows the tree of the workspace.", {}),
+        Example("Shows two levels of a folder.", {"path": "src", "depth": 2}),
+    )
     output_limit = 1_000_000
 
     def __init__(self, workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable
 from nbtools.tools.file_change import FileChangeInvocation
 from nbtools.workspace.files.encoding import UTF8, decode, encode
@@ -81,6 +81,10 @@ class MemoryTool(BaseDeclarativeTool[MemoryParams]):
     description = "Stores a fact for later sessions, for the project or for the user; without text it returns the stored facts."
     kind = Kind.EDIT
     parameters = MemoryParams
+    examples = (
+        Example("Remembers a fact about this project.", {"text": "Tests run with make test"}),
+        Example("Remembers a fact for all projects.", {"text": "I prefer tabs", "scope": "user"}),
+    )
 
     def __init__(self, workspace: Workspace, *, user: Path | None = None) -> None:
         self.workspace = workspace

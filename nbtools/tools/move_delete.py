@@ -15,7 +15,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, joined
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.tools.file_change import count_noun
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.copy_move import already_exists, entry_path, entry_spellings, is_same_entry, with_folder_slash
@@ -54,6 +54,10 @@ class MoveTool(BaseDeclarativeTool[MoveParams]):
     description = "Moves or renames a file or folder and creates missing folders. Overwrites nothing unless overwrite is set."
     kind = Kind.MOVE
     parameters = MoveParams
+    examples = (
+        Example("Renames a file.", {"path": "src/cart.py", "to": "src/basket.py"}),
+        Example("Moves a file over another one.", {"path": "notes.txt", "to": "README.md", "overwrite": True}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -197,6 +201,10 @@ class DeleteTool(BaseDeclarativeTool[DeleteParams]):
     )
     kind = Kind.DELETE
     parameters = DeleteParams
+    examples = (
+        Example("Deletes a file; it can be undone.", {"path": "notes.txt"}),
+        Example("Deletes a folder with its content.", {"path": "src", "recursive": True}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

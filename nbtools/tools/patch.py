@@ -14,7 +14,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, joined
 from nbtools.core.result import FileDiff, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
 from nbtools.diff.patch_model import Patch, Update
 from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
@@ -67,6 +67,13 @@ class PatchTool(BaseDeclarativeTool[PatchParams]):
     )
     kind = Kind.EDIT
     parameters = PatchParams
+    examples = (
+        Example(
+            "Changes a file with a search/replace block.",
+            {"path": "src/cart.py", "patch": "<<<<<<< SEARCH\ntotal = 0\n=======\ntotal = 1\n>>>>>>> REPLACE\n"},
+        ),
+        Example("Adds a file with a Codex patch.", {"patch": "*** Begin Patch\n*** Add File: hello.txt\n+Hello\n*** End Patch\n"}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

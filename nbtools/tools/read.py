@@ -15,7 +15,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, SameCall, ToolName, in_brackets, joined
 from nbtools.core.result import FileText, Media, Part, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable, split_lines
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import media as media_files
@@ -186,6 +186,10 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
     name = "read"
     kind = Kind.READ
     parameters = ReadParams
+    examples = (
+        Example("Reads a file.", {"path": "src/cart.py"}),
+        Example("Reads lines 1 to 3.", {"path": "src/cart.py", "start": 1, "end": 3}),
+    )
     output_limit = _MOST_RANGED + 1_000  # and a notice
 
     def __init__(

@@ -12,7 +12,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, in_brackets, joined
 from nbtools.core.result import LlmContent, Part, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import split_lines
 from nbtools.tools.read import MediaRead, cut_window, decode_text, line_count, media_parts
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
@@ -80,6 +80,10 @@ class ReadManyTool(BaseDeclarativeTool[ReadManyParams]):
     )
     kind = Kind.READ
     parameters = ReadManyParams
+    examples = (
+        Example("Reads all Python files below src.", {"paths": ["src/**/*.py"]}),
+        Example("Reads two files.", {"paths": ["README.md", "src/cart.py"]}),
+    )
     output_limit = 1_000_000
 
     def __init__(self, workspace: Workspace, *, lines: int = 2_000, width: int = 2_000, characters: int = 250_000) -> None:

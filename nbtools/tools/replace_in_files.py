@@ -15,7 +15,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter
 from nbtools.core.result import FileDiff, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
@@ -109,6 +109,10 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
     kind = Kind.EDIT
     can_update_output = True
     parameters = ReplaceInFilesParams
+    examples = (
+        Example("Shows what would be replaced in Python files.", {"pattern": "item", "replacement": "article", "glob": "*.py"}),
+        Example("Replaces it.", {"pattern": "item", "replacement": "article", "path": "src", "apply": True}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

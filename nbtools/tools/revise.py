@@ -13,7 +13,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import TextRequest, Turn
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.search_replace import lines_outside_blocks
 from nbtools.diff.text_lines import displayable, with_lf
 from nbtools.tools.patch import PatchData, PatchInvocation, PatchTool
@@ -90,6 +90,10 @@ class ReviseTool(BaseDeclarativeTool[ReviseParams]):
     )
     kind = Kind.EDIT
     parameters = ReviseParams
+    examples = (
+        Example("Lets the model rename a variable.", {"path": "src/cart.py", "description": "rename total to amount"}),
+        Example("Lets the model document a file.", {"path": "src/cart.py", "description": "add docstrings"}),
+    )
 
     def __init__(self, workspace: Workspace, *, seconds: float = ATTEMPT_TIMEOUT) -> None:
         self.workspace = workspace

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message
 from nbtools.core.result import TodoItem, TodoList, TodoStatus, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
 
 _MARKS: dict[TodoStatus, str] = {"pending": " ", "in_progress": ">", "completed": "x", "cancelled": "-", "blocked": "!"}
@@ -68,6 +68,10 @@ class TodoTool(BaseDeclarativeTool[TodoParams]):
     description = "Keeps a list of tasks: give all items each time, in order, with the status of each; without items it returns the list."
     kind = Kind.THINK
     parameters = TodoParams
+    examples = (
+        Example("Sets the list of steps.", {"items": [{"text": "Write tests"}, {"text": "Fix the bug"}]}),
+        Example("Shows the list.", {}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

@@ -17,7 +17,7 @@ from nbtools.core.call import CURRENT_CALL
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import FileDiff, FileDiffs, ToolResult, failed
-from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_display
 from nbtools.workspace.cancellation import run_in_thread
@@ -57,6 +57,10 @@ class UndoTool(BaseDeclarativeTool[UndoParams]):
     description = "Restores the files that a call changed, all of them or none. An undo can be undone."
     kind = Kind.EDIT
     parameters = UndoParams
+    examples = (
+        Example("Undoes the last change.", {}),
+        Example("Undoes it and keeps later changes to the same files.", {"merge": True}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

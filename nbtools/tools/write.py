@@ -11,7 +11,7 @@ from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import DiffStat, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import is_exact, with_lf
 from nbtools.tools.file_change import FileChangeInvocation
 from nbtools.workspace.files.encoding import DecodedText, decode, encode
@@ -54,6 +54,10 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
     )
     kind = Kind.EDIT
     parameters = WriteParams
+    examples = (
+        Example("Writes a file, new or not.", {"path": "notes.txt", "content": "Buy milk"}),
+        Example("Writes only if there is no such file.", {"path": "ideas.txt", "content": "One", "new": True}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

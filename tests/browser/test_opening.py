@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import expect
 
 GREP = "%tool grep 'round' src"
@@ -25,6 +27,20 @@ async def test_a_hits_line_opens_the_file_in_notebook_7(open_notebook, context):
     page = await opening.value
     await expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("return round(total(items) * rate, 2)")
     await page.close()
+
+
+async def test_a_hit_in_a_notebook_opens_its_cell(open_notebook):
+    tab = await open_notebook(
+        "import nbformat\nkernel = {'name': 'python3', 'display_name': 'Python 3'}\n"
+        "cells = [nbformat.v4.new_code_cell(f'x{n} = {n}\\n# needle', id=f'cell-{n}') for n in range(60)]\n"
+        "nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={'kernelspec': kernel}), 'analysis.ipynb')",
+        "%tool grep --context 1 'x47 = 47' analysis.ipynb",
+    )
+    await tab.run(1)
+    await tab.run(2)
+    await tab.look("search-in-a-notebook", tab.cell(2))
+    await tab.card(2).get_by_role("button", name="analysis.ipynb cell 48").click()
+    await expect(tab.page.locator(".cm-content").filter(has_text=re.compile("^x47 = 47"))).to_be_in_viewport()
 
 
 async def test_the_links_of_a_record_and_a_listing_open_files(open_notebook):

@@ -19,7 +19,7 @@ export function cardContext(services: Services, trans: TranslationBundle, locate
     trans,
     settings: services.settings ?? null,
     locate: path => (opener === null ? null : locate(path)),
-    open: (path, line) => void opener?.open(path, line),
+    open: (path, line, cell) => void opener?.open(path, line, cell),
     cancel: (card, id) => canceller?.cancel(card, id),
     runAction: (card, action) => canceller?.runAction(card, action),
     markdown: async source => (rendermime.markdownParser ? drawMarkdown(rendermime.markdownParser, source) : element('pre', '', source))

@@ -351,10 +351,14 @@ export const parseListingBlock: parse.Parser<ListingBlock> = parse.record<Listin
 
 export interface MatchGroup {
   readonly path: string;
+  readonly part: string;
+  readonly cell: string;
   readonly lines: readonly MatchLine[];
 }
 export const parseMatchGroup: parse.Parser<MatchGroup> = parse.record<MatchGroup>({
   path: parse.text,
+  part: parse.otherwise(parse.text, ''),
+  cell: parse.otherwise(parse.text, ''),
   lines: parse.list(parseMatchLine),
 });
 

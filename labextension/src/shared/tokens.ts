@@ -16,7 +16,8 @@ import type {
 
 /** Opens a file of the Jupyter server at a line (1-based). */
 export interface IFileOpener {
-  open(path: string, line: number | null): Promise<void>;
+  /** `cell` is the id of a notebook's cell, or empty. */
+  open(path: string, line: number | null, cell?: string): Promise<void>;
 }
 export const IFileOpener = new Token<IFileOpener>('nbtools-agent:IFileOpener', 'Opens a file at a line.');
 
@@ -35,7 +36,7 @@ export interface CardContext {
   /** Converts a workspace path to a server path; null if the file cannot be opened. */
   locate(path: string): string | null;
   /** Opens a server path, as returned by `locate`. */
-  open(path: string, line: number | null): void;
+  open(path: string, line: number | null, cell?: string): void;
   cancel(card: HTMLElement, id: string): void;
   runAction(card: HTMLElement, action: CardAction): void;
   /** Renders markdown to sanitized nodes. */

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from itertools import groupby
 from typing import Literal, get_args
 
 from nbtools.core import terminal_text
 from nbtools.core.result import (
+    CellPlace,
     CommandOutput,
     FileDiff,
     FileDiffs,
@@ -159,10 +160,17 @@ def _(display: TodoList) -> tuple[Block, ...]:
 @_blocks.register
 def _(display: Matches) -> tuple[Block, ...]:
     listed = display.matches[:MAX_LINES]
-    by_path = groupby(listed, key=lambda match: match.path)
-    groups = tuple(MatchGroup(path=seen(path), lines=tuple(map(_match, found))) for path, found in by_path)
+    by_place = groupby(listed, key=lambda match: (match.path, match.cell))
+    groups = tuple(_match_group(path, cell, found) for (path, cell), found in by_place)
     more = _more(len(display.matches) - len(listed), "match", display.more)
     return (MatchesBlock(groups=groups, more=more),) if groups or more else ()
+
+
+def _match_group(path: str, cell: CellPlace | None, found: Iterable[Match]) -> MatchGroup:
+    lines = tuple(map(_match, found))
+    if cell is None:
+        return MatchGroup(path=seen(path), lines=lines)
+    return MatchGroup(path=seen(path), part=str(cell), cell="" if cell.id.startswith("#") else seen(cell.id), lines=lines)
 
 
 def _match(match: Match) -> MatchLine:

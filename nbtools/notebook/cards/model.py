@@ -98,6 +98,10 @@ class MatchLine(Wire):
 
 class MatchGroup(Wire):
     path: str
+    part: str = ""
+    """The cell of a notebook in words: ``cell 4``, ``cell 4 output``."""
+    cell: str = ""
+    """The id of that cell, if it has one."""
     lines: tuple[MatchLine, ...]
 
 

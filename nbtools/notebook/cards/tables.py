@@ -21,17 +21,20 @@ class Sheet:
     lines: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
     code: frozenset[int] = frozenset({0})
+    examples: tuple[tuple[str, str], ...] = ()
+    """Sources of cells, with what they do; shown as code below the rows."""
 
     def bundle(self) -> dict[str, str]:
         return {"text/plain": self.text(), "text/html": self.html()}
 
     def text(self) -> str:
         table = [self.head, *self.rows] if self.head else list(self.rows)
-        parts = [self.title, *_aligned(table), *(("",) if table and self.lines else ()), *self.lines]
+        examples = [line for source, about in self.examples for line in ("", *([f"# {about}"] if about else []), source)]
+        parts = [self.title, *_aligned(table), *examples, *(("",) if (table or examples) and self.lines else ()), *self.lines]
         return "\n".join(_seen(part) for at, part in enumerate(parts) if part or at)
 
     def html(self) -> str:
-        rows = [[(cell, at in self.code and cell) for at, cell in enumerate(row)] for row in self.rows]
+        rows = [[[(cell, bool(cell))] if at in self.code else _parts(cell) for at, cell in enumerate(row)] for row in self.rows]
         return render("cards/sheet", sheet=self, rows=rows)
 
 
@@ -40,6 +43,12 @@ class Text(Sheet):
     """A table whose text ``value`` the command also returns."""
 
     value: str = ""
+
+
+def _parts(text: str) -> list[tuple[str, bool]]:
+    """Splits a text at backticks: pairs of a part and whether it is code."""
+    pieces = text.split("`")
+    return [(piece, at % 2 == 1) for at, piece in enumerate(pieces) if piece] if len(pieces) % 2 else [(text, False)]
 
 
 def _aligned(table: Iterable[Sequence[str]]) -> list[str]:

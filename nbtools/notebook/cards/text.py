@@ -183,7 +183,7 @@ class CardTextRenderer:
     def matches(self, block: MatchesBlock) -> Iterator[str]:
         wide = len(str(max((line.number for group in block.groups for line in group.lines), default=0)))
         for group in block.groups:
-            yield self.ink(f"  {group.path}", "1")
+            yield self.ink(f"  {group.path} {group.part}".rstrip(), "1")
             yield from (
                 f"  {self.ink(f'{line.number:>{wide + 2}}', '2')}  {self.fitted(line.spans, wide + 6)}".rstrip() for line in group.lines
             )

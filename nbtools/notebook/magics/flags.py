@@ -94,7 +94,7 @@ class Grammar:
     def named(self, name: str) -> Parameter:
         """Returns the parameter with that name; one that is not in the schema accepts any JSON."""
         found = next((parameter for parameter in self.parameters if parameter.name == name), None)
-        return found or Parameter(name, _ANY, required=False)
+        return found or Parameter(name, ANY_TYPES, required=False)
 
 
 def grammar_of(tool: AnyToolBuilder) -> Grammar:
@@ -126,12 +126,12 @@ def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:
     )
 
 
-_ANY = ("boolean", "integer", "number", "null", "array", "object", "string")
+ANY_TYPES = ("boolean", "integer", "number", "null", "array", "object", "string")
 
 
 def _parameter(name: str, spec: Mapping[str, Any], required: bool, definitions: Mapping[str, Any]) -> Parameter:
     branches = [_resolved(branch, definitions) for branch in _branches(_resolved(spec, definitions))]
-    types = tuple(dict.fromkeys(kind for branch in branches for kind in _types(branch))) or _ANY
+    types = tuple(dict.fromkeys(kind for branch in branches for kind in _types(branch))) or ANY_TYPES
     items = next((_resolved(branch["items"], definitions) for branch in branches if isinstance(branch.get("items"), Mapping)), {})
     return Parameter(
         name,
@@ -172,7 +172,7 @@ def _branches(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _types(spec: Mapping[str, Any]) -> tuple[str, ...]:
     declared = spec.get("type")
     if declared is not None:
-        return tuple(one for one in ([declared] if isinstance(declared, str) else declared) if one in _ANY)
+        return tuple(one for one in ([declared] if isinstance(declared, str) else declared) if one in ANY_TYPES)
     return tuple(dict.fromkeys(_type_of(choice) for choice in _choices(spec)))
 
 

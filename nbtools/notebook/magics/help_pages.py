@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.decision import Action
+from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.tool import AnyToolBuilder, is_mcp_tool
 from nbtools.core.tool_names import server_prefix
 from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.magics.command_line import format_line
-from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
+from nbtools.notebook.magics.examples import example_line, examples_for, function_call
+from nbtools.notebook.magics.flags import ANY_TYPES, Grammar, Parameter, grammar_of
 from nbtools.policy.modes import default_decision
 
 if TYPE_CHECKING:
@@ -39,17 +41,19 @@ def _unconnected_servers(session: Session) -> Iterator[tuple[str, str, str]]:
                 yield f"{server_prefix(name)}…", about, "not connected yet" if state == "not connected" else state
 
 
-def help_sheet(tool: AnyToolBuilder, session: Session) -> Sheet:
-    """Returns the help page of a tool."""
+def help_sheet(tool: AnyToolBuilder, session: Session, *, python: bool = False) -> Sheet:
+    """Returns the help page of a tool; its examples are magics or, with ``python``, functions."""
     grammar = grammar_of(tool)
     rows = tuple((_spelled(parameter), _kind_of(parameter), parameter.description) for parameter in grammar.parameters)
-    lines = (*_examples(tool, grammar), f"kind: {tool.kind.value}", f"policy: {policy_says(tool, session)}")
-    return Sheet(f"%tool {usage(grammar)}\n{tool.description.strip()}", rows, lines)
+    write = partial(function_call, grammar) if python else partial(example_line, grammar)
+    examples = tuple((write(example.arguments), example.about) for example in examples_for(tool, grammar))
+    lines = (f"kind: {tool.kind.value}", f"policy: {policy_says(tool, session)}")
+    return Sheet(f"%tool {usage(grammar)}\n{tool.description.strip()}", rows, lines, examples=examples)
 
 
 def help_text(tool: AnyToolBuilder, session: Session) -> str:
     """Returns the help page of a tool as text, for its docstring."""
-    return help_sheet(tool, session).text()
+    return help_sheet(tool, session, python=True).text()
 
 
 def usage(grammar: Grammar) -> str:
@@ -59,6 +63,16 @@ def usage(grammar: Grammar) -> str:
     required = [parameter.name.upper() for parameter in grammar.positional if parameter.required]
     path = ["[PATH]" for parameter in grammar.positional if parameter.name == "path" and not parameter.required]
     return " ".join([grammar.tool, *required, *path])
+
+
+def check_required(grammar: Grammar, arguments: Mapping[str, Any]) -> None:
+    """Raises ``ToolFailure`` with the tool's usage if a required argument is missing."""
+    missing = [parameter.name for parameter in grammar.parameters if parameter.required and parameter.name not in arguments]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        how = f"Usage: %tool {usage(grammar)}. %tool {grammar.tool}? has examples."
+        message = f"{grammar.tool}: {' and '.join(missing)} {verb} required. {how}"
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
 
 
 def default_answer(tool: AnyToolBuilder, session: Session) -> str:
@@ -95,14 +109,20 @@ def _spelled(parameter: Parameter) -> str:
     return f"{parameter.name}{short}" if parameter.required else f"--{parameter.flag}{short}"
 
 
+_KINDS = {"string": "text", "integer": "whole number", "array": "list", "object": "JSON object", "boolean": "true or false"}
+
+
 def _kind_of(parameter: Parameter) -> str:
-    kind = " or ".join(json.dumps(choice) for choice in parameter.choices) or " or ".join(parameter.types)
-    return kind if parameter.required or parameter.default is None else f"{kind} = {json.dumps(parameter.default)}"
-
-
-def _examples(tool: AnyToolBuilder, grammar: Grammar) -> tuple[str, ...]:
-    examples: list[Any] = (tool.schema.get("parameters") or {}).get("examples", [])
-    return tuple(f"%tool {tool.name} {format_line(grammar, example)}" for example in examples if isinstance(example, dict))
+    """Returns the kind of a parameter in words: ``lines, files or count, default lines``; ``flag``; ``whole number, default 100``."""
+    if parameter.is_switch:
+        return f"flag, on unless --no-{parameter.flag}" if parameter.default is True else "flag"
+    kinds = [str(choice) for choice in parameter.choices]
+    chosen = {"string"} if any(isinstance(choice, str) for choice in parameter.choices) else set()
+    kinds += [_KINDS.get(kind, kind) for kind in parameter.types if kind not in {"null", *chosen}]
+    words = " or ".join(filter(None, (", ".join(kinds[:-1]), *kinds[-1:]))) if set(parameter.types) != set(ANY_TYPES) else "any value"
+    default = parameter.default
+    is_stated = not parameter.required and default not in (None, "", [])
+    return f"{words}, default {default if isinstance(default, str) else json.dumps(default)}" if is_stated else words
 
 
 def _first_sentence(text: str) -> str:

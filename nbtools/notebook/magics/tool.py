@@ -14,7 +14,7 @@ from nbtools.notebook.cards.tables import Sheet, Text
 from nbtools.notebook.lazy_mcp import connect_server_of
 from nbtools.notebook.magics.command_line import parse
 from nbtools.notebook.magics.flags import Grammar, grammar_of
-from nbtools.notebook.magics.help_pages import help_sheet, overview
+from nbtools.notebook.magics.help_pages import check_required, help_sheet, overview
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -57,7 +57,9 @@ class ToolMagics(Magics):
         try:
             connect_server_of(self._runtime, name)
             tool = self._runtime.session.tools.require(name)
-            arguments = parse(grammar_of(tool), rest, _body(grammar_of(tool), cell))
+            grammar = grammar_of(tool)
+            arguments = parse(grammar, rest, _body(grammar, cell))
+            check_required(grammar, arguments)
         except ToolFailure as failure:
             return self._refuse(name, rest, failure)
         return self._remember(self._runtime.bridge.run(name, arguments))

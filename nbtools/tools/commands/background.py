@@ -14,7 +14,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter
 from nbtools.core.patterns import compile_pattern, pattern_occurs
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.processes.background import BackgroundCommand, JobState, NewOutput, Status
 from nbtools.workspace.workspace import Workspace
 
@@ -77,6 +77,10 @@ class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
     kind = Kind.READ
     runs_beside = True
     parameters = ShellOutputParams
+    examples = (
+        Example("Lists the commands in the background.", {}),
+        Example("Shows what command 1 has printed, and waits for it for up to 10 seconds.", {"id": "1", "wait": 10}),
+    )
 
     def __init__(self, workspace: Workspace, *, longest: float = 600, limit: int = 40_000) -> None:
         self.workspace = workspace
@@ -231,6 +235,7 @@ class ShellKillTool(BaseDeclarativeTool[ShellKillParams]):
     asks = False
     runs_beside = True
     parameters = ShellKillParams
+    examples = (Example("Ends background command 1.", {"id": "1"}), Example("Ends background command 2.", {"id": "2"}))
 
     def __init__(self, workspace: Workspace, *, limit: int = 40_000) -> None:
         self.workspace = workspace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName, joined
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.tools.commands.background import condition_text
 from nbtools.tools.commands.folder_report import FolderReport
@@ -157,6 +158,10 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
     kind = Kind.EXECUTE
     can_update_output = True
     parameters = ShellParams
+    examples = (
+        Example("Runs a command line; pipes and && work.", {"command": "sort notes.txt | head -3"}),
+        Example("Runs a command with a limit of 5 seconds.", {"command": "ls -l src", "timeout": 5}),
+    )
 
     def __init__(
         self, workspace: Workspace, *, timeout: float = 120, longest: float = 600, silence: float = 300, limit: int = 40_000
@@ -180,9 +185,27 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
 
     def create_invocation(self, params: ShellParams) -> ShellInvocation:
         folder = self.workspace.resolve(params.path)
+        if quoted := _quoted_command(params.command, folder):
+            message = f" is one word in quotes, so it would be the name of one program. Write the command line without them: {quoted}"
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("command"), message))
         if params.timeout is None and not params.background:
             params = params.model_copy(update={"timeout": self.timeout})
         return ShellInvocation(params, self, folder)
+
+
+_QUOTED = re.compile(r"""\s*(?:"([^"$`\\]+)"|'([^']+)')\s*""", re.DOTALL)
+_NOT_A_NAME = re.compile(r"[\s;&|<>]")
+
+
+def _quoted_command(command: str, folder: Path) -> str:
+    """Returns the command line that somebody has put in quotes as a whole, such as ``"a; b"``; empty if it is none.
+
+    It is none if such a program exists, as ``"/opt/My Tools/run"`` may.  The line is not run in its place: what runs is what was written.
+    """
+    found = _QUOTED.fullmatch(command)
+    inner = (found[1] or found[2]).strip() if found else ""
+    is_program = not _NOT_A_NAME.search(inner) or shutil.which(inner) is not None or (folder / inner).exists()
+    return "" if is_program else inner
 
 
 class ShellInvocation(BaseToolInvocation[ShellParams]):

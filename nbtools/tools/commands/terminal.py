@@ -14,7 +14,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.tool import BaseToolInvocation, CommandTarget, Kind, ToolLocation, UpdateOutput
+from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import parse_shell
 from nbtools.workspace.processes.environment import environment, shell, shell_name
 from nbtools.workspace.processes.terminal import ScreenContent, Terminal, terminal_argv
@@ -66,6 +66,10 @@ class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
     )
     kind = Kind.EXECUTE
     parameters = TerminalOpenParams
+    examples = (
+        Example("Opens a terminal.", {}),
+        Example("Opens a terminal named build in a folder.", {"path": "src", "name": "build"}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -164,6 +168,10 @@ class TerminalOutputTool(BaseDeclarativeTool[TerminalOutputParams]):
     kind = Kind.READ
     runs_beside = True
     parameters = TerminalOutputParams
+    examples = (
+        Example("Shows the screen of terminal 1.", {"id": "1"}),
+        Example("Waits up to 5 seconds for new output.", {"id": "1", "wait": 5}),
+    )
 
     def __init__(self, workspace: Workspace, *, longest: float = 600) -> None:
         self.workspace = workspace
@@ -255,6 +263,10 @@ class TerminalRunTool(BaseDeclarativeTool[TerminalRunParams]):
     kind = Kind.EXECUTE
     can_update_output = True
     parameters = TerminalRunParams
+    examples = (
+        Example("Runs a command in terminal 1.", {"id": "1", "command": "pwd"}),
+        Example("Types a text without Enter.", {"id": "1", "command": "ls", "enter": False}),
+    )
 
     def __init__(self, workspace: Workspace, *, longest: float = 600) -> None:
         self.workspace = workspace
@@ -381,6 +393,7 @@ class TerminalKillTool(BaseDeclarativeTool[TerminalKillParams]):
     asks = False
     runs_beside = True
     parameters = TerminalKillParams
+    examples = (Example("Closes terminal 1.", {"id": "1"}), Example("Closes the terminal named build.", {"id": "build"}))
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

@@ -19,7 +19,7 @@ from nbtools.core.confirmation import (
 )
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.result import CommandOutput, Entry, FileDiffs, FileText, Listing, Match, Matches, Media, ToolResult, failed
+from nbtools.core.result import CellPlace, CommandOutput, Entry, FileDiffs, FileText, Listing, Match, Matches, Media, ToolResult, failed
 from nbtools.core.tool import Kind
 from nbtools.diff.line_diff import file_diff
 from nbtools.notebook.cards.card import bundle, card_of
@@ -162,6 +162,18 @@ class TestDone:
         assert card_of(done("text", plan(Kind.EDIT, everything))).record == "Allowed: everything runs (mode yolo)"
 
     def test_a_search_says_its_summary_and_shows_its_hits(self) -> None:
+        found = Matches(
+            (Match("a.ipynb", 1, "x", cell=CellPlace("ab", 4)), Match("a.ipynb", 1, "y", cell=CellPlace("#5", 5, output=True))), 2, 1
+        )
+        (block,) = card_of(done(found, summary="2 matches in 1 file")).blocks
+        assert isinstance(block, MatchesBlock)
+        assert [(group.path, group.part, group.cell) for group in block.groups] == [
+            ("a.ipynb", "cell 4", "ab"),
+            ("a.ipynb", "cell 5 output", ""),
+        ]
+        shown = bundle(card_of(done(found, summary="2 matches in 1 file")))
+        assert "a.ipynb cell 4" in shown["text/plain"]
+        assert "a.ipynb cell 4" in shown["text/html"]
         matches = Matches((Match("a.py", 3, "x = round(1)", ((4, 10),)), Match("b.py", 1, "round")), 2, 2)
         card = card_of(done(matches, summary="2 matches in 2 files"))
         block = card.blocks[0]

@@ -73,7 +73,7 @@ def test_a_question_mark_at_the_end_of_a_line_is_text(lab):
         ("%tool read notes.txt --start many", "start must be a whole number"),
         ("%tool read missing.txt", "missing.txt"),
         ("%tool read ../../etc/passwd", "outside"),
-        ("%tool write", "path is required"),
+        ("%tool write", "path and content are required"),
         ("%tool read 'a", "is not closed"),
         ("%tool nothing?", "There is no tool 'nothing'"),
     ],
@@ -88,3 +88,16 @@ def test_what_is_wrong_is_said_in_a_calm_card(lab, code, says):
 
 def test_a_failed_call_is_a_result(lab):
     assert lab.run("r = %tool gerp x\nprint(r.ok, r.error.code)").text.endswith("False tool_not_registered\n")
+
+
+def test_a_missing_argument_shows_the_usage(lab):
+    assert "pattern is required. Usage: %tool grep PATTERN [PATH]. %tool grep? has examples." in lab.run("%tool grep").text
+    assert "path and content are required" in lab.run("%tool write").text
+
+
+def test_help_has_two_examples_as_magics_and_as_functions(lab):
+    page = lab.run("%tool grep?").text
+    assert page.count("\n%tool grep ") == 2
+    for phrase in ("null", '"auto"', "boolean"):
+        assert phrase not in page
+    assert lab.value("tools.grep.__doc__.count('\\ntools.grep(')") == 2

@@ -18,8 +18,11 @@ export interface BlockView<B extends Block> {
   dispose?(): void;
 }
 
-/** Creates a link from a path or line number to the file; if the file cannot be opened, plain text with the reason as its tooltip. */
-export function placeLink(context: CardContext, label: string, path: string, line: number | null): HTMLElement {
+/**
+ * Creates a link from a path or line number to the file, or to the cell of a notebook with the id `cell`; if the file cannot be opened,
+ * plain text with the reason as its tooltip.
+ */
+export function placeLink(context: CardContext, label: string, path: string, line: number | null, cell = ''): HTMLElement {
   const serverPath = context.locate(path);
   if (serverPath === null) {
     const text = element('span', 'nbtools-unreachable', label);
@@ -27,7 +30,7 @@ export function placeLink(context: CardContext, label: string, path: string, lin
     return text;
   }
   const title = line === null ? context.trans.__('Open %1', path) : context.trans.__('Open %1 at line %2', path, line);
-  return linkButton(label, () => context.open(serverPath, line), title);
+  return linkButton(label, () => context.open(serverPath, line, cell), title);
 }
 
 /** Creates the line that says what was omitted; null if nothing was. */

@@ -26,13 +26,13 @@ export class MatchesView implements BlockView<MatchesBlock> {
   }
 
   private drawGroup(group: Group): HTMLElement {
-    const name = placeLink(this.context, group.path, group.path, null);
+    const name = placeLink(this.context, `${group.path} ${group.part}`.trim(), group.path, null, group.cell);
     const rows = group.lines.flatMap((hit, i) => this.drawHit(group, hit, group.lines[i - 1]));
     return element('div', 'nbtools-group', element('div', 'nbtools-path', name), ...rows);
   }
 
   private drawHit(group: Group, hit: Hit, before: Hit | undefined): HTMLElement[] {
-    const number = placeLink(this.context, String(hit.number), group.path, hit.number);
+    const number = placeLink(this.context, String(hit.number), group.path, hit.number, group.cell);
     number.tabIndex = -1;
     number.classList.add('nbtools-number');
     const row = element('div', 'nbtools-hit', number, element('code', '', ...drawSpans(hit.spans)));
