@@ -12,8 +12,13 @@ from nbtools.notebook.magics.flags import Grammar, Parameter
 
 _COUNT = 2
 _TEXTS = {
-    **{"path": "README.md", "file": "README.md", "folder": ".", "directory": "."},
-    **{"pattern": "TODO", "url": "https://example.com", "command": "ls"},
+    "path": "README.md",
+    "file": "README.md",
+    "folder": ".",
+    "directory": ".",
+    "pattern": "TODO",
+    "url": "https://example.com",
+    "command": "ls",
 }
 """Values of text parameters by a part of their name."""
 
