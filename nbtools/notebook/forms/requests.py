@@ -72,7 +72,11 @@ def _check(session: Session, tool: AnyToolBuilder, arguments: dict[str, Any], re
     tool.build(arguments)
     decision = session.decide(tool.name, arguments)
     grammar = grammar_of(tool)
-    chosen = {name: value for name, value in arguments.items() if grammar.named(name).required or value != grammar.named(name).default}
+    chosen = {
+        parameter.name: arguments[parameter.name]
+        for parameter in grammar.parameters
+        if parameter.name in arguments and (parameter.required or arguments[parameter.name] != parameter.default)
+    }
     reason = one_line(decision.reason, _MAX_REASON)
     return FormAnswer(id=request, action=decision.action.value, reason=reason, source=call_source(grammar, chosen))
 

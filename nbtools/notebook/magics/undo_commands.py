@@ -18,7 +18,7 @@ _MAX_FILES = 3
 
 
 class UndoCommands:
-    """The sub-commands ``undo`` and ``journal``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+    """The sub-commands ``undo``, ``redo`` and ``journal``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
@@ -26,6 +26,7 @@ class UndoCommands:
             "undo": SubCommand(
                 "[--merge] [ID]", "undoes the changes of a call; without ID, of the last call that changed files", self._undo
             ),
+            "redo": SubCommand("", "undoes the last undo", self._redo),
             "journal": SubCommand("[COUNT]", "lists changes that can be undone, latest last", self._journal),
         }
 
@@ -34,6 +35,14 @@ class UndoCommands:
         if len(words) > 1:
             raise refused("%tools undo takes at most one call id. %tools journal lists them; without an id the last change is undone.")
         self._runtime.bridge.undo(words[0] if words else "", merge=bool(flags))
+
+    def _redo(self, rest: list[str]) -> None:
+        if rest:
+            raise refused("%tools redo takes no words. %tools undo ID undoes the undo with that id.")
+        last = next((entry for entry in reversed(self._runtime.session.changes) if entry.undoes and not entry.undone), None)
+        if last is None:
+            raise refused("There is no undo that could be undone. %tools journal lists the changes.")
+        self._runtime.bridge.undo(last.id, merge=False)
 
     def _journal(self, rest: list[str]) -> Sheet:
         if len(rest) > 1 or (rest and not (rest[0].isdigit() and int(rest[0]))):

@@ -1,0 +1,130 @@
+"""The commands of nbtools: in the palette, with keys, and what they do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
+FOUND = """() => {
+    const { commands } = window.jupyterapp;
+    return commands.listCommands().filter(id => id.startsWith('nbtools:')).map(id => ({
+        id, label: commands.label(id), caption: commands.caption(id)
+    }));
+}"""
+DESCRIBED = """async () => {
+    const { commands } = window.jupyterapp;
+    const ids = commands.listCommands().filter(id => id.startsWith('nbtools:'));
+    const described = await Promise.all(ids.map(id => commands.describedBy(id)));
+    return ids.filter((id, index) => described[index].args === null);
+}"""
+
+
+async def test_the_palette_finds_them(open_notebook):
+    tab = await open_notebook()
+    await tab.command("apputils:activate-command-palette", wait=False)
+    palette = tab.page.locator("#modal-command-palette, .jp-ModalCommandPalette").first
+    await palette.locator("input").fill("nbtools")
+    items = palette.locator(".lm-CommandPalette-item")
+    for label in ("New Call…", "Load nbtools in This Notebook", "Undo the Last Change", "Keyboard Shortcuts of nbtools", "Set Mode plan"):
+        await expect(items.filter(has_text=label).first).to_be_attached()
+    await tab.look("palette")
+    await tab.page.keyboard.press("Escape")
+
+
+async def test_each_has_a_label_a_caption_and_a_description_of_its_arguments(open_notebook):
+    tab = await open_notebook()
+    for command in await tab.page.evaluate(FOUND):
+        assert command["label"], command
+        assert command["caption"], command
+    assert await tab.page.evaluate(DESCRIBED) == []
+
+
+async def test_load_makes_a_first_cell_once(open_notebook):
+    tab = await open_notebook("%unload_ext nbtools", "1")
+    await tab.run(1)
+    await tab.command("nbtools:load")
+    assert await tab.value("'tools' in get_ipython().user_ns") == "True"
+    await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(3)
+
+
+async def test_undo_and_redo(open_notebook):
+    tab = await open_notebook("%tools mode auto_edit", EDIT)
+    await tab.run(1)
+    await tab.run(2)
+    assert "total = 0.0" in tab.read("src/cart.py")
+    await tab.command("nbtools:undo")
+    await tab.done(3)
+    assert "total = 0.0" not in tab.read("src/cart.py")
+    await tab.command("nbtools:redo")
+    await tab.done(4)
+    assert "total = 0.0" in tab.read("src/cart.py")
+
+
+async def test_a_looser_mode_is_confirmed_and_a_stricter_one_is_not(open_notebook):
+    tab = await open_notebook()
+    await tab.command("nbtools:set-mode", mode="yolo", wait=False)
+    dialog = tab.page.locator(".jp-Dialog")
+    await expect(dialog).to_contain_text("yolo")
+    await tab.page.keyboard.press("Enter")  # the safe button has the focus
+    await expect(dialog).to_have_count(0)
+    mode = "get_ipython().magics_manager.registry['ToolMagics']._runtime.session.mode.value"
+    assert await tab.value(mode) == "default"
+    await tab.command("nbtools:set-mode", mode="plan")
+    assert await tab.value(mode) == "plan"
+    await tab.command("nbtools:set-mode", mode="yolo", wait=False)
+    await dialog.get_by_role("button", name="Set Mode").click()
+    await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(3)
+    await tab.done(2)
+    assert await tab.value(mode) == "yolo"
+
+
+@pytest.mark.parametrize(("command", "text"), [("nbtools:approve", "total = 0.0"), ("nbtools:deny", "total = 0\n")])
+async def test_a_question_is_shown_and_then_answered(open_notebook, command, text):
+    tab = await open_notebook(EDIT, *[f"{n}\n" * 30 for n in range(3)])
+    await tab.start(1)
+    await tab.asked(1)
+    await tab.panel.locator(".jp-WindowedPanel-outer").evaluate("node => node.scrollTo(0, node.scrollHeight)")
+    await expect(tab.question(1)).not_to_be_in_viewport()
+    await tab.command(command)
+    await expect(tab.question(1)).to_be_in_viewport()
+    assert "total = 0.0" not in tab.read("src/cart.py")
+    await tab.command(command)
+    await tab.done(1)
+    assert text in tab.read("src/cart.py")
+
+
+async def test_a_running_call_is_cancelled(open_notebook):
+    tab = await open_notebook("%tools allow shell", "%tool shell sleep 60")
+    await tab.run(1)
+    await tab.start(2)
+    await expect(tab.card(2).get_by_role("button", name="Cancel")).to_be_visible()
+    await tab.command("nbtools:cancel-call")
+    await tab.done(2)
+    await expect(tab.status(2)).to_have_text(re.compile("Cancelled"))
+
+
+async def test_a_question_mark_in_a_question_shows_the_keys(open_notebook):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.keys_count(1)
+    await tab.page.keyboard.press("?")
+    dialog = tab.page.locator(".jp-Dialog")
+    await expect(dialog).to_contain_text("approve once")
+    await expect(dialog).to_contain_text("New Call…")
+    await tab.look("key-sheet")
+    await tab.page.keyboard.press("Escape")
+    await expect(tab.question(1)).to_be_visible()
+    await tab.answer(1, "Deny")
+    await tab.done(1)
+
+
+async def test_notebook_7_has_them_too(open_notebook):
+    tab = await open_notebook("1", app="notebook")
+    ids = {command["id"] for command in await tab.page.evaluate(FOUND)}
+    assert {"nbtools:load", "nbtools:new-call", "nbtools:keys"} <= ids
+    await tab.command("nbtools:new-call", wait=False)
+    await expect(tab.page.locator(".nbtools-new-call-dialog").get_by_role("option").first).to_be_visible()
+    await tab.page.keyboard.press("Escape")
