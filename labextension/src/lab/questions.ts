@@ -26,10 +26,11 @@ export async function showQuestion(app: JupyterFrontEnd, notebooks: INotebookTra
   next && (await show(app, next));
 }
 
-/** Presses a button of the question that has the focus or is in view; a question that is not in view is only shown. */
+/** Presses a button of the question that is in view, the one with the focus first; a question that is not in view is only shown. */
 export async function pressInQuestion(app: JupyterFrontEnd, notebooks: INotebookTracker, button: string): Promise<void> {
   const questions = waitingQuestions(notebooks);
-  const seen = questions.find(({ node }) => node.contains(document.activeElement)) ?? questions.find(({ node }) => isInView(node));
+  const inView = questions.filter(({ node }) => isInView(node));
+  const seen = inView.find(({ node }) => node.contains(document.activeElement)) ?? inView[0];
   if (seen) {
     seen.node.querySelector<HTMLButtonElement>(button)?.click();
   } else if (questions[0]) {

@@ -1,0 +1,51 @@
+"""The settings editor shows the settings of nbtools; open cards follow them."""
+
+from __future__ import annotations
+
+import pytest_asyncio
+from playwright.async_api import expect
+
+EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
+PLUGIN = "nbtools-agent:plugin"
+SETTINGS = {
+    "Layout of diffs",
+    "Lines of a preview",
+    "Notifications",
+    "Seconds before a notification",
+    "Reload changed files",
+}
+
+
+@pytest_asyncio.fixture(loop_scope="session", autouse=True)
+async def defaults(lab):
+    yield
+    await lab.evaluate("plugin => window.jupyterapp.serviceManager.settings.save(plugin, '{}')", PLUGIN)
+    await lab.reload()
+
+
+async def open_editor(tab):
+    await tab.command("settingeditor:open", query="nbtools")
+    panel = tab.page.locator(".jp-SettingsPanel")
+    await expect(panel.get_by_text("What tools may do is decided by the kernel").first).to_be_visible()
+    return panel
+
+
+async def test_the_editor_shows_every_setting_with_title_and_description(open_notebook):
+    tab = await open_notebook()
+    panel = await open_editor(tab)
+    for title in SETTINGS:
+        await expect(panel.get_by_text(title, exact=True).first).to_be_visible()
+    layouts = ["Side by side where there is room", "Side by side", "Unified"]
+    await expect(panel.locator("select").first.locator("option")).to_have_text(layouts)
+    await tab.look("settings")
+
+
+async def test_a_diff_follows_the_layout_that_is_set(open_notebook):
+    tab = await open_notebook("%tools mode auto_edit", EDIT)
+    await tab.run(1)
+    await tab.run(2)
+    diff = tab.page.locator(".nbtools-card .nbtools-diff")
+    await expect(diff).to_have_attribute("data-layout", "split")
+    panel = await open_editor(tab)
+    await panel.locator("select").first.select_option(label="Unified")
+    await expect(diff).to_have_attribute("data-layout", "unified")
