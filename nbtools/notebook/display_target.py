@@ -57,7 +57,8 @@ class DisplayTarget:
     ``watched`` says whether somebody is watching; otherwise only the final state is shown.  ``early`` shows the card before the call has
     finished, however fast it is.  ``silent`` shows the card only if the call needs an answer.  ``post`` runs functions in the thread
     that waits for the call; None if no thread does.  ``caller`` names the program that makes the call, if that is not the notebook.
-    ``cell_id`` is the id of the cell, as the front end sent it; empty outside a notebook.
+    ``cell_id`` is the id of the cell, as the front end sent it; empty outside a notebook.  ``place`` says where the call works, such as
+    ``in a temporary copy``; empty for the notebook's workspace.
     """
 
     screen: Screen
@@ -71,6 +72,7 @@ class DisplayTarget:
     silent: bool = False
     caller: str = ""
     cell_id: str = ""
+    place: str = ""
 
     @property
     def is_live(self) -> bool:

@@ -19,7 +19,7 @@ from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.approval.question import OpenQuestion
 from nbtools.notebook.approval.widget import WIDGET_MIME, QuestionWidget
-from nbtools.notebook.cards.card import bundle, card_of, with_caller
+from nbtools.notebook.cards.card import bundle, card_of, in_place, with_caller
 from nbtools.notebook.cards.live_cards import LiveCard, LiveCards
 from nbtools.notebook.display_target import AnswerMethod, Bundle, Callback, Loop
 from nbtools.policy.grants import can_be_allowed
@@ -49,7 +49,7 @@ class NotebookConfirmer:
     async def _ask_by_widget(self, call: AwaitingApprovalCall, card: LiveCard, kernel: Loop) -> Answer:
         """Asks with a widget in the kernel's main loop, and always closes it at the end."""
         target, reply = card.target, Reply()
-        question = with_caller(card_of(call, root=self._root()), target.caller)
+        question = in_place(with_caller(card_of(call, root=self._root()), target.caller), target.place)
         widget = QuestionWidget(call, question, reply.set)
         is_open = OpenQuestion(call, question, target.cell_id, reply.set)
         self._questions.add(is_open)

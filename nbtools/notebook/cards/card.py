@@ -46,7 +46,7 @@ from nbtools.notebook.cards.phrases import (
     counted,
     elapsed,
 )
-from nbtools.notebook.cards.question_blocks import answered_blocks, fold_name, question_blocks, question_subject
+from nbtools.notebook.cards.question_blocks import IN_WORKSPACE, answered_blocks, fold_name, question_blocks, question_subject
 from nbtools.notebook.cards.text import card_text
 from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.hidden_characters import one_line, seen
@@ -137,6 +137,15 @@ def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None
         case ScheduledCall() | ValidatingCall() | EvaluatedCall():
             status = QUEUED if isinstance(event, ScheduledCall) else CHECKING
             return Card(**head_of(event, root), status=status, record=record_of(event), note=note_of(event))
+
+
+def in_place(card: Card, place: str) -> Card:
+    """Returns the card of a question with the place where the call would work; an empty ``place`` means the notebook's workspace."""
+    if not place or card.state != AwaitingApprovalCall.state:
+        return card
+    named = card.subject.startswith(IN_WORKSPACE)
+    subject = card.subject.replace(IN_WORKSPACE, place, 1) if named else " · ".join(filter(None, [card.subject, place]))
+    return card.model_copy(update={"subject": subject})
 
 
 def with_caller(card: Card, caller: str) -> Card:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, ExecutingCall, FinishedCall, OutputEvent
-from nbtools.notebook.cards.card import card_of, with_caller
+from nbtools.notebook.cards.card import card_of, in_place, with_caller
 from nbtools.notebook.cards.decision_text import Undoing, mergeable, undoable, undone
 from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.preview import applicable, arguments_to_apply
@@ -33,10 +33,12 @@ _log = logging.getLogger(__name__)
 class LiveCards:
     """The observer that displays calls as cards.  Everything except ``open`` and ``target_of`` runs in the session's loop.
 
-    ``default_target`` returns the display target of a call without ``open``; ``root`` is the workspace relative to the notebook's folder.
+    ``default_target`` returns the display target of a call without ``open``; ``root`` is the workspace relative to the notebook's folder,
+    ``place`` where the calls work, if not in that workspace.
     """
 
-    def __init__(self, default_target: Callable[[], DisplayTarget], root: Callable[[], str]) -> None:
+    def __init__(self, default_target: Callable[[], DisplayTarget], root: Callable[[], str], place: str = "") -> None:
+        self._place = place
         self._default_target = default_target
         self._root = root
         self._running: dict[str, LiveCard] = {}
@@ -71,7 +73,7 @@ class LiveCards:
 
     def open(self, call_id: str, target: DisplayTarget, display: LiveDisplay | None = None) -> None:
         """Sets where the call with that id is displayed, by default in a new display; called before the call is made."""
-        self._running[call_id] = LiveCard(target, self._root(), display)
+        self._running[call_id] = LiveCard(replace(target, place=self._place), self._root(), display)
 
     def card(self, call_id: str) -> LiveCard:
         """Returns the card of a call in progress."""
@@ -209,7 +211,7 @@ class LiveCard:
             }
 
     def _card(self, event: CallEvent) -> Card:
-        card = with_caller(card_of(event, root=self._root, now=time.time()), self.target.caller)
+        card = in_place(with_caller(card_of(event, root=self._root, now=time.time()), self.target.caller), self.target.place)
         if self._undoing is not None:
             return undone(card, self._undoing)
         if isinstance(event, FINISHED):

@@ -76,10 +76,14 @@ def _arguments(details: ToolMcpConfirmationDetails) -> str:
     return json.dumps(dict(details.tool_args), indent=2, ensure_ascii=False, default=repr) if details.tool_args else "no arguments"
 
 
+IN_WORKSPACE = "in the workspace"
+"""Where a command runs, if not in a folder of the workspace."""
+
+
 def question_subject(details: ToolCallConfirmationDetails, description: str) -> str:
     """Returns the subject for the head of a question: where a command runs, or the headers of the questions."""
     if isinstance(details, ToolExecuteConfirmationDetails):
-        where = "in the workspace" if details.directory in (".", "") else f"in {details.directory.rstrip('/')}/"
+        where = IN_WORKSPACE if details.directory in (".", "") else f"in {details.directory.rstrip('/')}/"
         return one_line(f"{where} · runs in {details.shell}" if details.shell else where)
     if isinstance(details, ToolAskConfirmationDetails):
         headers = [question.header for question in details.questions]

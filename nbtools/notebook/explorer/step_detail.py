@@ -24,6 +24,7 @@ from nbtools.notebook.explorer.step_context import StepContext
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.replay import canonical_call, working_directory_of
+from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy
 from nbtools.traces.model import Call, Detail, Event, Ref, Session
 from nbtools.traces.reader import LogFile
 from nbtools.traces.row_texts import text_of_event
@@ -102,13 +103,22 @@ def _pretty(data: bytes) -> str:
         return data.decode("utf-8", "replace").rstrip("\n")
 
 
+def _missing_folder(ground: WorkingDirectory) -> str:
+    """Returns why there is no folder to copy on this machine, and how to name one; empty if there is."""
+    try:
+        folder_to_copy(ground, None)
+    except TraceError as error:
+        return f"{str(error)[:1].upper()}{str(error)[1:]} %trace LOG --replay STEP --in FOLDER runs the step in a copy of that folder."
+    return ""
+
+
 _MARKDOWN = frozenset({"user", "assistant_text", "compaction"})
 _SPEAKERS = {"person": "You", "agent": "Agent"}
 
 
 @dataclass(frozen=True, slots=True)
 class _StepContent:
-    """A card, with the cell that runs the call again or the reason why it cannot; a message has neither."""
+    """A card, the cell that makes the same call, and the reason why it cannot be run again in a copy; a message has neither."""
 
     card: Card
     tool: str = ""
@@ -135,7 +145,7 @@ class DetailBuilder:
             foot=_foot(row, number),
             around=self._context.of(line),
             raw=self._records.location(row),
-            replay=self._cells.replay(number) if content.tool else "",
+            replay=self._cells.replay(number) if content.tool and not content.obstacle else "",
             obstacle=content.obstacle,
             tool=content.tool,
             link=self._cells.link(number),
@@ -146,9 +156,10 @@ class DetailBuilder:
         ground = working_directory_of(call, sessions=self._lines.sessions)
         card = recorded_card(_redacted_call(call), _redacted_detail(detail), cwd=ground.cwd)
         try:
-            return _StepContent(card, tool=cell_source(canonical_call(call, ground, detail=detail)))
+            tool = cell_source(canonical_call(call, ground, detail=detail))
         except TraceError as error:
             return _StepContent(card, obstacle=str(error))
+        return _StepContent(card, tool=tool, obstacle=_missing_folder(ground))
 
     def _message_card(self, row: LineRow, line: int) -> Card:
         """Returns the card of a message."""

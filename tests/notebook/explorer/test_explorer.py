@@ -88,7 +88,8 @@ def test_every_line_of_a_log_opens_and_leads_only_to_lines_and_files_that_there_
         links = [part for around in reply.around for part in around.parts]
         assert all(part.line is None or (0 <= part.line < len(shown.lines) and part.line != line) for part in links)
         assert all(not part.path or part.path in paths for part in links)
-        assert bool(reply.tool) == (isinstance(row, Call) and not reply.obstacle)
+        assert bool(reply.replay) == (isinstance(row, Call) and not reply.obstacle)
+        assert bool(reply.tool or reply.obstacle) == isinstance(row, Call)
 
 
 def test_a_page_is_a_stretch_of_what_a_filter_leaves(explorer: Explorer) -> None:
@@ -171,11 +172,24 @@ def test_the_bytes_of_a_step_are_those_of_its_record(explorer: Explorer) -> None
     assert json.loads(reply.text[: reply.text.index("\n}") + 2]) == json.loads(record)
 
 
+def recorded_in(folder: Path) -> bytes:
+    """Returns a log whose session ran in ``folder``."""
+    cwd = nbtools.open_trace(sample(CLAUDE)).trace.sessions[0].cwd
+    return sample(CLAUDE).read_bytes().replace(cwd.encode(), str(folder).encode())
+
+
+def test_a_step_whose_folder_is_missing_is_not_offered_again(explorer: Explorer) -> None:
+    step = opened(explorer, "28")
+    assert (step.replay, bool(step.tool)) == ("", True)
+    assert "does not exist on this machine" in step.obstacle
+    assert "--in FOLDER" in step.obstacle
+
+
 def test_the_cells_that_go_on_from_here(tmp_path: Path) -> None:
     folder = tmp_path / "my logs"
     folder.mkdir()
     log = folder / "a log.jsonl"
-    log.write_bytes(sample(CLAUDE).read_bytes())
+    log.write_bytes(recorded_in(tmp_path))
     shown = nbtools.open_trace(log, step=28)
     view = TraceView.model_validate(shown.bundle()[TRACE_MIME])
     assert view.step == shown.line_at("28")
@@ -217,7 +231,7 @@ def test_what_is_in_no_file_has_no_actions() -> None:
 @pytest.mark.parametrize("separator", SEPARATORS)
 def test_a_name_with_a_separator_of_lines_is_one_argument_of_its_cells(tmp_path: Path, separator: str) -> None:
     log = tmp_path / f"session{separator}open('pwned','w')#.jsonl"
-    log.write_bytes(sample(CLAUDE).read_bytes())
+    log.write_bytes(recorded_in(tmp_path))
     shown = nbtools.open_trace(log)
     shown.bundle()
     sources = (opened(shown, "28").link, opened(shown, "28").replay, ask(shown, {"type": "cell", "action": "compare"}).source)

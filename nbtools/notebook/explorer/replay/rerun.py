@@ -100,7 +100,7 @@ def _bridge(runtime: NotebookRuntime, copy: Copy) -> Bridge:
     session.layers = session.store.layers()
     for rule in own.grants:
         session.allow(rule)
-    cards = LiveCards(default_target, root)
+    cards = LiveCards(default_target, root, "in a temporary copy")
     session.confirmer = NotebookConfirmer(cards, Prompt(runtime.frontend), root, runtime.questions)
     session.observe(cards)
     return Bridge(session.sync(), cards, runtime.frontend)
