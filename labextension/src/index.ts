@@ -3,7 +3,7 @@ import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { addRunRenderer } from './agent/renderer.js';
-import { QuestionKeyboard } from './approval/question_keyboard.js';
+import questions from './approval/plugins.js';
 import { CallCanceller } from './cards/cancel_call.js';
 import { CellRequests } from './live_cells/cell_requests.js';
 import { FileOpener } from './shared/file_opener.js';
@@ -45,14 +45,6 @@ const renderer: JupyterFrontEndPlugin<void> = {
     canceller: ICallCanceller | null,
     settings: ISettings | null
   ) => addCallRenderer({ rendermime, opener, canceller, settings })
-};
-
-const questions: JupyterFrontEndPlugin<void> = {
-  id: 'nbtools-agent:questions',
-  description: 'Keyboard focus and shortcuts of approval requests and question forms.',
-  autoStart: true,
-  requires: [INotebookTracker],
-  activate: (_, notebooks: INotebookTracker) => new QuestionKeyboard(notebooks).listen()
 };
 
 const orphans: JupyterFrontEndPlugin<void> = {
@@ -100,4 +92,4 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
   return execution?.catch(() => false);
 }
 
-export default [opener, canceller, renderer, questions, orphans, cells, runs, ...explorerPlugins, ...labPlugins, ...panelPlugins];
+export default [opener, canceller, renderer, ...questions, orphans, cells, runs, ...explorerPlugins, ...labPlugins, ...panelPlugins];

@@ -52,7 +52,8 @@ class Tab:
         return self.cell(index).locator(".jp-OutputArea-output")
 
     def card(self, index: int) -> Locator:
-        return self.cell(index).locator(".nbtools-card")
+        """The cards of calls that do not wait for an answer."""
+        return self.cell(index).locator(".nbtools-card:not(.nbtools-asking > *)")
 
     def question(self, index: int) -> Locator:
         return self.cell(index).locator(".nbtools-asking")

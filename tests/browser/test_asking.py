@@ -176,8 +176,10 @@ async def test_always_asks_no_second_time(open_notebook):
 async def test_the_diff_is_seen_as_one_column_too(open_notebook):
     tab = await open_notebook(EDIT)
     await tab.start(1)
-    await tab.question(1).get_by_role("button", name="Unified").click()
-    await expect(tab.question(1).locator(".nbtools-view .mod-active")).to_have_text("Unified")
+    diff = tab.question(1).locator(".nbtools-diff")
+    await expect(diff).to_have_attribute("data-layout", "split")
+    await tab.question(1).get_by_role("button", name="unified").click()
+    await expect(diff).to_have_attribute("data-layout", "unified")
     await expect(tab.question(1)).to_contain_text("Decimal(0)")
     await tab.look("asking-unified", tab.cell(1))
     await tab.answer(1, "Deny")
@@ -297,7 +299,7 @@ async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_noteb
     await tab.page.keyboard.press("Shift+Enter")
     await tab.keys_count(last)
     await tab.page.wait_for_timeout(1000)  # the notebook goes on scrolling to its new cell
-    head = tab.question(last).locator(".nbt-head")
+    head = tab.question(last).locator(".nbtools-head")
     assert await head.evaluate(IN_VIEW)
     assert await tab.question(last).locator(".nbtools-approve").evaluate(IN_VIEW)
     await expect(head).to_contain_text("in the workspace" if cell == SHELL else "src/cart.py")

@@ -204,7 +204,7 @@ async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, cana
     await watch.nothing_happened()
 
     await press_all(tab, "modify")
-    await expect(tab.panel.locator(".nbtools-asking .nbtools-editor textarea")).to_have_count(len(hostile.ASKED) + 3)
+    await expect(tab.panel.locator(".nbtools-asking textarea.nbtools-editor")).to_have_count(len(hostile.ASKED) + 3)
     await watch.nothing_happened()
     await press_all(tab, "back")
 

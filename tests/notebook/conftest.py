@@ -46,13 +46,6 @@ class Cell:
         return "" if self.reply is None else str(self.reply.get("ename", ""))
 
 
-@dataclass
-class Message:
-    """What a widget has told the kernel; ``idle`` once the kernel has said that it is done with it."""
-
-    idle: bool = False
-
-
 class Lab:
     """A notebook tab.
 
@@ -70,7 +63,7 @@ class Lab:
         self.closed: set[str] = set()
         self.displays: dict[str, dict[str, Any]] = {}
         self.prompts: list[str] = []
-        self.said: dict[str, Message] = {}
+        self.said: dict[str, str | None] = {}
         self.opened: dict[str, str] = {}
         self.received: dict[str, list[dict[str, Any]]] = {}
 
@@ -128,42 +121,54 @@ class Lab:
         while time.monotonic() < deadline:
             self._pump()
 
-    def button(self, role: str) -> str | None:
-        """The model of the open widget with that role, the newest one."""
-        return next(reversed(self.all(role)), None)
+    def questions(self, outcome: str = "") -> list[str]:
+        """The models of the open questions that offer this answer, by default of all, oldest first."""
+        return [model for model, state in self.widgets.items() if "question" in state and (not outcome or outcome in self.choices(model))]
 
-    def all(self, role: str) -> list[str]:
-        """The models of the open widgets with that role, oldest first."""
-        return [model for model, state in self.widgets.items() if f"nbtools-{role}" in state.get("_dom_classes", ())]
+    def question(self, outcome: str = "") -> str | None:
+        """The model of the newest open question that offers this answer."""
+        return next(reversed(self.questions(outcome)), None)
 
-    def click(self, role: str) -> str:
-        """Clicks as soon as there is such a button; returns its model."""
-        model = str(self.until(lambda: self.button(role)))
-        self.click_model(model)
+    def asked(self, model: str) -> dict[str, Any]:
+        """What a question shows."""
+        return dict(self.widgets[model].get("question", {}))
+
+    def choices(self, model: str) -> dict[str, dict[str, Any]]:
+        """The buttons of a question by what they answer; none for a widget that is no question."""
+        return {choice["role"]: choice for choice in self.asked(model).get("choices", ())}
+
+    def say(self, model: str, outcome: str, **parts: Any) -> None:
+        """Sends an answer, as the page does with a click."""
+        question = self.said.setdefault(model, self.widgets.get(model, {}).get("question", {}).get("id"))
+        self.send(model, {"question": question, "outcome": outcome, **parts})
+
+    def answer_with(self, outcome: str, **parts: Any) -> str:
+        """Answers the newest question that offers this answer as soon as there is one, and waits until it has gone; returns its model."""
+        model = str(self.until(lambda: self.question(outcome)))
+        self.say(model, outcome, **parts)
+        self.until(lambda: model in self.closed)
         return model
 
-    def answer_with(self, role: str) -> str:
-        """Clicks a button that answers the question, and waits until the question has gone."""
-        self.until(lambda: self.button(role))
-        question = self.button("heading")
-        model = self.click(role)
-        self.until(lambda: question in self.closed)
-        return model
+    def send(self, model: str, content: dict[str, Any]) -> None:
+        """Sends a custom message to a widget."""
+        self.send_comm(model, {"method": "custom", "content": content})
 
-    def click_model(self, model: str) -> None:
-        self.send_comm(model, {"method": "custom", "content": {"event": "click"}})
+    def reply(self, model: str, content: dict[str, Any]) -> dict[str, Any]:
+        """Sends a custom message to a widget and waits for its reply."""
+        before = len(self._replies(model))
+        self.send(model, content)
+        return self.until(lambda: self._replies(model)[before:])[0]
 
-    def set(self, role: str, **state: Any) -> Message:
-        """Changes a widget as a person does."""
-        model = str(self.until(lambda: self.button(role)))
-        self.widgets[model].update(state)
-        return self.send_comm(model, {"method": "update", "state": state, "buffer_paths": []})
+    def _replies(self, model: str) -> list[Any]:
+        return [data["content"] for data in self.received.get(model, ()) if data.get("method") == "custom"]
 
-    def send_comm(self, comm_id: str, data: dict[str, Any]) -> Message:
+    def editable(self, model: str) -> dict[str, Any]:
+        """The text that Modify edits, as the page asks for it."""
+        return dict(self.reply(model, {"question": self.asked(model)["id"], "edit": True})["editable"])
+
+    def send_comm(self, comm_id: str, data: dict[str, Any]) -> None:
         message = self.client.session.msg("comm_msg", {"comm_id": comm_id, "data": data})
-        said = self.said[message["header"]["msg_id"]] = Message()
         self.client.shell_channel.send(message)
-        return said
 
     def open_comm(self, target: str, data: dict[str, Any]) -> str:
         comm_id = uuid.uuid4().hex
@@ -215,10 +220,7 @@ class Lab:
         cell = self.cells.get(message["parent_header"].get("msg_id", ""))
         if cell is not None:
             cell.messages.append(message)
-        said = self.said.get(message["parent_header"].get("msg_id", ""))
         match kind:
-            case "status" if said is not None:
-                said.idle = content["execution_state"] == "idle"
             case "comm_open":
                 self.opened[content["comm_id"]] = content["target_name"]
                 self.widgets[content["comm_id"]] = dict(content["data"].get("state", {}))

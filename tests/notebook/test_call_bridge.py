@@ -38,7 +38,7 @@ def test_an_interrupt_ends_a_running_call_and_its_processes(lab, code):
 @pytest.mark.parametrize("code", ["%tool write a.txt x", "tools.write('a.txt', 'x')", "await tools.write.start('a.txt', 'x')"])
 def test_an_interrupt_takes_a_question_back(lab, project, code):
     cell = lab.start(code)
-    lab.until(lambda: lab.button("asking"))
+    lab.until(lab.question)
     lab.interrupt()
     lab.until(lambda: cell.done)
     assert cell.error == "KeyboardInterrupt"
@@ -88,7 +88,7 @@ def test_a_background_call_ends_while_another_cell_blocks(lab):
 
 def test_a_background_call_can_ask_and_be_cancelled(lab):
     cell = lab.run(f"call = tools.shell.background({LONG!r})")
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: "started" in cell.text)
     lab.run("call.cancel()")
     lab.until(lambda: "Cancelled" in cell.text)
@@ -98,7 +98,7 @@ def test_a_background_call_can_ask_and_be_cancelled(lab):
 def test_waiting_for_a_background_call_lets_clicks_through(lab):
     lab.run("call = tools.shell.background('echo clicked')")
     cell = lab.start("call.result().ok")
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert cell.text.endswith("True")
 
@@ -133,8 +133,8 @@ while any(thread.is_alive() for thread in threads): await asyncio.sleep(0.05)
 print(results)
 """
     cell = lab.start(code)
-    lab.answer_with("approve")
-    lab.answer_with("approve")
+    lab.answer_with("once")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert "[True, True]" in cell.text
     assert (project / "0.txt").exists()
@@ -153,7 +153,7 @@ threading.Thread(target=later).start()
     lab.open_comm("nbtools", {})
     lab.for_a_while(0.5)
     (project / "go").touch()
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: "Done" in cell.text)
     assert "Approved once by you" in cell.text
     assert (project / "later.txt").read_text() == "x"

@@ -85,10 +85,9 @@ def test_a_project_s_server_is_asked_about_in_the_cell(lab, project):
     declare(project / ".mcp.json", shop={**ENTRY, "env": {"LEVEL": "high"}})
     lab.run("%tools allow mcp__shop__*")
     cell = lab.start("%tool mcp__shop__price pears")
-    lab.until(lambda: lab.button("ask-choices") and lab.button("ask-question") and lab.button("apply"))
-    assert "LEVEL=high" in lab.widgets[lab.button("ask-question")]["value"]
-    lab.set("ask-choices", index=0)
-    lab.answer_with("apply")
+    (field,) = lab.asked(lab.until(lambda: lab.question("answers")))["fields"]
+    assert "LEVEL=high" in field["text"]
+    lab.answer_with("answers", answers=[field["options"][0]["value"]])
     lab.until(lambda: cell.done, 60)
     assert "1 pears: 0.40 €" in cell.text
 

@@ -1,15 +1,23 @@
-/** Keys of an approval request, with the CSS class of the button that each presses. */
-const ANSWERS: Readonly<Record<string, string>> = {
-  y: 'nbtools-approve',
-  a: 'nbtools-always',
-  f: 'nbtools-folder',
-  m: 'nbtools-modify',
-  Escape: 'nbtools-cancel'
+import type { ButtonChoice } from './model.js';
+
+export type Role = ButtonChoice['role'];
+
+/** Keys of an approval request, with the role of the button that each presses. */
+const ANSWERS: Readonly<Record<string, Role>> = { y: 'once', a: 'always', f: 'folder', m: 'modify', Escape: 'deny' };
+
+/** The key that presses the button with a role, as shown on it; empty if it has none. */
+export const KEY_LABELS: Readonly<Partial<Record<Role, string>>> = {
+  once: 'Y',
+  always: 'A',
+  folder: 'F',
+  modify: 'M',
+  deny: 'Esc',
+  answers: '⏎'
 };
 
-export type FormAction = 'send' | 'leave' | 'skip' | 'native' | 'swallow' | 'pass';
+export type KeyAction = { readonly press: Role } | 'native' | 'swallow' | 'pass';
 
-export type KeyAction = { readonly press: string } | 'native' | 'swallow' | 'pass';
+export type FormAction = 'send' | 'leave' | 'skip' | 'native' | 'swallow' | 'pass';
 
 export interface KeyPress {
   readonly key: string;

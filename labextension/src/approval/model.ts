@@ -24,16 +24,20 @@ export const parseAnswerMessage: parse.Parser<AnswerMessage> = parse.record<Answ
   remember: parse.otherwise(parse.flag, false),
 });
 
-/** One button of a question.  ``rules`` are what an "always allow" adds, ``tip`` explains them. */
+/** One button of a question.  ``rules`` are what an "always allow" adds, ``tip`` explains them.
+
+``scope`` is what the label names: ``edit``, ``in src/``; empty for a whole MCP tool or server, and for the other buttons. */
 export interface ButtonChoice {
   readonly role: 'once' | 'always' | 'folder' | 'server' | 'modify' | 'deny' | 'answers';
   readonly label: string;
+  readonly scope: string;
   readonly tip: string;
   readonly rules: readonly string[];
 }
 export const parseButtonChoice: parse.Parser<ButtonChoice> = parse.record<ButtonChoice>({
   role: parse.oneOf('once', 'always', 'folder', 'server', 'modify', 'deny', 'answers'),
   label: parse.text,
+  scope: parse.otherwise(parse.text, ''),
   tip: parse.otherwise(parse.text, ''),
   rules: parse.otherwise(parse.list(parse.text), []),
 });

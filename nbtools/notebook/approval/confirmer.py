@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import (
     Answer,
     Confirmation,
+    ToolConfirmationOutcome,
     answer_unavailable_message,
     approval_unavailable_message,
     confirmation_unavailable_message,
@@ -18,7 +19,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.approval.question import OpenQuestion
-from nbtools.notebook.approval.widget import WIDGET_MIME, QuestionWidget
+from nbtools.notebook.approval.widget import WIDGET_MIME, open_widget
 from nbtools.notebook.cards.card import bundle, card_of, in_place, with_caller
 from nbtools.notebook.cards.live_cards import LiveCard, LiveCards
 from nbtools.notebook.display_target import AnswerMethod, Bundle, Callback, Loop
@@ -48,26 +49,33 @@ class NotebookConfirmer:
 
     async def _ask_by_widget(self, call: AwaitingApprovalCall, card: LiveCard, kernel: Loop) -> Answer:
         """Asks with a widget in the kernel's main loop, and always closes it at the end."""
-        target, reply = card.target, Reply()
-        question = in_place(with_caller(card_of(call, root=self._root()), target.caller), target.place)
-        widget = QuestionWidget(call, question, reply.set)
-        is_open = OpenQuestion(call, question, target.cell_id, reply.set)
-        self._questions.add(is_open)
-        static = bundle(question)
+        target, reply, close = card.target, Reply(), ExitStack()
+        drawn = in_place(with_caller(card_of(call, root=self._root()), target.caller), target.place)
+        question = OpenQuestion(call, drawn, target.cell_id, reply.set, changed=card.is_changed)
+        static = bundle(drawn)
 
         def build() -> None:
-            model_id = widget.build()
+            if reply.is_closed:
+                return
+            try:
+                model_id = close.enter_context(open_widget(question, self._questions))
+            except Exception as error:  # noqa: BLE001 - a call must not wait for a question that cannot be shown
+                reply.fail(ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, f"The question could not be shown. {error}"))
+                return
             live: Bundle = {WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": model_id}, **static}
             reply.call_in_loop(lambda: None if reply.is_closed else card.show_widget(live))
 
         kernel.call_soon_threadsafe(build, context=target.context.copy())
+        self._questions.add(question)
         try:
-            return await reply.wait()
+            answer = await reply.wait()
         finally:
             reply.close()
-            self._questions.remove(is_open.id)
+            self._questions.remove(question.id)
             with suppress(RuntimeError):  # the kernel is going down
-                kernel.call_soon_threadsafe(widget.close, context=target.context.copy())
+                kernel.call_soon_threadsafe(close.close, context=target.context.copy())
+        card.is_changed = answer.outcome is ToolConfirmationOutcome.MODIFY_WITH_EDITOR
+        return answer
 
     async def _ask_by_prompt(self, call: AwaitingApprovalCall, post: Callable[[Callback], None]) -> Answer:
         """Asks in the thread that waits for the call."""
@@ -100,6 +108,10 @@ class Reply:
 
     def set(self, answer: Answer) -> None:
         self.call_in_loop(lambda: None if self.is_closed else self._future.set_result(answer))
+
+    def fail(self, failure: ToolFailure) -> None:
+        """Raises ``failure`` in ``wait``."""
+        self.call_in_loop(lambda: None if self.is_closed else self._future.set_exception(failure))
 
     def close(self) -> None:
         """Ignores all answers from now on."""

@@ -1,4 +1,4 @@
-"""Texts of an approval request: buttons, placeholders and tooltips; shared by the widget and the prompt."""
+"""Texts of an approval request: labels and tooltips of its buttons, shared by the front ends and the prompt."""
 
 from __future__ import annotations
 
@@ -11,18 +11,9 @@ APPROVE_ONCE = "Approve once"
 ALWAYS_ALLOW = "Always allow {}"
 MODIFY = "Modify…"
 DENY = "Deny"
-REASON = "Reason (sent with Deny)"
-REASON_TIP = "Deny sends this reason to whoever made the call"
-REASON_SENT = "Reason: {}"
-REMEMBER = "Remember for this project"
-REMEMBER_TIP = "“Always allow” then also applies to later sessions in this workspace; %tools grants lists what is remembered"
-UPDATE_PROPOSAL = "Update proposal"
-BACK = "Back"
 ANSWER = "Answer"
 SKIP = "Skip"
 SKIP_TIP = "Ends the call without an answer"
-ANSWERS_SENT = "Sends: {}"
-ANSWER_MISSING = "A question has no answer yet"
 
 _MAX_LABEL = 60
 """Characters of a button's label; its tooltip has the full text."""

@@ -25,10 +25,14 @@ Role: TypeAlias = Literal["once", "always", "folder", "server", "modify", "deny"
 
 
 class ButtonChoice(Wire):
-    """One button of a question.  ``rules`` are what an "always allow" adds, ``tip`` explains them."""
+    """One button of a question.  ``rules`` are what an "always allow" adds, ``tip`` explains them.
+
+    ``scope`` is what the label names: ``edit``, ``in src/``; empty for a whole MCP tool or server, and for the other buttons.
+    """
 
     role: Role
     label: str
+    scope: str = ""
     tip: str = ""
     rules: tuple[str, ...] = ()
 

@@ -187,15 +187,16 @@ def _always_choices(confirmation: Confirmation) -> tuple[ButtonChoice, ...]:
     """Returns the "always allow" buttons, each with the rules that it adds."""
     details, offers = confirmation.details, confirmation.offers
     if details.type == "mcp" and details.rule and offers:
-        tool = _always("always", "this tool", offers, confirmation.covered)
-        return tool, _always("server", "this server", (details.rule,), ())
+        tool = _always("always", "", offers, confirmation.covered, "this tool")
+        return tool, _always("server", "", (details.rule,), (), "this server")
     everywhere = (_always("always", always_for(offers), offers, confirmation.covered),) if offers else ()
     narrower = confirmation.narrower
     return (*everywhere, *((_always("folder", always_for(narrower), narrower, ()),) if narrower else ()))
 
 
-def _always(role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str]) -> ButtonChoice:
-    return ButtonChoice(role=role, label=ALWAYS_ALLOW.format(scope), tip=always_tip(rules, covered), rules=tuple(map(one_line, rules)))
+def _always(role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str], name: str = "") -> ButtonChoice:
+    label = ALWAYS_ALLOW.format(scope or name)
+    return ButtonChoice(role=role, label=label, scope=scope, tip=always_tip(rules, covered), rules=tuple(map(one_line, rules)))
 
 
 def _fields(questions: Sequence[Question]) -> tuple[FormField, ...]:

@@ -56,11 +56,11 @@ def agent(served: Cell, over_stdio: StdioServerParameters) -> Iterator[Agent]:
 def test_a_call_is_asked_in_the_notebook_and_runs_once_approved(lab: Lab, served: Cell, agent: Agent, project: Path) -> None:
     assert "Calls that need approval are shown in the notebook" in agent.instructions
     call = agent.start("write", path="new.txt", content="hello\n")
-    lab.until(lambda: lab.button("approve"))
+    lab.until(lambda: lab.question("once"))
     lab.until(lambda: "claude-code asks" in served.text)
     assert "1 call waits for your answer" in served.text
     assert not (project / "new.txt").exists()
-    lab.answer_with("approve")
+    lab.answer_with("once")
     assert not call.result(60).is_error
     assert (project / "new.txt").read_text() == "hello\n"
     lab.until(lambda: "called by claude-code" in served.text)
@@ -69,8 +69,7 @@ def test_a_call_is_asked_in_the_notebook_and_runs_once_approved(lab: Lab, served
 
 def test_a_denial_goes_back_with_its_reason(lab: Lab, served: Cell, agent: Agent, project: Path) -> None:
     call = agent.start("shell", command="rm notes.txt")
-    lab.set("reason", value="  keep the notes ")
-    lab.answer_with("cancel")
+    lab.answer_with("deny", reason="  keep the notes ")
     denied = call.result(60)
     assert denied.is_error
     assert "denied" in text(denied)
@@ -97,9 +96,9 @@ def test_a_client_of_the_older_era_is_told_of_a_new_tool(lab: Lab, served: Cell,
 
 def test_a_client_that_gives_up_ends_its_call_and_the_question(lab: Lab, served: Cell, agent: Agent) -> None:
     call = agent.start("write", path="new.txt", content="hello\n")
-    lab.until(lambda: lab.button("approve"))
+    lab.until(lambda: lab.question("once"))
     call.cancel()
-    lab.until(lambda: lab.button("approve") is None)
+    lab.until(lambda: lab.question("once") is None)
     lab.until(lambda: "Cancelled before anybody answered" in served.text)
     assert "round" in text(agent.call("read", path="notes.txt"))
 
@@ -107,14 +106,14 @@ def test_a_client_that_gives_up_ends_its_call_and_the_question(lab: Lab, served:
 def test_two_clients_at_once_each_get_their_own_answer(lab: Lab, served: Cell, agent: Agent, over_stdio: StdioServerParameters) -> None:
     with an_agent(over_stdio, name="cursor") as other:
         first = agent.start("write", path="a.txt", content="a")
-        lab.until(lambda: len(lab.all("approve")) == 1)
+        lab.until(lambda: len(lab.questions("once")) == 1)
         second = other.start("write", path="b.txt", content="b")
-        lab.until(lambda: len(lab.all("approve")) == 2)
+        lab.until(lambda: len(lab.questions("once")) == 2)
         lab.until(lambda: "cursor asks" in served.text)
         assert "2 calls wait for your answer" in served.text
-        lab.click_model(lab.all("cancel")[0])
-        lab.until(lambda: len(lab.all("approve")) == 1)
-        lab.answer_with("approve")
+        lab.say(lab.questions("deny")[0], "deny")
+        lab.until(lambda: len(lab.questions("once")) == 1)
+        lab.answer_with("once")
         assert first.result(60).is_error
         assert not second.result(60).is_error
 
@@ -124,17 +123,17 @@ def test_when_serving_ends_the_server_goes_on_alone_and_comes_back(lab: Lab, ser
     assert "no notebook is open to ask in" in text(agent.call("write", path="new.txt", content="x"))
     again = lab.run("%tools serve")
     call = agent.start("write", path="new.txt", content="x")
-    lab.answer_with("approve")
+    lab.answer_with("once")
     assert not call.result(60).is_error
     lab.until(lambda: "called by claude-code" in again.text)
 
 
 def test_a_second_cell_takes_the_calls_over(lab: Lab, served: Cell, agent: Agent) -> None:
     call = agent.start("write", path="new.txt", content="x")
-    lab.until(lambda: lab.button("approve"))
+    lab.until(lambda: lab.question("once"))
     again = lab.run("%tools serve")
     lab.until(lambda: "claude-code asks" in again.text)
-    lab.answer_with("approve")
+    lab.answer_with("once")
     assert not call.result(60).is_error
 
 
@@ -144,7 +143,7 @@ def test_a_kernel_that_is_killed_ends_the_call_clearly(project: Path, over_stdio
         lab.run("%load_ext nbtools\n%tools serve")
         with an_agent(over_stdio) as agent:
             call = agent.start("write", path="new.txt", content="x")
-            lab.until(lambda: lab.button("approve"))
+            lab.until(lambda: lab.question("once"))
             os.kill(int(lab.value("__import__('os').getpid()")), signal.SIGKILL)
             lost = call.result(60)
             assert lost.is_error

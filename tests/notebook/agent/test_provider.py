@@ -28,8 +28,8 @@ def foot(cell):
 def test_steps_tokens_and_what_it_cost(lab, ask, project):
     with stub(Says(("I ", "mend it."), (EDIT,)), Says(("It is ", "done."))) as server:
         cell = ask(server)
-        lab.until(lambda: lab.button("approve"), limit=100)  # the provider's own package takes its time to load
-        lab.answer_with("approve")
+        lab.until(lambda: lab.question("once"), limit=100)  # the provider's own package takes its time to load
+        lab.answer_with("once")
         lab.until(lambda: cell.done)
         said = server.said(1)[-1]["content"]
     assert "I mend it." in cell.text

@@ -31,7 +31,7 @@ def shown(cell):
 def test_a_run_stands_in_the_order_in_which_it_happened(desk, project):
     desk.run(f"agent.model = playing(['Let me look.', ('read', '{{\"path\": \"notes.txt\"}}')], [{EDIT}], ['It is **done**.'])")
     cell = desk.start("%%agent\nmend it")
-    desk.answer_with("approve")
+    desk.answer_with("once")
     desk.until(lambda: cell.done)
     head, first, read, edit, last, foot = parts(cell)
     assert (head["type"], head["status"], head["model"], head["can_stop"]) == ("head", "Done", "function:demo", False)
@@ -53,7 +53,7 @@ def test_thinking_stands_folded_behind_one_line(desk):
 def test_a_refusal_goes_back_with_its_reason(desk, project):
     desk.run(f"agent.model = playing([{EDIT}], ['I leave it.'])")
     cell = desk.start("%%agent\nmend it")
-    desk.answer_with("cancel")
+    desk.answer_with("deny")
     desk.until(lambda: cell.done)
     assert "denied" in desk.value("told()").lower()
     assert (project / "notes.txt").read_text() == "TODO: round\n"
@@ -63,10 +63,10 @@ def test_a_refusal_goes_back_with_its_reason(desk, project):
 def test_the_head_says_when_somebody_is_asked(desk):
     desk.run(f"agent.model = playing([{EDIT}], ['ok'])")
     cell = desk.start("%%agent\nmend it")
-    desk.until(lambda: desk.button("approve"))
+    desk.until(lambda: desk.question("once"))
     desk.until(lambda: parts(cell)[0]["status"] == "Needs your answer")
     assert parts(cell)[0]["state"] == "awaiting_approval"
-    desk.answer_with("approve")
+    desk.answer_with("once")
     desk.until(lambda: cell.done)
 
 

@@ -13,10 +13,10 @@ def cart(project):
 
 def test_an_edit_waits_for_a_yes_and_leaves_the_record(lab, project):
     cell = lab.start(EDIT + "\nprint('after')")
-    lab.until(lambda: lab.button("approve"))
+    lab.until(lambda: lab.question("once"))
     assert "total = 0" in cart(project)
     assert "Needs your answer" in cell.text
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert "total = 1" in cart(project)
     assert "Approved once by you" in cell.text
@@ -26,24 +26,60 @@ def test_an_edit_waits_for_a_yes_and_leaves_the_record(lab, project):
     assert set(card["data"]) == {"application/vnd.nbtools.call.v1+json", "text/html", "text/plain"}
 
 
-def test_the_question_has_the_classes_that_the_frontend_relies_on(lab):
-    lab.start(EDIT)
-    lab.until(lambda: lab.button("asking"))
-    states = list(lab.widgets.values())
-    by_role = {name.removeprefix("nbtools-"): state for state in states for name in state.get("_dom_classes", ())}
-    buttons = {"approve", "always", "folder", "modify", "cancel"}
-    assert set(by_role) == {"asking", "heading", "body", "view", "foot", "buttons", *buttons, "aside", "later", "reason", "note"}
-    assert by_role["approve"]["description"] == "Approve once"
-    assert by_role["always"]["description"] == "Always allow edit"
-    assert by_role["folder"]["description"] == "Always allow in src/"
-    assert by_role["modify"]["description"] == "Modify…"
-    assert by_role["cancel"]["description"] == "Deny"
-    assert "Approval required: <b>" in by_role["note"]["value"]
-    assert by_role["view"]["_options_labels"] == ["Side by side", "Unified"]
-    split = by_role["body"]["value"]
-    lab.set("view", index=1)
-    lab.until(lambda: by_role["body"]["value"] != split)
-    lab.answer_with("cancel")
+def test_the_question_is_one_widget_with_its_card_and_its_buttons(lab):
+    cell = lab.start(EDIT)
+    question = lab.until(lab.question)
+    asked, choices = lab.asked(question), lab.choices(question)
+    assert list(choices) == ["once", "always", "folder", "modify", "deny"]
+    assert [choice["label"] for choice in choices.values()] == [
+        "Approve once",
+        "Always allow edit",
+        "Always allow in src/",
+        "Modify…",
+        "Deny",
+    ]
+    assert choices["folder"]["rules"] == ["edit(src/**)"]
+    assert asked["card"]["note"].startswith("Approval required: ")
+    lab.until(lambda: cell.outputs)
+    assert asked["card"] == cell.outputs[0]["data"]["application/vnd.nbtools.call.v1+json"]
+    assert {state["_model_module"] for state in lab.widgets.values()} == {"anywidget", "@jupyter-widgets/base"}
+    lab.answer_with("deny")
+
+
+def test_a_question_that_cannot_be_shown_ends_the_call(lab, project):
+    """In a checkout whose front end was not built."""
+    patch = "import nbtools.notebook.approval.widget as w, pathlib\nbuilt, w._STATIC = w._STATIC, pathlib.Path('absent')\nw._widget_class.cache_clear()"
+    assert lab.run(patch).error == ""
+    cell = lab.run(EDIT)
+    assert "was not built" in cell.text
+    assert "total = 0" in cart(project)
+    assert lab.run("w._STATIC = built").error == ""
+
+
+def test_a_refused_answer_leaves_the_question_open(lab, project):
+    cell = lab.start("%tool delete notes.txt")
+    question = lab.until(lab.question)
+    own = lab.asked(question)["id"]
+    for message in (
+        {"question": own, "outcome": "server"},
+        {"question": "another", "outcome": "once"},
+        {"question": own, "outcome": "once", "rules": ["shell"]},
+        {"question": own, "outcome": "modify", "text": "{"},
+        {"question": own, "edit": False},
+        {},
+    ):
+        reply = lab.reply(question, message)
+        assert reply["question"] == own
+        assert reply["problem"]
+        assert reply["editable"] is None
+    for message in ("once", None, [own]):
+        lab.send(question, message)
+    lab.for_a_while(0.3)
+    assert not cell.done
+    lab.answer_with("deny")
+    lab.until(lambda: cell.done)
+    assert (project / "notes.txt").exists()
+    assert lab.value("tools._runtime.questions.current()") == ()
 
 
 def test_the_question_can_be_read_without_widgets(lab):
@@ -52,7 +88,7 @@ def test_the_question_can_be_read_without_widgets(lab):
     data = cell.outputs[0]["data"]
     assert "Needs your answer" in data["text/html"]
     assert "Needs your answer" in data["text/plain"]
-    lab.answer_with("cancel")
+    lab.answer_with("deny")
     lab.until(lambda: cell.done)
     assert "application/vnd.jupyter.widget-view+json" not in cell.outputs[0]["data"]
 
@@ -72,7 +108,7 @@ def test_the_question_can_be_read_without_widgets(lab):
 )
 def test_it_asks_at_any_depth(lab, project, code):
     cell = lab.start(code)
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert cell.error == ""
     assert (project / "out.txt").read_text().strip() == "x"
@@ -80,7 +116,7 @@ def test_it_asks_at_any_depth(lab, project, code):
 
 def test_no_means_that_nothing_happens(lab, project):
     cell = lab.start(f"r = {EDIT}\nprint(r.error.code)")
-    lab.answer_with("cancel")
+    lab.answer_with("deny")
     lab.until(lambda: cell.done)
     assert "total = 0" in cart(project)
     assert "Denied by you" in cell.text
@@ -89,48 +125,40 @@ def test_no_means_that_nothing_happens(lab, project):
 
 def test_a_function_raises_the_no(lab):
     cell = lab.start("tools.write('out.txt', 'x')")
-    lab.answer_with("cancel")
+    lab.answer_with("deny")
     lab.until(lambda: cell.done)
     assert cell.error == "ToolFailure"
 
 
 def test_modify_then_approve_applies_the_changed_text(lab, project):
     cell = lab.start(EDIT)
-    lab.click("modify")
-    text = lab.widgets[lab.until(lambda: lab.button("editor"))]["value"]
-    assert text == cart(project).replace("total = 0", "total = 1")
-    lab.set("editor", value=text.replace("total = 1", "total = 2"))
-    lab.answer_with("apply")
-    lab.until(lambda: "total = 2" in cell.text and lab.button("approve"))
+    first = lab.until(lab.question)
+    editable = lab.editable(first)
+    assert editable["original"] == cart(project)
+    assert editable["proposed"] == cart(project).replace("total = 0", "total = 1")
+    lab.answer_with("modify", text=editable["proposed"].replace("total = 1", "total = 2"))
+    second = lab.until(lab.question)
+    assert "total = 2" in cell.text
+    assert (lab.asked(second)["changed"], lab.asked(second)["id"] == lab.said[first]) == (True, False)
     assert "total = 0" in cart(project)
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert "total = 2" in cart(project)
 
 
-def test_modify_can_go_back(lab, project):
-    cell = lab.start(EDIT)
-    lab.click("modify")
-    lab.click("back")
-    lab.answer_with("approve")
-    lab.until(lambda: cell.done)
-    assert "total = 1" in cart(project)
-
-
 def test_a_command_is_modified_as_text(lab):
     cell = lab.start("r = %tool shell echo one")
-    lab.click("modify")
-    assert lab.widgets[lab.until(lambda: lab.button("editor"))]["value"] == "echo one"
-    lab.set("editor", value="echo two")
-    lab.answer_with("apply")
-    lab.answer_with("approve")
+    editable = lab.editable(lab.until(lab.question))
+    assert (editable["proposed"], editable["original"], editable["path"]) == ("echo one", "", "")
+    lab.answer_with("modify", text="echo two")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert "two" in cell.text
 
 
 def test_always_asks_no_second_time(lab):
     cell = lab.start("%tool shell echo one\n%tool shell echo two")
-    assert lab.widgets[lab.until(lambda: lab.button("always"))]["description"] == "Always allow echo"
+    assert lab.choices(lab.until(lab.question))["always"]["label"] == "Always allow echo"
     lab.answer_with("always")
     lab.until(lambda: cell.done)
     assert cell.error == ""
@@ -140,7 +168,7 @@ def test_always_asks_no_second_time(lab):
 
 def test_always_in_a_folder_grants_no_more(lab):
     cell = lab.start(EDIT)
-    assert "edit(src/**)" in lab.widgets[lab.until(lambda: lab.button("folder"))]["tooltip"]
+    assert "edit(src/**)" in lab.choices(lab.until(lab.question))["folder"]["tip"]
     lab.answer_with("folder")
     lab.until(lambda: cell.done)
     grants = lab.run("%tools grants").text
@@ -150,8 +178,7 @@ def test_always_in_a_folder_grants_no_more(lab):
 
 def test_what_is_allowed_in_later_sessions_too_is_kept(lab):
     cell = lab.start("%tool shell echo one")
-    lab.set("later", value=True)
-    lab.answer_with("always")
+    lab.answer_with("always", remember=True)
     lab.until(lambda: cell.done)
     assert lab.value("tools._runtime.session.saved_grants") == ("shell(echo:*)",)
     lab.run("%tools revoke shell(echo:*)")
@@ -161,11 +188,11 @@ def test_what_is_allowed_in_later_sessions_too_is_kept(lab):
 def test_two_waiting_cards_are_independent(lab, project):
     code = "import asyncio\nawait asyncio.gather(tools.write.start('a.txt', 'a'), tools.write.start('b.txt', 'b'), return_exceptions=True)"
     cell = lab.start(code)
-    lab.until(lambda: len(lab.all("asking")) == 2)
-    newest = lab.widgets[lab.all("heading")[-1]]["value"]
-    lab.answer_with("approve")
-    assert len(lab.all("asking")) == 1
-    lab.answer_with("cancel")
+    lab.until(lambda: len(lab.questions()) == 2)
+    newest = lab.asked(lab.questions()[-1])["card"]["subject"]
+    lab.answer_with("once")
+    assert len(lab.questions()) == 1
+    lab.answer_with("deny")
     lab.until(lambda: cell.done)
     approved, denied = ("a.txt", "b.txt") if "a.txt" in newest else ("b.txt", "a.txt")
     assert (project / approved).exists()
@@ -174,17 +201,17 @@ def test_two_waiting_cards_are_independent(lab, project):
 
 def test_a_late_click_is_ignored(lab, project):
     cell = lab.start("%tool write one.txt x")
-    approve, cancel = (str(lab.until(lambda role=role: lab.button(role))) for role in ("approve", "cancel"))
-    lab.click_model(cancel)
-    lab.click_model(approve)
+    question = str(lab.until(lab.question))
+    lab.say(question, "deny")
+    lab.say(question, "once")
     lab.until(lambda: cell.done)
-    lab.click_model(approve)
+    lab.say(question, "once")
     second = lab.start("%tool write two.txt x")
-    lab.until(lambda: lab.button("approve"))
-    lab.click_model(approve)
+    lab.until(lambda: lab.question("once"))
+    lab.say(question, "once")
     lab.for_a_while(0.3)
     assert not second.done
-    lab.answer_with("cancel")
+    lab.answer_with("deny")
     lab.until(lambda: second.done)
     assert "Denied" in cell.text
     assert not (project / "one.txt").exists()
@@ -193,7 +220,7 @@ def test_a_late_click_is_ignored(lab, project):
 
 def test_widgets_leave_nothing_behind(lab):
     cell = lab.start("%tool write one.txt x")
-    lab.answer_with("cancel")
+    lab.answer_with("deny")
     lab.until(lambda: cell.done)
     lab.run("pass")
     assert lab.widgets == {}
@@ -202,10 +229,10 @@ def test_widgets_leave_nothing_behind(lab):
 def test_later_cells_wait_behind_a_question(lab, project):
     first = lab.start("%tool write one.txt x")
     second = lab.start("print('second')")
-    lab.until(lambda: lab.button("approve"))
+    lab.until(lambda: lab.question("once"))
     lab.for_a_while(0.3)
     assert not second.done
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: second.done)
     assert first.reply["execution_count"] < second.reply["execution_count"]
 
@@ -228,19 +255,6 @@ def test_where_nobody_can_answer_a_question_it_says_to_go_on_alone(lab):
     assert "Really?" in cell.text
     assert cell.count("display_data") == 1
     assert cell.count("update_display_data") == 0
-
-
-def test_what_widgets_say_while_a_cell_waits_is_acknowledged(lab):
-    """Otherwise ipywidgets keeps a field's second change to itself."""
-    cell = lab.start('%tool ask "Really?"')
-    assert lab.until(lambda: lab.button("ask-text"))
-    for text in ("y", "yes"):
-        said = lab.set("ask-text", value=text)
-        lab.until(lambda said=said: said.idle)
-        assert not cell.done
-    lab.answer_with("apply")
-    lab.until(lambda: cell.done)
-    assert "→ yes" in cell.text
 
 
 def test_asking_can_be_switched_off(lab):
@@ -275,7 +289,7 @@ def test_a_captured_cell_is_asked_in_text(lab, project):
 def test_a_restart_while_it_asks_changes_nothing(bare, tmp_path):
     bare.run("%load_ext nbtools")
     bare.start("%tool write one.txt x")
-    bare.until(lambda: bare.button("approve"))
+    bare.until(bare.question)
     bare.manager.restart_kernel(now=False)
     bare.client.wait_for_ready(timeout=60)
     assert not (tmp_path / "one.txt").exists()

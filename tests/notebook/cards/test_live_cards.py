@@ -68,7 +68,7 @@ def test_with_nobody_watching_there_is_one_display(lab):
 
 def test_quiet_tools_show_nothing_unless_they_ask(lab):
     cell = lab.start("tools.quiet.ls()\nr = tools.quiet.write('a.txt', 'x')")
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert cell.count("display_data") == 1
     assert "write a.txt" in cell.text

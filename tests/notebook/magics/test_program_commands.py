@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -114,11 +113,10 @@ def test_the_history_names_the_entry(lab):
 
 def test_a_question_about_a_command_says_what_always_covers_and_which_shell_runs_it(lab):
     lab.start("%tool shell sort a.txt | frobnicate")
-    lab.until(lambda: lab.button("asking"))
-    states = list(lab.widgets.values())
-    by_role = {name.removeprefix("nbtools-"): state for state in states for name in state.get("_dom_classes", ())}
-    assert "shell(sort:*) covers sort with options that are known to be harmless" in by_role["always"]["tooltip"]
-    assert "shell(frobnicate) covers exactly this line" in by_role["always"]["tooltip"]
-    assert "frobnicate is not in the table of programs: a rule for it would allow whatever it does" in by_role["note"]["value"]
-    assert re.sub(r'title="[^"]*"', "", by_role["heading"]["value"]).count("runs in bash") == 1
-    lab.answer_with("cancel")
+    question = lab.until(lab.question)
+    always, card = lab.choices(question)["always"], lab.asked(question)["card"]
+    assert "shell(sort:*) covers sort with options that are known to be harmless" in always["tip"]
+    assert "shell(frobnicate) covers exactly this line" in always["tip"]
+    assert "frobnicate is not in the table of programs: a rule for it would allow whatever it does" in card["note"]
+    assert card["subject"].count("runs in bash") == 1
+    lab.answer_with("deny")

@@ -57,7 +57,7 @@ def test_a_call_that_does_not_shows_the_difference_and_how_to_go_on(lab: Any, re
 def test_a_command_asks_with_buttons_and_says_what_it_passes_over(lab: Any, recorded: Path) -> None:
     lab.run("%tools allow write")
     cell = lab.start("r = %trace log.jsonl --replay 3 --in shop")
-    lab.answer_with("approve")
+    lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert card(cell)["status"] == "Different from recorded"
     assert lab.value("r.volatile, r.ran") == ((), True)

@@ -1,0 +1,97 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element } from '../shared/element.js';
+import { KEY_LABELS, type Role } from './answer_keys.js';
+import type { ButtonChoice, QuestionData } from './model.js';
+
+/** CSS class of the button with a role. */
+const CLASSES: Readonly<Record<Role, string>> = {
+  once: 'nbtools-approve',
+  always: 'nbtools-always',
+  folder: 'nbtools-folder',
+  server: 'nbtools-server',
+  modify: 'nbtools-modify',
+  deny: 'nbtools-cancel',
+  answers: 'nbtools-apply'
+};
+/** Characters of a reason; the kernel refuses longer ones. */
+const MAX_REASON = 4000;
+
+/** The lower part of a question: its buttons, and the options of their answers. */
+export class AnswerBar {
+  readonly node = element('div', 'nbtools-answers');
+  private readonly buttons: ReadonlyMap<Role, HTMLButtonElement>;
+  private readonly rememberBox = element('input');
+  private readonly reasonField = element('input', 'nbtools-reason');
+
+  constructor(
+    { choices, fields }: QuestionData,
+    private readonly trans: TranslationBundle,
+    onPress: (role: Role) => void
+  ) {
+    this.buttons = new Map(choices.map(choice => [choice.role, this.draw(choice, fields.length > 0, onPress)]));
+    const isLasting = choices.some(({ rules }) => rules.length > 0);
+    const options = fields.length ? [] : [...(isLasting ? [this.remember()] : []), this.reasonInput()];
+    this.node.append(element('div', 'nbtools-buttons', ...this.buttons.values()));
+    options.length && this.node.append(element('div', 'nbtools-aside', ...options));
+  }
+
+  button(role: Role): HTMLButtonElement | undefined {
+    return this.buttons.get(role);
+  }
+
+  get isRemembered(): boolean {
+    return this.rememberBox.checked;
+  }
+
+  get reason(): string {
+    return this.reasonField.value.trim();
+  }
+
+  private draw(choice: ButtonChoice, isForm: boolean, onPress: (role: Role) => void): HTMLButtonElement {
+    const { role, tip } = choice;
+    const button = element('button', `nbtools-choice ${CLASSES[role]}`, this.labelOf(choice, isForm));
+    button.type = 'button';
+    button.title = tip;
+    const key = KEY_LABELS[role];
+    if (key) {
+      const sign = element('kbd', '', key);
+      sign.setAttribute('aria-hidden', 'true');
+      button.append(sign);
+      button.setAttribute('aria-keyshortcuts', { Esc: 'Escape', '⏎': 'Enter' }[key] ?? key);
+    }
+    button.addEventListener('click', () => onPress(role));
+    return button;
+  }
+
+  private labelOf({ role, scope }: ButtonChoice, isForm: boolean): string {
+    const { trans } = this;
+    const labels: Record<Role, () => string> = {
+      once: () => trans.__('Approve once'),
+      always: () => (scope ? trans.__('Always allow %1', scope) : trans.__('Always allow this tool')),
+      folder: () => trans.__('Always allow %1', scope),
+      server: () => trans.__('Always allow this server'),
+      modify: () => trans.__('Modify…'),
+      deny: () => (isForm ? trans.__('Skip') : trans.__('Deny')),
+      answers: () => trans.__('Answer')
+    };
+    return labels[role]();
+  }
+
+  private remember(): HTMLElement {
+    const { trans, rememberBox } = this;
+    rememberBox.type = 'checkbox';
+    const label = element('label', 'nbtools-later', rememberBox, trans.__('Remember for this project'));
+    label.title = trans.__('“Always allow” then also applies to later sessions in this workspace; %tools grants lists what is remembered');
+    return label;
+  }
+
+  private reasonInput(): HTMLElement {
+    const { trans, reasonField } = this;
+    reasonField.type = 'text';
+    reasonField.maxLength = MAX_REASON;
+    reasonField.placeholder = trans.__('Reason (sent with Deny)');
+    reasonField.setAttribute('aria-label', reasonField.placeholder);
+    reasonField.title = trans.__('Deny sends this reason to whoever made the call');
+    return reasonField;
+  }
+}

@@ -1,0 +1,123 @@
+const QUESTION = '.nbtools-asking';
+const NOTEBOOK = '.jp-NotebookPanel';
+/** The control of a question that gets the focus: the safe button, or a form's first field. */
+export const SAFE_CONTROL = '[data-nbtools-safe]';
+const TEXT_FIELD = 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable="true"]';
+/** Milliseconds after an automatic focus change in which no key answers the question. */
+const GRACE = 500;
+/** Milliseconds after which something is scrolled into view again, because the notebook scrolls to the next cell. */
+const REVEAL_DELAYS = [0, 100, 300, 700];
+
+/** Moves the focus to a question that has appeared, and keeps it in view, unless the person is doing something else. */
+export class AutoFocus {
+  private focusedAt = -GRACE;
+  /** When the person last pressed a key, clicked or scrolled. */
+  private lastInput = 0;
+  private readonly onInput = (): void => void (this.lastInput = performance.now());
+
+  constructor() {
+    INPUT_EVENTS.forEach(type => window.addEventListener(type, this.onInput, { capture: true, passive: true }));
+  }
+
+  dispose(): void {
+    INPUT_EVENTS.forEach(type => window.removeEventListener(type, this.onInput, { capture: true }));
+  }
+
+  /** Whether the focus was moved so recently that a key is meant for something else. */
+  get isRecent(): boolean {
+    return performance.now() - this.focusedAt < GRACE;
+  }
+
+  /** Shows a question that has appeared, and moves the focus to its `control` where that disturbs nobody. */
+  appear(question: HTMLElement, control: HTMLElement): void {
+    if (mayTakeFocus(question)) {
+      this.take(question, control);
+    }
+  }
+
+  /** Moves the focus to the `control` of a question, and scrolls to it, until the person does something. */
+  take(question: HTMLElement, control: HTMLElement): void {
+    const focusedAt = (this.focusedAt = performance.now());
+    control.focus({ preventScroll: true });
+    this.untilInput(() => {
+      if (question.isConnected && focusedAt === this.focusedAt) {
+        keepFocus(question, control);
+        reveal(question);
+      }
+    });
+  }
+
+  /** Does something now and a few times more, until the person presses a key, clicks or scrolls. */
+  untilInput(work: () => void): void {
+    const since = performance.now();
+    REVEAL_DELAYS.forEach(time => window.setTimeout(() => this.lastInput < since && work(), time));
+  }
+}
+
+const INPUT_EVENTS = ['wheel', 'pointerdown', 'keydown'] as const;
+
+/** After a question has gone with the focus in it: moves the focus to the next question of the notebook, else to the notebook. */
+export function focusNext(notebook: HTMLElement | null): void {
+  const active = activeElement();
+  if (active !== null && active !== document.body) {
+    return;
+  }
+  const next = (notebook ?? document.body).querySelector<HTMLElement>(`${QUESTION} ${SAFE_CONTROL}`);
+  if (next) {
+    next.focus({ preventScroll: true });
+    reveal(next.closest<HTMLElement>(QUESTION)!);
+  } else {
+    notebook?.querySelector<HTMLElement>('.jp-Notebook')?.focus({ preventScroll: true });
+  }
+}
+
+/** The notebook that a node is in; null outside JupyterLab and Notebook. */
+export function notebookOf(node: Element): HTMLElement | null {
+  return node.closest<HTMLElement>(NOTEBOOK);
+}
+
+/** Whether an event's target is a text field. */
+export function isTextField(target: unknown): boolean {
+  return target instanceof Element && target.closest(TEXT_FIELD) !== null;
+}
+
+/** Whether the focus may move to a question: the page has it, the person neither types, nor answers another question, nor is elsewhere. */
+function mayTakeFocus(question: HTMLElement): boolean {
+  const active = activeElement();
+  if (!document.hasFocus() || active?.closest(QUESTION)) {
+    return false;
+  }
+  if (active === null || active === document.body) {
+    return true;
+  }
+  const notebook = notebookOf(question);
+  return (notebook === null || notebook.contains(active)) && !(isTextField(active) && hasText(active));
+}
+
+function hasText(field: Element): boolean {
+  return (
+    (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement ? field.value : (field.textContent ?? '')).trim() !== ''
+  );
+}
+
+/** Moves the focus back to the question if the notebook has moved it to the next cell, which can happen after the question appears. */
+function keepFocus(question: HTMLElement, control: HTMLElement): void {
+  if (!question.contains(activeElement()) && mayTakeFocus(question)) {
+    control.focus({ preventScroll: true });
+  }
+}
+
+/** The focused element, also inside shadow roots. */
+function activeElement(): Element | null {
+  let active = document.activeElement;
+  while (active?.shadowRoot?.activeElement) {
+    active = active.shadowRoot.activeElement;
+  }
+  return active;
+}
+
+/** Scrolls as little as possible to show the question, or at least its head if it does not fit. */
+function reveal(question: HTMLElement): void {
+  question.scrollIntoView({ block: 'nearest' });
+  question.querySelector('.nbtools-head')?.scrollIntoView({ block: 'nearest' });
+}
