@@ -48,7 +48,11 @@ def test_the_question_is_one_widget_with_its_card_and_its_buttons(lab):
 
 def test_a_question_that_cannot_be_shown_ends_the_call(lab, project):
     """In a checkout whose front end was not built."""
-    patch = "import nbtools.notebook.approval.widget as w, pathlib\nbuilt, w._STATIC = w._STATIC, pathlib.Path('absent')\nw._widget_class.cache_clear()"
+    patch = (
+        "import nbtools.notebook.approval.widget as w, pathlib\n"
+        "built, w._STATIC = w._STATIC, pathlib.Path('absent')\n"
+        "w._widget_class.cache_clear()"
+    )
     assert lab.run(patch).error == ""
     cell = lab.run(EDIT)
     assert "was not built" in cell.text
