@@ -65,9 +65,9 @@ class NotebookConfirmer:
             live: Bundle = {WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": model_id}, **static}
             reply.call_in_loop(lambda: None if reply.is_closed else card.show_widget(live))
 
-        kernel.call_soon_threadsafe(build, context=target.context.copy())
         self._questions.add(question)
         try:
+            kernel.call_soon_threadsafe(build, context=target.context.copy())
             answer = await reply.wait()
         finally:
             reply.close()
