@@ -223,7 +223,8 @@ class Lab:
         match kind:
             case "comm_open":
                 self.opened[content["comm_id"]] = content["target_name"]
-                self.widgets[content["comm_id"]] = dict(content["data"].get("state", {}))
+                if content["target_name"] == "jupyter.widget":
+                    self.widgets[content["comm_id"]] = dict(content["data"].get("state", {}))
             case "comm_msg" if content["data"].get("method") == "update":
                 self.widgets.setdefault(content["comm_id"], {}).update(content["data"]["state"])
             case "comm_msg":
