@@ -42,31 +42,37 @@ export class AgentsPanel extends SidePanel {
     const count = (of: (kernel: KnownKernel) => number) => () => knownKernels(states).reduce((sum, kernel) => sum + of(kernel), 0);
     this.sections = [
       new Section(
+        'waiting',
         trans.__('Waiting'),
         count(({ state }) => state.questions.length),
         () => <Waiting context={context} />
       ),
       new Section(
+        'running',
         trans.__('Running'),
         count(({ state }) => state.running.length),
         () => <Running context={context} />
       ),
       new Section(
+        'sessions',
         trans.__('Sessions'),
         () => 0,
         () => <Sessions context={context} chooseLog={chooseLog} />
       ),
       new Section(
+        'changes',
         trans.__('Changes'),
         count(({ state }) => state.changes.filter(one => !one.undone_by).length),
         () => <Changes context={context} />
       ),
       new Section(
+        'rules',
         trans.__('Rules'),
         count(({ state }) => state.rules?.grants.length ?? 0),
         () => <Rules context={context} />
       ),
       new Section(
+        'servers',
         trans.__('MCP servers'),
         count(({ state }) => state.servers.length),
         () => <Servers context={context} />
@@ -112,13 +118,14 @@ export class AgentsPanel extends SidePanel {
 /** One section of the panel, with the number of its rows in its title.  It is drawn while it is visible. */
 class Section extends ReactWidget {
   constructor(
+    name: string,
     private readonly label: string,
     private readonly count: () => number,
     private readonly draw: () => JSX.Element
   ) {
     super();
     this.addClass('nbtools-section');
-    this.node.setAttribute('aria-label', label);
+    this.node.dataset['section'] = name;
     this.title.label = label;
   }
 

@@ -1,0 +1,265 @@
+"""The panel Agents, the status-bar item and notifications: what a person sees of all notebooks, and does from there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from tests.browser.project import write_notebook
+from tests.browser.tab import Tab
+
+EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
+OTHER = "%tool edit notes.txt --old two --new zwei"
+
+
+class Agents:
+    """The panel in a page."""
+
+    def __init__(self, tab: Tab) -> None:
+        self.page = tab.page
+        self.tab = tab
+        self.node = tab.page.locator("#nbtools-agents")
+
+    async def open(self) -> None:
+        await self.page.evaluate("window.jupyterapp.shell.activateById('nbtools-agents')")
+        await expect(self.node).to_be_visible()
+
+    def section(self, name: str) -> Locator:
+        return self.node.locator(f'[data-section="{name.lower()}"]')
+
+    @property
+    def waiting(self) -> Locator:
+        return self.node.locator(".nbtools-waiting")
+
+    def head(self, name: str) -> Locator:
+        return self.node.locator(".lm-AccordionPanel-title", has_text=name)
+
+    async def expand(self, name: str) -> None:
+        if await self.head(name).get_attribute("aria-expanded") != "true":
+            await self.head(name).click()
+        await expect(self.section(name)).to_be_visible()
+
+
+@pytest.fixture
+def open_agents():
+    async def open_agents(tab: Tab) -> Agents:
+        agents = Agents(tab)
+        await agents.open()
+        return agents
+
+    return open_agents
+
+
+@pytest.fixture
+def open_second(open_file, project):
+    """Opens a second notebook beside the first one, in front of it."""
+
+    async def open_second(*cells: str) -> Tab:
+        path = project / "second.ipynb"
+        write_notebook(path, cells)
+        tab: Tab = await open_file(path)
+        await tab.run(0)
+        return tab
+
+    return open_second
+
+
+async def is_settled(agents: Agents) -> None:
+    """Waits for the time in which a new row ignores clicks."""
+    await agents.tab.keys_pass()
+
+
+async def test_a_question_is_approved_from_the_panel_while_another_notebook_is_in_front(open_notebook, open_second, open_agents):
+    tab = await open_notebook(EDIT)
+    agents = await open_agents(tab)
+    await expect(agents.section("Waiting")).to_contain_text("Nothing waits")
+    await tab.start(1)
+    second = await open_second("1 + 1")
+    await expect(agents.waiting).to_have_count(1)
+    await expect(agents.waiting).to_contain_text("story.ipynb")
+    await expect(agents.head("Waiting")).to_contain_text("(1)")
+    await expect(agents.waiting.locator(".nbtools-diff")).to_be_visible()
+    await is_settled(agents)
+    await tab.look("panel-waiting")
+    await agents.waiting.get_by_role("button", name="Approve once").click()
+    await expect(agents.waiting).to_have_count(0)
+    await second.exists("src/cart.py")
+    await expect(agents.section("Changes")).to_contain_text("cart.py")
+    assert "Decimal(0)" in second.read("src/cart.py")
+    await tab.look("panel-changed")
+
+
+async def test_show_goes_to_the_question_and_deny_answers_it(open_notebook, open_second, open_agents):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await open_second("1 + 1")
+    agents = await open_agents(tab)
+    await agents.waiting.get_by_role("button", name="Show", exact=True).click()
+    await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
+    await expect(tab.question(1)).to_be_visible()
+    await is_settled(agents)
+    await agents.waiting.get_by_role("button", name="Deny").click()
+    await expect(tab.status(1)).to_have_text("Denied")
+    await expect(agents.waiting).to_have_count(0)
+
+
+async def test_a_question_answered_in_its_cell_disappears_from_the_panel(open_notebook, open_agents):
+    tab = await open_notebook(EDIT)
+    agents = await open_agents(tab)
+    await tab.start(1)
+    await expect(agents.waiting).to_have_count(1)
+    await tab.answer(1, "Deny")
+    await expect(agents.waiting).to_have_count(0)
+
+
+async def test_a_long_question_is_approved_only_after_its_details_are_open(open_notebook, open_agents):
+    tab = await open_notebook("tools.write(path='long.txt', content='\\n'.join(f'line {i}' for i in range(300)))")
+    agents = await open_agents(tab)
+    await tab.start(1)
+    approve = agents.waiting.get_by_role("button", name="Approve once")
+    await expect(approve).to_have_attribute("aria-disabled", "true")
+    await is_settled(agents)
+    await approve.click(force=True)
+    await expect(agents.waiting).to_have_count(1)
+    await agents.waiting.get_by_role("button", name="Details", exact=True).click()
+    await expect(agents.waiting.locator(".nbtools-card")).to_contain_text("line 3")
+    await approve.click()
+    await expect(agents.waiting).to_have_count(0)
+    await tab.exists("long.txt")
+
+
+async def test_changes_are_undone_redone_and_shown_as_a_diff(open_notebook, open_agents):
+    tab = await open_notebook(f"%tools mode auto_edit\n{EDIT}\n{OTHER}")
+    agents = await open_agents(tab)
+    await tab.run(1)
+    changes = agents.section("Changes").locator(".nbtools-row")
+    await expect(changes).to_have_count(2)
+    await expect(changes.first).to_contain_text("notes.txt")
+    await changes.last.get_by_role("button", name="Undo the change of cart.py").click()
+    await expect(changes.last).to_contain_text("undone")
+    assert "Decimal(0)" not in tab.read("src/cart.py")
+    await changes.last.get_by_role("button", name="Redo the change of cart.py").click()
+    await expect(changes.last).not_to_contain_text("undone")
+    assert "Decimal(0)" in tab.read("src/cart.py")
+    await changes.last.get_by_role("button", name="Undo to the change of cart.py").click()
+    dialog = tab.page.locator(".jp-Dialog")
+    await expect(dialog).to_contain_text("Undo 2 changes?")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    await tab.look("panel-undo-to-here")
+    await dialog.get_by_role("button", name="Undo", exact=True).click()
+    await expect(changes.first).to_contain_text("undone")
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+    await changes.last.get_by_role("button", name="Diff of cart.py").click()
+    await expect(tab.page.locator(".nbtools-diff-tab .nbtools-diff")).to_be_visible()
+    await tab.look("panel-diff")
+
+
+async def test_a_background_call_is_stopped_from_the_panel(open_notebook, open_agents):
+    tab = await open_notebook("%tools mode yolo\nhandle = tools.shell.background('sleep 300')")
+    agents = await open_agents(tab)
+    await tab.run(1)
+    running = agents.section("Running").locator(".nbtools-row")
+    await expect(running).to_contain_text("sleep 300")
+    await expect(running.locator(".nbtools-time")).to_have_text(re.compile(r"[1-9]\d* s"))
+    await tab.look("panel-running")
+    await running.get_by_role("button", name="Stop shell sleep 300").click()
+    await expect(running).to_have_count(0)
+
+
+async def test_a_looser_mode_is_confirmed_and_a_stricter_one_is_not(open_notebook, open_agents):
+    tab = await open_notebook("%tool ls")
+    await tab.run(1)
+    agents = await open_agents(tab)
+    await agents.expand("Rules")
+    mode = agents.section("Rules").get_by_label("Mode")
+    await expect(mode).to_have_value("default")
+    await mode.select_option("yolo")
+    dialog = tab.page.locator(".jp-Dialog")
+    await expect(dialog).to_contain_text("Every call runs without approval")
+    await tab.look("panel-mode")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(mode).to_have_value("default")
+    await mode.select_option("plan")
+    await expect(mode).to_have_value("plan")
+    await expect(tab.page.locator(".nbtools-status-button")).to_have_text("plan mode")
+    assert await tab.value("tools._runtime.session.mode.value") == "plan"
+
+
+async def test_a_grant_is_revoked(open_notebook, open_agents):
+    tab = await open_notebook("%tools allow 'shell(git status:*)'")
+    await tab.run(1)
+    agents = await open_agents(tab)
+    await agents.expand("Rules")
+    await agents.section("Rules").get_by_role("button", name="Revoke shell(git status:*)").click()
+    await expect(agents.section("Rules")).to_contain_text("Nothing yet")
+    assert await tab.value("tools._runtime.session.grants") == "()"
+
+
+async def test_the_panel_follows_a_restart_a_reload_and_the_end_of_the_kernel(open_notebook, open_agents):
+    tab = await open_notebook(EDIT)
+    agents = await open_agents(tab)
+    await tab.start(1)
+    await expect(agents.waiting).to_have_count(1)
+    await tab.save()
+    await tab.load_again()
+    agents = await open_agents(tab)
+    await expect(agents.waiting).to_have_count(1)
+    restart = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart().then(() => null)"
+    await tab.page.evaluate(restart)
+    await expect(agents.waiting).to_have_count(0)
+    await expect(agents.section("Waiting")).to_contain_text("No notebook with nbtools")
+    await expect(tab.page.locator(".nbtools-status-button")).to_be_hidden()
+    await tab.run(0)
+    await expect(agents.section("Waiting")).to_contain_text("Nothing waits")
+    await tab.look("panel-empty")
+    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown().then(() => null)")
+    await expect(agents.section("Waiting")).to_contain_text("No notebook with nbtools")
+
+
+async def test_a_hostile_name_is_text(open_notebook, open_agents):
+    tab = await open_notebook("tools.write(path='<img src=x onerror=window.harm=1>.txt', content='x')")
+    agents = await open_agents(tab)
+    await tab.start(1)
+    await expect(agents.waiting).to_contain_text("<img src=x")
+    await is_settled(agents)
+    await agents.waiting.get_by_role("button", name="Approve once").click()
+    await expect(agents.section("Changes")).to_contain_text("<img src=x")
+    assert await tab.page.evaluate("window.harm === undefined")
+    assert await agents.node.locator("img").count() == 0
+
+
+async def test_the_status_bar_goes_to_the_question(open_notebook, open_second):
+    tab = await open_notebook(EDIT)
+    status = tab.page.locator(".nbtools-status-button")
+    await tab.start(1)
+    await open_second("1 + 1")
+    await expect(status).to_contain_text("1 waiting")
+    await status.click()
+    await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
+
+
+async def test_a_question_that_waits_unseen_is_notified_once_and_dismissed_when_answered(open_notebook, open_second):
+    tab = await open_notebook(EDIT)
+    await tab.page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    await tab.start(1)
+    await open_second("1 + 1")
+    toast = tab.page.locator(".Toastify__toast", has_text="story.ipynb asks")
+    await expect(toast).to_have_count(1)
+    await expect(tab.page).to_have_title(re.compile(r"^\(1\) "))
+    await tab.look("panel-notification")
+    await toast.get_by_role("button", name="Deny").click()
+    await expect(toast).to_have_count(0)
+    await expect(tab.page).not_to_have_title(re.compile(r"^\(1\) "))
+
+
+async def test_a_question_in_view_is_not_notified(open_notebook):
+    tab = await open_notebook(EDIT)
+    await tab.page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    await tab.start(1)
+    await tab.asked(1)
+    since = await tab.page.evaluate("performance.now()")
+    await tab.page.wait_for_function("since => performance.now() - since > 7000", arg=since)
+    await expect(tab.page.locator(".Toastify__toast", has_text="asks")).to_have_count(0)
+    await tab.answer(1, "Deny")
