@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.comm import register_in_kernel
@@ -153,9 +153,28 @@ def _bar(bar: Bar) -> TraceBar:
     return TraceBar(first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone, failed=bar.failed)
 
 
-def open_trace(path: str | Path, step: str | int | None = None) -> Explorer:
+class LogPosition(Protocol):
+    """A row's position in a log: a search result of a corpus, or a row of a query with these columns."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def seq(self) -> int: ...
+
+
+def open_trace(path: str | Path | LogPosition, step: str | int | None = None) -> Explorer:
     """Opens the session log at ``path``; its rows are ``.trace``.  ``step`` is the number of the step to begin at: ``46``, ``"48.1"``.
 
+    A search result of a corpus opens its log at its step.
     Raises ``TraceError`` if the log cannot be opened or its format is not recognised, and if there is no such step.
     """
-    return Explorer(load(path), log=str(path), step="" if step is None else str(step))
+    if isinstance(path, str | Path):
+        return Explorer(load(path), log=str(path), step="" if step is None else str(step))
+    explorer = Explorer(load(path.source), log=str(path.source))
+    rows = zip(explorer.lines.rows, explorer.lines.numbers, strict=True)
+    number = next((number for row, number in rows if (row.session, row.seq) == (path.session, path.seq)), None)
+    if number is None:
+        raise TraceError(f"{path.source} has no step at position {path.seq} of session {path.session}.")
+    return Explorer(explorer.trace, log=str(path.source), step=number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -198,6 +199,20 @@ def test_the_cells_that_go_on_from_here(tmp_path: Path) -> None:
     assert opened(shown, "28").link == f"%trace '{log}' --step 28"
     assert opened(shown, "28").replay == f"%trace '{log}' --replay 28"
     exec(ask(shown, {"type": "cell", "action": "sql"}).source, {})
+
+
+def test_a_search_result_opens_at_its_step():
+    trace = nbtools.traces.load(sample(CLAUDE))
+    for row in (trace.calls[0], trace.calls[-1]):
+        shown = nbtools.open_trace(row_at(sample(CLAUDE), row.session, row.seq))
+        opened = shown.lines.rows[shown.step]
+        assert (opened.session, opened.seq) == (row.session, row.seq)
+    with pytest.raises(TraceError, match="no step at position 123456789"):
+        nbtools.open_trace(row_at(sample(CLAUDE), trace.calls[0].session, 123456789))
+
+
+def row_at(source, session, seq):
+    return SimpleNamespace(source=source, session=session, seq=seq)
 
 
 def test_a_bundle_has_no_code(explorer: Explorer) -> None:
