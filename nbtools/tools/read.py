@@ -57,13 +57,22 @@ class Window:
     def notice(self) -> str:
         """A note on what is missing from the text and how to read it; empty if nothing is missing."""
         read = self.read
-        parts = ["the file is empty"] if not read.total else []
+        parts: list[str] = [self._empty] if self._empty else []
         if not read.whole:
             further = [Advice("; continue ", SameCall({"start": read.end + 1}))] if read.end < read.total else []
             parts.append(Message.of(f"lines {read.start}–{read.end} of {read.total}", *further))
-        if read.shortened:
-            parts.append(f"{read.shortened} long line{'s are' if read.shortened > 1 else ' is'} cut")
+        if self._shortened:
+            parts.append(self._shortened)
         return joined("; ", parts)
+
+    @property
+    def _empty(self) -> str:
+        return "" if self.read.total else "the file is empty"
+
+    @property
+    def _shortened(self) -> str:
+        count = self.read.shortened
+        return f"{count} long line{'s are' if count > 1 else ' is'} cut" if count else ""
 
     @property
     def summary(self) -> str:
@@ -80,7 +89,7 @@ class Window:
 
     def display(self, *notes: str) -> FileText:
         lines = tuple(self.text.removesuffix("\n").split("\n")) if self.text else ()
-        more = "; ".join(part for part in (self.notice, *notes) if part)
+        more = "; ".join(part for part in (self._empty, self._shortened, *notes) if part)
         return FileText(self.read.path, self.read.start, lines, self.read.total, more)
 
 

@@ -15,8 +15,15 @@ from typing import Any
 import pytest
 from jupyter_client.manager import KernelManager
 
+from nbtools.notebook.cards.model import MIME, Card
+
 LIMIT = 60.0
 """Seconds to wait for what must happen."""
+
+
+def card_in(data: dict[str, Any]) -> dict[str, Any]:
+    """Returns the card of a MIME bundle with all its fields and blocks; an empty one if it has none."""
+    return Card.model_validate(data[MIME]).model_dump(mode="json") if MIME in data else {}
 
 
 @dataclass

@@ -7,6 +7,7 @@ export type Span = readonly [string, string];
 
 export const MIME = 'application/vnd.nbtools.call.v1+json';
 export const NOTEBOOKS_TARGET = 'nbtools_cells';
+export const ICON_PATHS = {'pencil': 'M11 2.5l2.5 2.5L6 12.5l-3.2.7.7-3.2z', 'terminal': 'M2.5 4l4 4-4 4M8.5 12.5h5', 'regex': 'M7 11.5a4.5 4.5 0 1 1 0-9 4.5 4.5 0 0 1 0 9zM10.3 10.3l3.2 3.2', 'fileSearch': 'M9 2H3.5v12H7M9 2l3.5 3.5M9 2v3.5h3.5V7M10 13a2 2 0 1 1 0-4 2 2 0 0 1 0 4zM11.5 12.5L13.5 14.5', 'file': 'M9 2H3.5v12h9V5.5zM9 2v3.5h3.5', 'folder': 'M2 4h4.5L8 5.5h6v7.5H2z', 'globe': 'M8 14A6 6 0 1 1 8 2a6 6 0 0 1 0 12zM2 8h12M8 2c4 4 4 8 0 12M8 2c-4 4-4 8 0 12', 'hammer': 'M9.5 3.5l3 3M3 13l6.5-6.5M6.5 3.5c1.5-1.5 3.5-1.5 5 0l2 2-2 2-5-4z', 'shield': 'M8 2l5 2v4c0 3-2 5-5 6-3-1-5-3-5-6V4z', 'lightBulb': 'M6 11.5c0-2-2-2.5-2-5a4 4 0 0 1 8 0c0 2.5-2 3-2 5zM6.5 14h3', 'person': 'M8 8a2.8 2.8 0 1 1 0-5.6A2.8 2.8 0 0 1 8 8zM2.8 14c0-2.6 2.2-4 5.2-4s5.2 1.4 5.2 4', 'assistant': 'M8 1.8c.5 3.7 2.5 5.7 6.2 6.2-3.7.5-5.7 2.5-6.2 6.2-.5-3.7-2.5-5.7-6.2-6.2 3.7-.5 5.7-2.5 6.2-6.2z', 'thought': 'M4.6 10.4a3 3 0 0 1 .2-5.9 3.6 3.6 0 0 1 6.6.6 2.7 2.7 0 0 1-.5 5.3zM4.4 13.6h.1M6.6 12.2h.1', 'agent': 'M3.5 2.5v5a2 2 0 0 0 2 2H13M10 6.5l3 3-3 3', 'fold': 'M3 8h10M8 1.8v4M6 4.2l2 1.8 2-1.8M8 14.2v-4M6 11.8l2-1.8 2 1.8', 'clip': 'M12.5 7.5l-5 5a2.9 2.9 0 0 1-4-4l5.5-5.5a1.9 1.9 0 0 1 2.7 2.7L6.3 11a.9.9 0 0 1-1.3-1.3l4.6-4.6', 'alarm': 'M8 2.2L14.3 13H1.7zM8 6.4v3M8 11.2v.1', 'session': 'M2 3.5h12v9H2zM2 6h12'};
 
 /** A sound; ``data`` is its content in base64. */
 export interface AudioBlock {
@@ -52,6 +53,7 @@ export interface CodeBlock {
   readonly path: string;
   readonly start: number;
   readonly lines: readonly (readonly Span[])[];
+  readonly total: number;
   readonly more: string;
 }
 export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
@@ -59,6 +61,7 @@ export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
   path: parse.text,
   start: parse.number,
   lines: parse.list(parse.list(parse.pair)),
+  total: parse.otherwise(parse.number, 0),
   more: parse.otherwise(parse.text, ''),
 });
 
@@ -196,15 +199,20 @@ export const parseListTask: parse.Parser<ListTask> = parse.record<ListTask>({
   type: parse.oneOf('list'),
 });
 
+/** A file or a folder.  In a tree, ``branch`` is what is drawn before its name, which then is the last part of the path. */
 export interface ListingEntry {
   readonly path: string;
+  readonly branch: string;
   readonly folder: boolean;
   readonly size: number | null;
+  readonly note: string;
 }
 export const parseListingEntry: parse.Parser<ListingEntry> = parse.record<ListingEntry>({
   path: parse.text,
+  branch: parse.otherwise(parse.text, ''),
   folder: parse.otherwise(parse.flag, false),
   size: parse.otherwise(parse.nullable(parse.number), null),
+  note: parse.otherwise(parse.text, ''),
 });
 
 export interface MatchLine {
@@ -394,10 +402,12 @@ export const parseNotebookRequest: parse.Parser<NotebookRequest> = parse.record<
 export interface TodoBlock {
   readonly type: 'todo';
   readonly items: readonly TodoEntry[];
+  readonly more: string;
 }
 export const parseTodoBlock: parse.Parser<TodoBlock> = parse.record<TodoBlock>({
   type: parse.oneOf('todo'),
   items: parse.list(parseTodoEntry),
+  more: parse.otherwise(parse.text, ''),
 });
 
 /** Adjacent rows.  ``folded`` hunks are unchanged and shown as one line; ``hidden`` counts rows that are not part of the card. */

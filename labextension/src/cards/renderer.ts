@@ -5,6 +5,7 @@ import { CardView } from './card.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
 import { plainTextFallback, cardContext, type Services } from './context.js';
+import { unpackCard } from './packing.js';
 import { MIME, parseCard, type Card } from './model.js';
 
 /** Preferred over text/html, which has rank 50. */
@@ -16,6 +17,8 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
   private view: CardView | null = null;
   private folder = '';
   private root = '.';
+  /** Number of drawings begun: an update that is unpacked after a later one is dropped. */
+  private drawings = 0;
 
   constructor(
     private readonly options: IRenderMime.IRendererOptions,
@@ -27,12 +30,17 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    const card = tryParse(parseCard, model.data[MIME]);
+    const drawing = ++this.drawings;
+    const card = tryParse(parseCard, await unpackCard(model.data[MIME]));
+    const folder = await this.notebookFolder();
+    if (drawing !== this.drawings || this.isDisposed) {
+      return;
+    }
     if (card === null) {
       this.showPlainText(model);
       return;
     }
-    this.folder = await this.notebookFolder();
+    this.folder = folder;
     this.draw(model.trusted ? card : { ...card, cancellable: false, deeds: [] });
   }
 

@@ -190,8 +190,8 @@ def _(display: Listing) -> tuple[Block, ...]:
 def _(display: FileText) -> tuple[Block, ...]:
     listed = display.lines[:MAX_LINES]
     lines = tuple(line_spans(spans) for spans in coloured(display.path, list(listed)))
-    more = _more(len(display.lines) - len(listed), "line", display.more)
-    return (CodeBlock(path=seen(display.path), start=display.start, lines=lines, more=more),) if lines or more else ()
+    block = CodeBlock(path=seen(display.path), start=display.start, lines=lines, total=display.total, more=seen(display.more))
+    return (block,) if lines or display.more else ()
 
 
 def _more(hidden: int, noun: str, tool_note: str) -> str:

@@ -381,4 +381,4 @@ def show_refusal(name: str, rest: str, failure: ToolFailure, target: DisplayTarg
 def bundle(card: Card) -> dict[str, object]:
     """Returns a MIME bundle: the card for our renderer, HTML for other frontends and saved notebooks, and plain text."""
     # Unified diffs stay readable on pages that drop styles, and in narrow columns.
-    return {MIME: card.model_dump(mode="json"), "text/html": card_html(card, view="unified"), "text/plain": card_text(card)}
+    return {MIME: card.packed(), "text/html": card_html(card, view="unified"), "text/plain": card_text(card, brief=True)}

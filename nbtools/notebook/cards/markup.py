@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
@@ -14,8 +15,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from nbtools.core.html_templates import HtmlTemplates
-from nbtools.notebook.cards.diff_rows import number_width, one_sided, unified_lines
-from nbtools.notebook.cards.model import Card, Span
+from nbtools.notebook.cards.diff_rows import UnifiedLine, number_width, one_sided, unified_lines
+from nbtools.notebook.cards.first_lines import entry_name, preview
+from nbtools.notebook.cards.icons import ICON_PATHS
+from nbtools.notebook.cards.model import Card, ListingBlock, Span
 from nbtools.notebook.cards.phrases import TODO_MARKS, counted, size
 from nbtools.notebook.cards.style import MARKS, STYLES, span_style, tint
 from nbtools.notebook.hidden_characters import one_line, seen
@@ -26,9 +29,18 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=4096)
 def styled(part: str, *extra: str) -> Markup:
-    """Returns the attributes ``class`` and ``style`` of a part of a card; ``extra`` are names of further styles, or CSS."""
+    """Returns the attribute ``style`` of a part of a card; ``extra`` are names of further styles, or CSS."""
     style = ";".join([STYLES[part], *(STYLES.get(name, name) for name in extra if name)])
-    return Markup('class="nbt-{}" style="{}"').format(part, style)
+    return Markup("style={}").format(Markup(_attribute(style)))  # noqa: S704 - escaped
+
+
+@lru_cache(maxsize=64)
+def icon(name: str, colour: str) -> Markup:
+    """Returns an icon as SVG in the given colour; unknown names get a hammer."""
+    return Markup(
+        "<svg width=14 height=14 viewBox='0 0 16 16' fill=none stroke=currentColor stroke-width=1.3 style='flex:none;{}'>"
+        "<path d='{}' /></svg>"
+    ).format(tint(colour), ICON_PATHS.get(name, ICON_PATHS["hammer"]))
 
 
 def spans_html(spans: Iterable[Span], side: str = "") -> Markup:
@@ -38,22 +50,26 @@ def spans_html(spans: Iterable[Span], side: str = "") -> Markup:
     for text, words in spans:
         if words:
             start, end = _tags(words, side)
-            pieces.append(f"{start}{escape(text)}{end}")
+            pieces.append(f"{start}{escape(text, quote=False)}{end}")
         else:
-            pieces.append(escape(text))
+            pieces.append(escape(text, quote=False))
     return Markup("".join(pieces))  # noqa: S704 - the texts are escaped
 
 
 @lru_cache(maxsize=4096)
 def _tags(words: str, side: str) -> tuple[str, str]:
     """Returns the start and the end tag of a span with these style words; empty without a style."""
-    listed = words.split()
-    style, name = span_style(words), "span"
+    listed = set(words.split())
+    style = span_style(words)
     if "mark" in listed:
-        style, name = f"{style};{MARKS.get(side, '')}", "u"
-    elif "hit" in listed or "bold" in listed:
-        name = "b"
-    return (f'<{name} style="{escape(style)}">', f"</{name}>") if style else ("", "")
+        style = f"{style};{MARKS.get(side, '')}"
+    name = "u" if "mark" in listed else "b" if listed & {"hit", "bold", "k"} else "i" if listed & {"c", "italic"} else "span"
+    return (f"<{name} style={_attribute(style)}>", f"</{name}>") if style else ("", "")
+
+
+def _attribute(value: str) -> str:
+    """Returns an attribute's value, quoted only where it must be: a notebook's JSON has the HTML of thousands of spans."""
+    return escape(value) if re.fullmatch(r"[\w:;,.()#%-]+", value) else f"'{escape(value)}'"
 
 
 def lines_html(lines: Iterable[Sequence[Span]]) -> Markup:
@@ -109,15 +125,28 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")
 
 
+def _is_tree(block: ListingBlock) -> bool:
+    return any(entry.branch for entry in block.entries)
+
+
+def _by_side(lines: Iterable[UnifiedLine]) -> Iterator[tuple[str, list[UnifiedLine]]]:
+    return ((side, list(run)) for side, run in groupby(lines, key=lambda line: line.side))
+
+
 render = HtmlTemplates(
     Path(__file__).parents[1] / "templates",
     column=column,
+    by_side=_by_side,
     counted=counted,
     css=STYLES.__getitem__,
+    entry_name=entry_name,
     file_link=file_link,
+    icon=icon,
+    is_tree=_is_tree,
     lines=lines_html,
     markdown=markdown_html,
     number_width=number_width,
+    preview=preview,
     one_sided=one_sided,
     one_line=one_line,
     seen=seen,

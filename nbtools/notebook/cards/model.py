@@ -6,9 +6,12 @@ One frozen model per block; all renderers (the JupyterLab extension, the script-
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic_core import from_json
+
+from nbtools.notebook.cards.packing import pack, unpack
 
 MIME = "application/vnd.nbtools.call.v1+json"
 
@@ -113,9 +116,13 @@ class MatchesBlock(Wire):
 
 
 class ListingEntry(Wire):
+    """A file or a folder.  In a tree, ``branch`` is what is drawn before its name, which then is the last part of the path."""
+
     path: str
+    branch: str = ""
     folder: bool = False
     size: int | None = None
+    note: str = ""
 
 
 class ListingBlock(Wire):
@@ -131,6 +138,8 @@ class CodeBlock(Wire):
     path: str
     start: int
     lines: tuple[tuple[Span, ...], ...]
+    total: int = 0
+    """Number of lines of the file; 0 if it is unknown."""
     more: str = ""
 
 
@@ -176,6 +185,7 @@ class TodoBlock(Wire):
 
     type: Literal["todo"] = "todo"
     items: tuple[TodoEntry, ...]
+    more: str = ""
 
 
 class QuestionBlock(Wire):
@@ -255,6 +265,22 @@ class Card(Wire):
     """Actions that are still possible: undo, redo, merge, apply a previewed change."""
     cancellable: bool = False
     """Whether a Cancel button is shown; it sends ``{"cancel": id}`` on the comm target ``nbtools``."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unpack(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "packed" not in value:
+            return value
+        fields = {name: part for name, part in value.items() if name != "packed"}
+        return {**fields, "blocks": from_json(unpack(str(value["packed"])))}
+
+    def packed(self) -> dict[str, Any]:
+        """Returns the JSON of the card for a MIME bundle: without default values, with its blocks in the field ``packed``."""
+        fields = self.model_dump(mode="json", exclude={"blocks"}, exclude_defaults=True)
+        return {**fields, "packed": pack(_BLOCKS.dump_json(self.blocks))} if self.blocks else fields
+
+
+_BLOCKS: TypeAdapter[tuple[Block, ...]] = TypeAdapter(tuple[Block, ...])
 
 
 NOTEBOOKS_TARGET = "nbtools_cells"

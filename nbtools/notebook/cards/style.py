@@ -1,43 +1,66 @@
 """Inline styles of cards, for HTML without a stylesheet.
 
 Hosts keep all styles (ipywidgets, VS Code, nbconvert, trusted notebooks), only plain declarations (JupyterLab's sanitizer drops
-``color-mix``, ``inherit``, ``user-select`` and most ``var()``), or none (GitHub).  So every colour is written twice: a medium tone that is
-readable on white and on black, then one mixed with the host's text colour.  Text and page colours are never set; borders and backgrounds
-are translucent.
+``var()``), or none (GitHub).  Colours are CSS variables: where our stylesheet ``theme.css`` defines them, HTML has the colours of the
+theme, elsewhere a medium tone that is readable on white and on black.  Text and page colours are never set; borders and backgrounds are
+translucent.  Every card is stored with its notebook, so the styles are short and leave out what is inherited.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-AMBER, BLUE, GREEN, RED, GREY = "#b06c00", "#2f7bdc", "#1f8a56", "#d64550", "#7a7f87"
+TOKENS = {
+    "amber": "#b06c00",
+    "blue": "#2f7bdc",
+    "green": "#1f8a56",
+    "red": "#d64550",
+    "grey": "#7a7f87",
+    "k": "#1f8a56",
+    "s": "#d64550",
+    "c": "#4f8a8a",
+    "n": "#1f8a56",
+    "d": "#2f7bdc",
+    "b": "#9457d6",
+    "rule": "#8884",
+    "ground": "#88888812",
+    "hit": "#ffc40061",
+    "added": "#2ea04326",
+    "removed": "#f8514926",
+    "added-mark": "#2ea04361",
+    "removed-mark": "#f8514961",
+}
+"""Colours by name: ``theme.css`` has a variable ``--nbtools-NAME`` for each."""
+
+
+def token(name: str) -> str:
+    """Returns a colour for a style."""
+    return f"var(--nbtools-{name},{TOKENS[name]})"
+
+
+AMBER, BLUE, GREEN, RED, GREY = map(token, ("amber", "blue", "green", "red", "grey"))
 ACCENTS = {"awaiting_approval": AMBER, "executing": BLUE, "success": GREEN, "error": RED}
 """Colour by state; all other states are grey."""
 
-RULE = "rgba(128,128,128,.28)"
-GROUND = "rgba(128,128,128,.07)"
-_MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
-_UI = "system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif"
-MONO = f"font-family:{_MONO};font-family:var(--jp-code-font-family,{_MONO})"
-_PRE = f"word-break:normal;margin:0;border:0;background:none;font-size:12.5px;line-height:1.5;{MONO}"
+RULE, GROUND = token("rule"), token("ground")
+_MONO = "font-family:ui-monospace,Consolas,monospace"
+_UI = "system-ui,sans-serif"
+_PRE = f"margin:0;border:0;background:none;font-size:12.5px;line-height:20px;{_MONO}"
 
 
-def tint(colour: str, share: int = 72) -> str:
-    """Returns the CSS of a text colour: ``share`` percent ``colour``, the rest the host's text colour where ``color-mix`` is supported."""
-    return f"color:{colour};color:color-mix(in srgb,{colour} {share}%,currentColor)"
+def tint(colour: str) -> str:
+    """Returns the CSS of a text colour."""
+    return f"color:{colour}"
 
 
 _SMALL = "font-size:12px"
-_CELL = "padding:0 6px;vertical-align:top;line-height:1.5"
-_FRAME = (
-    f"border:1px solid {RULE};border-radius:4px;overflow:hidden;margin:2px 0;font-size:13px;line-height:1.45;text-align:left;"
-    f"font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})"
-)
+_CELL = "padding:0 6px;vertical-align:top;line-height:20px"
+_FRAME = f"border:1px solid {RULE};border-radius:4px;overflow:hidden;margin:2px 0;font:13px/1.45 {_UI};text-align:left"
 STYLES = {
     "frame": _FRAME,
     "card": f"{_FRAME};border-left:3px solid {GREY}",
     "head": "display:flex;align-items:center;gap:8px;padding:7px 10px;min-height:20px;white-space:nowrap",
-    "tool": f"font-weight:600;font-size:12.5px;{MONO}",
+    "tool": f"font-size:12.5px;{_MONO}",
     "subject": "overflow:hidden;text-overflow:ellipsis;min-width:3em;opacity:.72",
     "plus": tint(GREEN),
     "minus": tint(RED),
@@ -45,37 +68,35 @@ STYLES = {
     "status": _SMALL,
     "quiet": f"{_SMALL};opacity:.68",
     "block": f"border-top:1px solid {RULE}",
-    "foot": f"display:flex;flex-wrap:wrap;align-items:center;gap:4px 10px;padding:7px 10px;border-top:1px solid {RULE};"
-    f"background-color:{GROUND};{_SMALL};list-style:none",
+    "foot": f"display:flex;flex-wrap:wrap;gap:4px 10px;padding:7px 10px;border-top:1px solid {RULE};background-color:{GROUND};{_SMALL}",
     "record": "opacity:.78",
-    "link": f"text-decoration:underline;{tint(BLUE, 80)}",
+    "link": f"text-decoration:underline;{tint(BLUE)}",
     "plain": "text-decoration:none;color:inherit",
-    "fold": f"padding:2px 10px;background-color:{GROUND};font-size:11.5px;cursor:pointer;list-style:none",
+    "fold": f"padding:2px 10px;background-color:{GROUND};font-size:11.5px",
+    "more": f"padding:4px 12px 6px;{_SMALL};opacity:.68",
     "dim": "opacity:.68",
-    "pre": f"padding:8px 12px;white-space:pre-wrap;overflow-wrap:break-word;{_PRE}",
+    "pre": f"padding:8px 12px;white-space:pre-wrap;overflow-wrap:anywhere;{_PRE}",
     "code": f"padding:6px 12px;white-space:pre;overflow-x:auto;{_PRE}",
-    "path": f"padding:5px 12px 0;font-weight:600;font-size:12.5px;{MONO}",
-    "number": "opacity:.6;user-select:none",
-    "parts": f"padding:8px 12px;display:flex;flex-direction:column;gap:3px;font-size:12.5px;{MONO}",
+    "path": f"padding:5px 12px 0;font-weight:600;font-size:12.5px;{_MONO}",
+    "number": "opacity:.6",
+    "parts": f"padding:8px 12px;font-size:12.5px;{_MONO}",
     "part": "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 10px",
-    "command": f"margin:0;border:0;background:none;font-size:12.5px;padding:0;white-space:pre-wrap;"
-    f"overflow-wrap:break-word;min-width:0;{MONO}",
-    "note": f"font-size:11.5px;font-style:normal;opacity:.68;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})",
-    "alarm": f"font-size:11.5px;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI});{tint(AMBER)}",
-    "warning": f"white-space:pre-wrap;overflow-wrap:break-word;{tint(AMBER)}",
+    "command": f"padding:0;white-space:pre-wrap;overflow-wrap:anywhere;{_PRE}",
+    "note": f"font-size:11.5px;font-style:normal;opacity:.68;font-family:{_UI}",
+    "alarm": f"font-size:11.5px;font-family:{_UI};{tint(AMBER)}",
+    "warning": f"white-space:pre-wrap;overflow-wrap:anywhere;{tint(AMBER)}",
     "text": "padding:8px 12px",
-    "said": f"margin:2px 0;font-size:13px;line-height:1.45;text-align:left;font-family:{_UI};font-family:var(--jp-ui-font-family,{_UI})",
+    "said": f"margin:2px 0;font:13px/1.45 {_UI};text-align:left",
     "picture": "display:block;max-width:100%;max-height:480px;margin-bottom:4px",
-    "asked": "white-space:pre-wrap;overflow-wrap:break-word",
+    "asked": "white-space:pre-wrap;overflow-wrap:anywhere",
     "choice": "padding:1px 0 1px 14px",
-    "table": f"width:100%;table-layout:fixed;border-collapse:collapse;border:0;margin:0;font-size:12.5px;overflow-wrap:break-word;{MONO}",
-    "lines": f"padding:0;white-space:pre-wrap;overflow-wrap:break-word;{_PRE}",
-    "ground": "display:inline-block;min-width:100%",
+    "table": f"width:100%;table-layout:fixed;border-collapse:collapse;border:0;margin:0;font-size:12.5px;overflow-wrap:anywhere;{_MONO}",
+    "lines": f"padding:0;white-space:pre-wrap;overflow-wrap:anywhere;{_PRE}",
     "row": "background:none",
     "gutter": f"{_CELL};padding:0 2px 0 0;text-align:right;white-space:pre;user-select:none",
     "line": f"{_CELL};text-align:left;white-space:pre-wrap",
-    "added": "background-color:rgba(46,160,67,.15)",
-    "removed": "background-color:rgba(248,81,73,.15)",
+    "added": f"background-color:{token('added')}",
+    "removed": f"background-color:{token('removed')}",
     "absent": f"background-color:{GROUND}",
     "middle": f"border-left:1px solid {RULE}",
     "words": "white-space:pre-wrap;overflow-wrap:anywhere",
@@ -85,22 +106,17 @@ STYLES = {
     "trace-line": "display:flex;align-items:baseline;gap:8px;padding:3px 10px;white-space:nowrap",
     "trace-number": "min-width:2.6em;text-align:right;opacity:.6;font-size:12px",
     "trace-icon": "min-width:1.1em;text-align:center",
-    "trace-code": f"{MONO};font-size:12px",
+    "trace-code": f"{_MONO};font-size:12px",
     "trace-strip": "display:flex;align-items:flex-end;height:36px;padding:8px 10px;"
     f"border-top:1px solid {RULE};border-bottom:1px solid {RULE}",
 }
-"""Part of a card or of the explorer → its style.  Elements carry the name as a class too, with ``nbt-`` before it."""
+"""Part of a card or of the explorer → its style."""
 
 SPANS = {
-    "k": f"{tint('#1f8a56', 80)};font-weight:600",
-    "s": tint("#d64550", 80),
-    "c": f"{tint('#4f8a8a', 80)};font-style:italic",
-    "n": tint("#1f8a56", 80),
-    "d": tint("#2f7bdc", 80),
-    "b": tint("#9457d6", 80),
-    "hit": "border-radius:2px;font-weight:normal;background-color:rgba(255,196,0,.38)",
-    "mark": "border-radius:2px;text-decoration:none",
-    "hidden": f"border:1px solid {RED};border-radius:2px;padding:0 1px;{tint(RED)}",
+    **{name: tint(token(name)) for name in "kscndb"},
+    "hit": f"background-color:{token('hit')}",
+    "mark": "text-decoration:none",
+    "hidden": f"border:1px solid;border-radius:2px;{tint(RED)}",
     "warn": tint(AMBER),
     "bold": "font-weight:bold",
     "dim": "opacity:.7",
@@ -110,7 +126,7 @@ SPANS = {
 }
 
 _TERMINAL = (
-    *("#6a707a", RED, GREEN, AMBER, BLUE, "#b94fb0", "#1d8791", "#7a7f87"),
+    *("#6a707a", "#d64550", "#1f8a56", "#b06c00", "#2f7bdc", "#b94fb0", "#1d8791", "#7a7f87"),
     *("#7a7f87", "#dc4a50", "#1f8a56", "#b06c00", "#2f7bdc", "#b94fb0", "#1d8791", "#7a7f87"),
 )
 _BACKGROUNDS = (
@@ -118,7 +134,7 @@ _BACKGROUNDS = (
     *("#57606a", "#e4605a", "#37b36f", "#e0b040", "#5c9cf0", "#cf7cc6", "#55bcc4", "#f4f6f8"),
 )
 
-MARKS = {"added": "background-color:rgba(46,160,67,.38)", "removed": "background-color:rgba(248,81,73,.38)"}
+MARKS = {"added": f"background-color:{token('added-mark')}", "removed": f"background-color:{token('removed-mark')}"}
 """Style of the differences inside a line, by side."""
 
 
@@ -133,7 +149,10 @@ def span_style(words: str) -> str:
 
 
 def _foreground(colour: str) -> str:
-    return tint(_TERMINAL[int(colour) % 16] if colour.isdigit() else colour, 70)
+    if not colour.isdigit():
+        return tint(colour)
+    number = int(colour) % 16
+    return tint(f"var(--nbtools-ansi-{number},{_TERMINAL[number]})")
 
 
 def _on_background(foreground: str, background: str) -> str:

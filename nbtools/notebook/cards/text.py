@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nbtools.notebook.cards.diff_rows import UnifiedLine, number_width, unified_lines
+from nbtools.notebook.cards.first_lines import entry_name, preview, whole
 from nbtools.notebook.cards.highlighting import cut, text_of
 from nbtools.notebook.cards.model import (
     AudioBlock,
@@ -50,16 +51,17 @@ _TONES = {"quiet": "2", "warning": "33"}
 _STATES = {"awaiting_approval": "33", "executing": "34", "success": "32", "error": "31"}
 
 
-def card_text(card: Card, *, colour: bool = False, width: int = 100) -> str:
-    """Returns the card in lines of about ``width`` columns; with ``colour`` in the terminal's colours."""
-    renderer = CardTextRenderer(width, colour=colour)
+def card_text(card: Card, *, colour: bool = False, width: int = 100, brief: bool = False) -> str:
+    """Returns the card in lines of about ``width`` columns; with ``colour`` in the terminal's colours; ``brief`` with first lines only."""
+    renderer = CardTextRenderer(width, colour=colour, shown=preview if brief else whole)
     return "\n".join([renderer.head(card), *renderer.body(card), *renderer.foot(card)])
 
 
 class CardTextRenderer:
     """Renders the parts of a card as text of a given width, with or without colours."""
 
-    def __init__(self, width: int, *, colour: bool) -> None:
+    def __init__(self, width: int, *, colour: bool, shown: Callable[[Block], Block] = whole) -> None:
+        self.shown = shown
         self.width = width
         self.colour = colour
 
@@ -92,7 +94,7 @@ class CardTextRenderer:
     def body(self, card: Card) -> Iterator[str]:
         for block in card.blocks:
             if not (card.folded and isinstance(block, DiffBlock | CommandBlock)):
-                yield from self.block(block)
+                yield from self.block(self.shown(block))
 
     def foot(self, card: Card) -> Iterator[str]:
         live = card.state in ("awaiting_approval", "executing")
@@ -131,6 +133,7 @@ class CardTextRenderer:
                 yield self.ink(f"  ♪ {block.note}", "2")
             case TodoBlock():
                 yield from map(self.todo, block.items)
+                yield from self.more(block.more)
             case QuestionBlock():
                 yield from self.question(block)
 
@@ -190,9 +193,13 @@ class CardTextRenderer:
         yield from self.more(block.more)
 
     def entry(self, entry: ListingEntry) -> str:
-        name = entry.path.rstrip("/") + "/" if entry.folder else entry.path
+        name = entry_name(entry)
+        note = f" {self.ink(entry.note, '2')}" if entry.note else ""
+        shown = f"{self.ink(name, '34') if entry.folder else name}{note}"
+        if entry.branch:
+            return f"  {self.ink(entry.branch, '2')}{shown}"
         amount = "" if entry.size is None else size(entry.size)
-        return f"  {self.ink(f'{amount:>9}', '2')}  {self.ink(name, '34') if entry.folder else name}"
+        return f"  {self.ink(f'{amount:>9}', '2')}  {shown}"
 
     def code(self, block: CodeBlock) -> Iterator[str]:
         wide = len(str(block.start + len(block.lines)))

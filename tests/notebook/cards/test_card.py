@@ -22,6 +22,7 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import CellPlace, CommandOutput, Entry, FileDiffs, FileText, Listing, Match, Matches, Media, ToolResult, failed
 from nbtools.core.tool import Kind
 from nbtools.diff.line_diff import file_diff
+from nbtools.notebook.cards.blocks import MAX_LINES
 from nbtools.notebook.cards.card import bundle, card_of
 from nbtools.notebook.cards.model import MIME, Card, DiffBlock, MatchesBlock, OutputBlock, QuestionBlock, TextBlock
 from nbtools.notebook.cards.phrases import FAILED
@@ -190,12 +191,12 @@ class TestDone:
         card = card_of(done(CommandOutput("x\n", 1, exit_code), plan(Kind.EXECUTE)))
         assert (card.state, card.status, card.failed) == ("success", status, failed_)
 
-    def test_long_things_are_folded_and_bounded(self) -> None:
+    def test_long_things_are_bounded_and_not_folded(self) -> None:
         text = FileText("a.txt", 1, tuple(f"line {number}" for number in range(1000)), 1000)
         card = card_of(done(text))
-        assert card.unfold == "show 400 lines"
+        assert not card.folded
         assert card.blocks[0].type == "code"
-        assert card.blocks[0].more == "600 lines more in the result"
+        assert (len(card.blocks[0].lines), card.blocks[0].total) == (MAX_LINES, 1000)
 
     def test_a_short_listing_stands_open(self) -> None:
         card = card_of(done(Listing((Entry("src", folder=True), Entry("a", size=3)), 2)))
@@ -231,8 +232,8 @@ class TestDone:
         assert card.status == "Done"
 
     @pytest.mark.parametrize("display", ["line\n" * 40, "word " * 1000])
-    def test_a_long_text_folds(self, display: str) -> None:
-        assert card_of(done(display)).unfold == "show text"
+    def test_a_long_text_is_not_folded(self, display: str) -> None:
+        assert not card_of(done(display)).folded
 
     def test_answers_stand_below_their_questions(self) -> None:
         asked = ToolAskConfirmationDetails("A question", (Question("Which?", "Colour", choices=(Choice("red"), Choice("blue"))),))

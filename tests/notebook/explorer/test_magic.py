@@ -10,10 +10,9 @@ import pytest
 
 import nbtools
 from nbtools.core.errors import TraceError
+from tests.notebook.conftest import card_in
 from tests.notebook.explorer.samples import CLAUDE, sample
 from tests.notebook.magics.test_completion import offered
-
-CARD = "application/vnd.nbtools.call.v1+json"
 
 
 @pytest.fixture
@@ -28,8 +27,7 @@ def log(project: Path) -> str:
 def card(cell: Any) -> dict[str, Any]:
     (output,) = cell.outputs
     assert cell.error == ""
-    shown: dict[str, Any] = output["data"][CARD]
-    return shown
+    return card_in(output["data"])
 
 
 @pytest.mark.parametrize("line", ["%trace {}", '%trace "{}"', "import nbtools\nnbtools.open_trace('{}')"])

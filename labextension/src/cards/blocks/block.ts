@@ -33,11 +33,6 @@ export function placeLink(context: CardContext, label: string, path: string, lin
   return linkButton(label, () => context.open(serverPath, line, cell), title);
 }
 
-/** Creates the line that says what was omitted; null if nothing was. */
-export function moreLine(text: string): HTMLElement | null {
-  return text ? element('div', 'nbtools-more', text) : null;
-}
-
 /** Creates a box with a limited height that can be scrolled with the keyboard. */
 export function scrollBox(className: string, label: string): HTMLElement {
   const box = element('div', `nbtools-scroll ${className}`);

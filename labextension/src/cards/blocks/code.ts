@@ -2,24 +2,43 @@ import { element } from '../../shared/element.js';
 import { drawSpans } from '../highlighting.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { CodeBlock } from '../model.js';
-import { setNumberWidth, moreLine, placeLink, scrollBox, type BlockView } from './block.js';
+import { setNumberWidth, placeLink, scrollBox, type BlockView } from './block.js';
+import { Preview } from './preview.js';
 
 /** Part of a file with line numbers that open the file at their line. */
 export class CodeView implements BlockView<CodeBlock> {
   readonly node = element('div', 'nbtools-code');
-  private readonly box: HTMLElement;
+  private readonly box = scrollBox('nbtools-listed', '');
+  private readonly preview: Preview;
+  private block: CodeBlock | null = null;
 
   constructor(private readonly context: CardContext) {
-    this.box = scrollBox('nbtools-listed', '');
-    this.node.append(this.box);
+    this.preview = new Preview(context, this.box, () => this.draw(this.block!));
+    this.node.append(this.box, this.preview.node);
   }
 
   update(block: CodeBlock): void {
+    this.block = block;
+    this.draw(block);
+  }
+
+  private draw(block: CodeBlock): void {
+    const { lines, start } = block;
+    const shown = this.preview.shown(lines.length);
     this.box.setAttribute('aria-label', block.path);
-    setNumberWidth(this.box, block.start + block.lines.length - 1);
-    this.box.replaceChildren(...block.lines.map((spans, i) => this.drawLine(block, spans, block.start + i)));
-    const more = moreLine(block.more);
-    this.node.replaceChildren(this.box, ...(more ? [more] : []));
+    this.box.hidden = lines.length === 0;
+    setNumberWidth(this.box, start + shown - 1);
+    this.box.replaceChildren(...lines.slice(0, shown).map((spans, i) => this.drawLine(block, spans, start + i)));
+    const total = Math.max(block.total, start - 1 + lines.length);
+    this.preview.update(shown, lines.length, total - start + 1, this.sentence(block, shown, total));
+  }
+
+  private sentence({ start, lines, total: known, more }: CodeBlock, shown: number, total: number): string {
+    const last = start - 1 + shown;
+    const part = shown < lines.length || (known > 0 && shown < total);
+    const range = [start, last, total].map(number => number.toLocaleString());
+    const lineRange = part && shown ? this.context.trans.__('Lines %1–%2 of %3', ...range) : '';
+    return [lineRange, more].filter(Boolean).join('. ');
   }
 
   private drawLine(block: CodeBlock, spans: CodeBlock['lines'][number], line: number): HTMLElement {

@@ -1,12 +1,10 @@
 import { element } from '../../shared/element.js';
-import { icon } from '../../shared/icons.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { ListingBlock } from '../model.js';
-import { moreLine, placeLink, scrollBox, type BlockView } from './block.js';
+import { placeLink, scrollBox, type BlockView } from './block.js';
+import { extent, Preview } from './preview.js';
 
 type Entry = ListingBlock['entries'][number];
-
-const MAX_COLUMN_NAME = 30;
 
 /** Formats a number of bytes: `812 B`, `14.2 kB`. */
 export function formatBytes(size: number): string {
@@ -20,31 +18,46 @@ export function formatBytes(size: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Files and folders; short names are arranged in columns. */
+/** Files and folders with their sizes, or a tree of them. */
 export class ListingView implements BlockView<ListingBlock> {
   readonly node = element('div', 'nbtools-listing');
   private readonly box: HTMLElement;
+  private readonly preview: Preview;
+  private block: ListingBlock | null = null;
 
   constructor(private readonly context: CardContext) {
     this.box = scrollBox('nbtools-entries', context.trans.__('Files'));
-    this.node.append(this.box);
+    this.preview = new Preview(context, this.box, () => this.draw(this.block!));
+    this.node.append(this.box, this.preview.node);
   }
 
   update(block: ListingBlock): void {
-    this.box.classList.toggle(
-      'nbtools-columns',
-      block.entries.every(entry => entry.path.length <= MAX_COLUMN_NAME)
-    );
-    this.box.replaceChildren(...block.entries.map(entry => this.drawEntry(entry)));
-    const more = moreLine(block.more);
-    this.node.replaceChildren(this.box, ...(more ? [more] : []));
+    this.block = block;
+    this.draw(block);
   }
 
-  private drawEntry(entry: Entry): HTMLElement {
-    const name = entry.folder
-      ? element('span', 'nbtools-folder', entry.path.endsWith('/') ? entry.path : `${entry.path}/`)
-      : placeLink(this.context, entry.path, entry.path, null);
-    const size = element('span', 'nbtools-quiet', entry.size === null ? '' : formatBytes(entry.size));
-    return element('div', 'nbtools-entry', icon(entry.folder ? 'folder' : 'file'), name, size);
+  private draw({ entries, more }: ListingBlock): void {
+    const shown = this.preview.shown(entries.length);
+    const isTree = entries.some(entry => entry.branch);
+    this.box.hidden = entries.length === 0;
+    this.box.replaceChildren(...entries.slice(0, shown).map(entry => this.drawEntry(entry, isTree)));
+    const counts = [shown, entries.length].map(count => count.toLocaleString());
+    const sentence = shown < entries.length ? this.context.trans.__('%1 of %2 entries', ...counts) : '';
+    this.preview.update(shown, entries.length, entries.length, extent(this.context, shown, sentence, more));
   }
+
+  private drawEntry(entry: Entry, isTree: boolean): HTMLElement {
+    const label = entryName(entry);
+    const name = entry.folder ? element('span', 'nbtools-folder', label) : placeLink(this.context, label, entry.path, null);
+    const size = entry.size === null ? '' : formatBytes(entry.size);
+    const before = isTree ? element('span', 'nbtools-branch', entry.branch) : element('span', 'nbtools-number', size);
+    const note = entry.note ? [element('span', 'nbtools-quiet', entry.note)] : [];
+    return element('div', 'nbtools-entry', before, name, ...note);
+  }
+}
+
+/** What a listing shows of an entry: its path; in a tree only the last part. */
+function entryName({ path, branch, folder }: Entry): string {
+  const whole = path.replace(/\/+$/, '');
+  return `${branch ? whole.slice(whole.lastIndexOf('/') + 1) : whole}${folder ? '/' : ''}`;
 }

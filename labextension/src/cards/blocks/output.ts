@@ -3,6 +3,7 @@ import { drawSpans } from '../highlighting.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { OutputBlock } from '../model.js';
 import { placeLink, scrollBox, type BlockView } from './block.js';
+import { Preview } from './preview.js';
 
 /** The last lines of a terminal.  Unchanged lines keep their nodes, and the view follows the end unless the person has scrolled up. */
 export class OutputView implements BlockView<OutputBlock> {
@@ -13,6 +14,8 @@ export class OutputView implements BlockView<OutputBlock> {
   private keys: string[] = [];
   private first = 0;
   private earlierKey = '';
+  private readonly preview: Preview;
+  private block: OutputBlock | null = null;
   /** Whether the view follows the end.  It is stored, because a hidden tab has no scroll position. */
   private following = true;
   private readonly resizeObserver = new ResizeObserver(() => this.scrollToEnd());
@@ -20,15 +23,24 @@ export class OutputView implements BlockView<OutputBlock> {
   constructor(private readonly context: CardContext) {
     this.screen = scrollBox('nbtools-screen', context.trans.__('Output'));
     this.screen.append(this.lines);
-    this.node.append(this.earlier, this.screen);
+    this.preview = new Preview(context, this.lines, () => this.draw(this.block!));
+    this.node.append(this.earlier, this.screen, this.preview.node);
     this.screen.addEventListener('scroll', () => this.onScroll(), { passive: true });
     this.resizeObserver.observe(this.screen);
   }
 
   update(block: OutputBlock): void {
-    this.drawEarlier(block);
-    this.removeEarlier(block.earlier);
-    this.drawChanged(block.lines);
+    this.block = block;
+    this.draw(block);
+  }
+
+  private draw({ lines, earlier, full_output }: OutputBlock): void {
+    const shown = this.preview.shown(lines.length);
+    const first = earlier + lines.length - shown;
+    this.drawEarlier(first, full_output);
+    this.removeEarlier(first);
+    this.drawChanged(lines.slice(lines.length - shown));
+    this.preview.update(shown, lines.length, earlier + lines.length, '');
     this.scrollToEnd();
   }
 
@@ -49,22 +61,27 @@ export class OutputView implements BlockView<OutputBlock> {
     }
   }
 
-  private drawEarlier(block: OutputBlock): void {
-    const key = `${block.earlier} ${block.full_output}`;
+  private drawEarlier(earlier: number, fullOutput: string): void {
+    const key = `${earlier} ${fullOutput}`;
     if (key === this.earlierKey) {
       return;
     }
     this.earlierKey = key;
     const { trans } = this.context;
-    const count = trans._n('⋯ %1 earlier line', '⋯ %2 earlier lines', block.earlier, block.earlier.toLocaleString());
-    const parts: Node[] = block.earlier ? [element('span', '', count)] : [];
-    if (block.full_output) {
-      parts.push(placeLink(this.context, trans.__('open full output'), block.full_output, null));
+    const count = trans._n('⋯ %1 earlier line', '⋯ %2 earlier lines', earlier, earlier.toLocaleString());
+    const parts: Node[] = earlier ? [element('span', '', count)] : [];
+    if (fullOutput) {
+      parts.push(placeLink(this.context, trans.__('open full output'), fullOutput, null));
     }
     this.earlier.replaceChildren(...parts.flatMap((part, i) => (i ? [' · ', part] : [part])));
   }
 
   private removeEarlier(first: number): void {
+    if (first < this.first) {
+      // The lines before were shown again: all are drawn anew.
+      this.lines.replaceChildren();
+      this.keys = [];
+    }
     const count = Math.min(Math.max(first - this.first, 0), this.keys.length);
     this.first = first;
     this.keys.splice(0, count);

@@ -2,34 +2,76 @@ import { element, updateChildren } from '../../shared/element.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { TextBlock } from '../model.js';
 import type { BlockView } from './block.js';
+import { Preview } from './preview.js';
 
-/** Plain text or rendered markdown. */
+/** Characters that count as one line in a text with long lines. */
+const LONG_LINE = 100;
+const ADDRESS = /(https?:\/\/[^\s<>"'‹›]+[^\s<>"'‹›.,;:!?)\]}])/;
+
+/** Plain text, with web addresses as links, or rendered markdown. */
 export class TextView implements BlockView<TextBlock> {
   readonly node = element('div', 'nbtools-text');
+  private readonly box = element('div', 'nbtools-words');
+  private readonly preview: Preview;
+  private block: TextBlock | null = null;
   private currentText = '';
 
-  constructor(private readonly context: CardContext) {}
+  constructor(private readonly context: CardContext) {
+    this.preview = new Preview(context, this.box, () => this.draw(this.block!));
+    this.node.append(this.box, this.preview.node);
+  }
 
   update(block: TextBlock): void {
+    this.block = block;
+    this.draw(block);
+  }
+
+  private draw(block: TextBlock): void {
+    const lines = block.text.split('\n');
+    const height = lines.reduce((sum, line) => sum + Math.ceil((line.length + 1) / LONG_LINE), 0);
+    const shown = this.preview.shown(height) === height ? lines.length : firstLines(lines, this.preview.shown(height));
     this.node.dataset['tone'] = block.tone;
-    this.currentText = block.text;
+    this.currentText = lines.slice(0, shown).join('\n');
     if (block.markdown) {
-      void this.drawMarkdown(block.text);
+      void this.drawMarkdown(this.currentText);
     } else {
-      this.node.replaceChildren(element('pre', '', block.text));
+      this.box.replaceChildren(element('pre', '', ...withLinks(this.currentText)));
     }
+    const counts = [shown, lines.length].map(count => count.toLocaleString());
+    const sentence = shown < lines.length ? this.context.trans.__('%1 of %2 lines', ...counts) : '';
+    this.preview.update(shown, lines.length, lines.length, sentence, height);
   }
 
   private async drawMarkdown(text: string): Promise<void> {
     const drawn = await this.context.markdown(text);
-    const { firstChild } = this.node;
+    const { firstChild } = this.box;
     if (this.currentText !== text) {
       return;
     }
     if (firstChild instanceof HTMLElement && firstChild.className === drawn.className) {
       updateChildren(firstChild, drawn);
     } else {
-      this.node.replaceChildren(drawn);
+      this.box.replaceChildren(drawn);
     }
   }
+}
+
+/** Returns how many lines have a height of at most `height` altogether, but at least one. */
+function firstLines(lines: readonly string[], height: number): number {
+  let used = 0;
+  const end = lines.findIndex(line => (used += Math.ceil((line.length + 1) / LONG_LINE)) > height);
+  return end < 0 ? lines.length : Math.max(1, end);
+}
+
+function withLinks(text: string): (Node | string)[] {
+  return text.split(ADDRESS).map((part, i) => {
+    if (i % 2 === 0) {
+      return part;
+    }
+    const link = element('a', '', part);
+    link.href = part;
+    link.rel = 'noopener noreferrer';
+    link.target = '_blank';
+    return link;
+  });
 }

@@ -2,6 +2,7 @@ import { element } from '../../shared/element.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { TodoBlock, TodoEntry } from '../model.js';
 import type { BlockView } from './block.js';
+import { Preview } from './preview.js';
 
 const MARKS: Readonly<Record<TodoEntry['status'], string>> = {
   pending: '☐',
@@ -13,12 +14,27 @@ const MARKS: Readonly<Record<TodoEntry['status'], string>> = {
 
 /** A to-do list.  Each item's mark shows its status, with a label for screen readers. */
 export class TodoView implements BlockView<TodoBlock> {
-  readonly node = element('ul', 'nbtools-todo');
+  readonly node = element('div');
+  private readonly list = element('ul', 'nbtools-todo');
+  private readonly preview: Preview;
+  private block: TodoBlock | null = null;
 
-  constructor(private readonly context: CardContext) {}
+  constructor(private readonly context: CardContext) {
+    this.preview = new Preview(context, this.list, () => this.draw(this.block!));
+    this.node.append(this.list, this.preview.node);
+  }
 
   update(block: TodoBlock): void {
-    this.node.replaceChildren(...block.items.map(item => this.entry(item)));
+    this.block = block;
+    this.draw(block);
+  }
+
+  private draw({ items }: TodoBlock): void {
+    const shown = this.preview.shown(items.length);
+    this.list.replaceChildren(...items.slice(0, shown).map(item => this.entry(item)));
+    const counts = [shown, items.length].map(count => count.toLocaleString());
+    const sentence = shown < items.length ? this.context.trans.__('%1 of %2 items', ...counts) : '';
+    this.preview.update(shown, items.length, items.length, sentence);
   }
 
   private entry(item: TodoEntry): HTMLElement {

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nbtools.notebook.cards.markup import render
 from nbtools.notebook.cards.phrases import elapsed
-from nbtools.notebook.cards.style import AMBER, RED
-from nbtools.notebook.explorer.export.static_html import ICON_CHARACTERS
+from nbtools.notebook.cards.style import AMBER, GREY, RED
 from nbtools.notebook.explorer.recorded_card import icon_of, outcome_of
 from nbtools.notebook.explorer.replay.call_cells import trace_line
 from nbtools.notebook.explorer.summary import short_number
 
 if TYPE_CHECKING:
-    from nbtools.traces.model import Call
     from nbtools.traces.query.alignment import Step
     from nbtools.traces.query.compare import ChangedFile, Comparison, Side
 
@@ -39,7 +37,8 @@ def comparison_html(comparison: Comparison) -> str:
         commands=_commands(comparison),
         side_by_side=_side_by_side,
         own_and_common=_own_and_common,
-        icon=_icon,
+        icon_of=icon_of,
+        GREY=GREY,
         outcome_of=outcome_of,
         time_of=_time,
         tokens_of=_tokens,
@@ -82,10 +81,6 @@ def _side_by_side(steps: Sequence[Step]) -> Iterator[tuple[Step | None, Step | N
             yield from zip_longest((one for one in steps_of_run if one.a), (one for one in steps_of_run if one.b))
         else:
             yield from ((step, step) for step in steps_of_run)
-
-
-def _icon(call: Call) -> str:
-    return ICON_CHARACTERS.get(icon_of(call), "⚒")
 
 
 def _commands(comparison: Comparison) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nbtools.notebook.cards.html import ICONS
 from nbtools.notebook.cards.markup import render
 from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.cards.style import AMBER, BLUE, GREEN, GREY, RED
@@ -19,7 +18,14 @@ MAX_LINES = 200
 UNFOLDED_LINES = 40
 """Lines shown unfolded; the rest is behind one click, so that the notebook stays readable."""
 ICON_CHARACTERS = {
-    **ICONS,
+    "fileSearch": "≡",
+    "folder": "▸",
+    "globe": "◎",
+    "hammer": "⚒",
+    "lightBulb": "✦",
+    "pencil": "✎",
+    "regex": "⌕",
+    "terminal": "❯",
     "person": "☺",
     "assistant": "◆",
     "agent": "◇",
@@ -55,7 +61,6 @@ def trace_html(summary: Summary, lines: Sequence[Line], drawn: Sequence[Bar] = (
         unfolded=UNFOLDED_LINES,
         most=MAX_LINES,
         long=_PATH,
-        icons=ICON_CHARACTERS,
         colours=_COLOURS,
         speakers=_WHO,
         shortened=_shortened,

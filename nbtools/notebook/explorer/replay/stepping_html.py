@@ -51,7 +51,6 @@ def steps_html(steps: SteppedReplay) -> str:
         runs=[list(run) for _, run in groupby(_rows(steps), key=lambda row: row.state)],
         actions=list(_actions(steps)),
         colours=_COLOURS,
-        icons=ICON_CHARACTERS,
         words=_WORDS,
     )
 

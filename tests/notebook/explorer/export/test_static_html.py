@@ -12,7 +12,23 @@ from nbtools.notebook.explorer.summary import Fact, Summary
 from nbtools.notebook.explorer.timeline import Line
 from tests.notebook.explorer.samples import LOGS, sample
 
-ALLOWED = {"div", "span", "b", "bdi", "details", "summary", "class", "style", "title", "dir", "role", "aria-label", "aria-hidden", "id"}
+SVG = {"svg", "path", "d", "fill", "height", "stroke", "stroke-width", "viewbox", "width"}
+ALLOWED = {
+    "div",
+    "span",
+    "b",
+    "bdi",
+    "details",
+    "summary",
+    "class",
+    "style",
+    "title",
+    "dir",
+    "role",
+    "aria-label",
+    "aria-hidden",
+    "id",
+} | SVG
 EVIL = '<script>alert("x")</script>\'"&'
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nbtools.replay.temp_folders import PREFIX, TempFolder, parent_folder
-from tests.notebook.conftest import Lab, a_kernel
+from tests.notebook.conftest import Lab, a_kernel, card_in
 from tests.notebook.explorer.test_magic import card
 from tests.replay.samples import bash, edit, log, shop
 
@@ -96,8 +96,8 @@ def test_a_running_replay_is_stopped_by_its_button(lab: Any, project: Path) -> N
     lab.run("%tools allow shell")
     before = copies()
     cell = lab.start("%trace log.jsonl --replay 2 --in shop")
-    lab.until(lambda: cell.outputs and "begun" in str(cell.outputs[0]["data"].get(CARD, {}).get("blocks")))
-    running = cell.outputs[0]["data"][CARD]
+    lab.until(lambda: cell.outputs and "begun" in str(card_in(cell.outputs[0]["data"]).get("blocks")))
+    running = card_in(cell.outputs[0]["data"])
     assert running["cancellable"]
     lab.open_comm("nbtools", {"cancel": running["id"]})
     lab.until(lambda: cell.done)
@@ -112,11 +112,11 @@ def test_a_range_goes_to_where_results_part_and_on_by_hand(lab: Any, recorded: P
     board, parted = (output["data"] for output in cell.outputs)
     assert "2 same · 1 different" in board["text/plain"]
     assert "done → text not found · different" in board["text/plain"]
-    assert parted[CARD]["detail"] == "step 4"
+    assert card_in(parted)["detail"] == "step 4"
     assert lab.value("steps.next.number, dict(steps.meaning.arguments)['command']") == ("5", "cat price.py")
-    edited = lab.run("steps.again(old='tax = 2', new='tax = 10')").outputs[0]["data"][CARD]
+    edited = card_in(lab.run("steps.again(old='tax = 2', new='tax = 10')").outputs[0]["data"])
     assert (edited["detail"], "recorded → now" in str(edited["blocks"])) == ("step 4", True)
-    assert lab.run("steps.step(nonsense=1)").outputs[0]["data"][CARD]["failed"]
+    assert card_in(lab.run("steps.step(nonsense=1)").outputs[0]["data"])["failed"]
     assert lab.value("len(steps.done)") == 3
     last = lab.run("steps.run()")
     assert "4 of 4 calls · 3 same · 1 different" in last.outputs[0]["data"]["text/plain"]
@@ -131,7 +131,7 @@ def test_a_range_goes_to_where_results_part_and_on_by_hand(lab: Any, recorded: P
 def test_steps_are_passed_over(lab: Any, recorded: Path) -> None:
     lab.run("%tools allow shell")
     lab.run(RANGE)
-    assert lab.run("steps.skip()").outputs[0]["data"][CARD]["status"] == "Skipped"
+    assert card_in(lab.run("steps.skip()").outputs[0]["data"])["status"] == "Skipped"
     assert "all calls of the range" in lab.run("steps.skip()").text
     assert "skipped" in lab.run("steps").outputs[0]["data"]["text/html"]
     lab.run("steps.close()")
@@ -161,5 +161,5 @@ def test_a_kernels_end_takes_its_copies_along(tmp_path: Path) -> None:
 def test_a_replay_shows_itself_without_the_extension(tmp_path: Path) -> None:
     call = log(tmp_path / "log.jsonl", edit("price = 5", "price = 3")).calls[0]
     shown = call.replay(shop(tmp_path / "shop"))._repr_mimebundle_()
-    assert shown[CARD]["status"] == "Same as recorded"
+    assert card_in(shown)["status"] == "Same as recorded"
     assert set(shown) == {CARD, "text/html", "text/plain"}
