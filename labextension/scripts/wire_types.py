@@ -113,7 +113,7 @@ class Format:
     source: str
     target: str
     roots: tuple[type[BaseModel], ...]
-    constants: Mapping[str, str]
+    constants: Mapping[str, object]
     prologue: str
     known: frozenset[str] = frozenset()
 

@@ -1,4 +1,4 @@
-"""What a card shows of a long block before it is expanded: its first lines, and a sentence on the rest."""
+"""Shortens long blocks to their first lines, with a sentence on the rest."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _(block: CodeBlock) -> Block:
     return _code(block, len(block.lines))
 
 
-def _code(block: CodeBlock, shown: int) -> CodeBlock:
-    last, total = block.start - 1 + shown, max(block.total, block.start - 1 + len(block.lines))
-    is_part = shown < len(block.lines) or (block.total > 0 and shown < total)
-    extent = f"Lines {block.start:,}–{last:,} of {total:,}" if is_part and shown else ""
-    return block.model_copy(update={"lines": block.lines[:shown], "more": ". ".join(filter(None, (extent, block.more)))})
+def _code(block: CodeBlock, count: int) -> CodeBlock:
+    last, total = block.start - 1 + count, max(block.total, block.start - 1 + len(block.lines))
+    is_part = count < len(block.lines) or (block.total > 0 and count < total)
+    extent = f"Lines {block.start:,}–{last:,} of {total:,}" if is_part and count else ""
+    return block.model_copy(update={"lines": block.lines[:count], "more": ". ".join(filter(None, (extent, block.more)))})
 
 
 @preview.register
@@ -85,13 +85,13 @@ def _(block: MatchesBlock) -> Block:
     return block.model_copy(update={"groups": tuple(groups), "more": extent(limit, total, "lines", block.more)})
 
 
-def extent(shown: int, loaded: int, noun: str, more: str) -> str:
+def extent(count: int, loaded: int, noun: str, more: str) -> str:
     """Returns one sentence on what is shown and loaded, and what the tool says of the rest (``1–100 of 560 matching lines``)."""
-    if shown == loaded:
+    if count == loaded:
         return more
     if more[:1].isdigit():
-        return f"{shown} shown of {more}"
-    return ". ".join(filter(None, (f"{shown:,} of {loaded:,} {noun}", more)))
+        return f"{count} shown of {more}"
+    return ". ".join(filter(None, (f"{count:,} of {loaded:,} {noun}", more)))
 
 
 @preview.register

@@ -53,15 +53,15 @@ _STATES = {"awaiting_approval": "33", "executing": "34", "success": "32", "error
 
 def card_text(card: Card, *, colour: bool = False, width: int = 100, brief: bool = False) -> str:
     """Returns the card in lines of about ``width`` columns; with ``colour`` in the terminal's colours; ``brief`` with first lines only."""
-    renderer = CardTextRenderer(width, colour=colour, shown=preview if brief else whole)
+    renderer = CardTextRenderer(width, colour=colour, shorten=preview if brief else whole)
     return "\n".join([renderer.head(card), *renderer.body(card), *renderer.foot(card)])
 
 
 class CardTextRenderer:
     """Renders the parts of a card as text of a given width, with or without colours."""
 
-    def __init__(self, width: int, *, colour: bool, shown: Callable[[Block], Block] = whole) -> None:
-        self.shown = shown
+    def __init__(self, width: int, *, colour: bool, shorten: Callable[[Block], Block] = whole) -> None:
+        self.shorten = shorten
         self.width = width
         self.colour = colour
 
@@ -94,7 +94,7 @@ class CardTextRenderer:
     def body(self, card: Card) -> Iterator[str]:
         for block in card.blocks:
             if not (card.folded and isinstance(block, DiffBlock | CommandBlock)):
-                yield from self.block(self.shown(block))
+                yield from self.block(self.shorten(block))
 
     def foot(self, card: Card) -> Iterator[str]:
         live = card.state in ("awaiting_approval", "executing")

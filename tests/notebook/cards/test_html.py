@@ -34,8 +34,10 @@ from nbtools.notebook.cards.model import (
 from nbtools.notebook.cards.text import card_text
 from tests.notebook.calls import AT, asking, declined, done, edit_details, edit_plan, every_state, exec_details
 
-OURS = frozenset(["a", "b", "bdi", "code", "col", "colgroup", "details", "div", "em", "i", "path", "pre", "span", "summary", "svg", "table", "tbody", "td", "tr", "u"])
-ATTRIBUTES = frozenset(["class", "style", "title", "dir", "href", "tabindex", "d", "fill", "height", "stroke", "stroke-width", "viewbox", "width"])
+OURS = {"a", "b", "bdi", "code", "col", "colgroup", "details", "div", "em", "i", "pre", "span", "summary"}
+OURS |= {"path", "svg", "table", "tbody", "td", "tr", "u"}
+ATTRIBUTES = {"class", "style", "title", "dir", "href", "tabindex"}
+ATTRIBUTES |= {"d", "fill", "height", "stroke", "stroke-width", "viewbox", "width"}
 VIEWS: tuple[Literal["split", "unified"], ...] = ("split", "unified")
 
 
