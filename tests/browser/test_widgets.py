@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import sys
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.conftest import SHOTS
+from tests.browser.server import free_port
 from tests.browser.tab import PATIENCE
 from tests.browser.test_trace import REAL
 from tests.browser.widget_host import open_host
@@ -116,4 +119,56 @@ async def test_after_a_restart_of_the_kernel_the_rows_stay(open_page):
     trace = host.cells.first.locator(".nbtools-trace")
     await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
     await expect(trace.locator(".nbtools-trace-notice")).to_contain_text("Run the cell again")
-    await expect(trace.locator(".nbtools-trace-row:visible").filter(has_text="Grep").first).to_be_visible()
+    await expect(trace.locator(".nbtools-trace-row:visible").filter(has_text="Read").first).to_be_visible()
+
+
+MARIMO = """\
+import marimo
+
+app = marimo.App(width="full")
+
+
+@app.cell
+def _():
+    import marimo as mo
+    import nbtools
+    log = nbtools.open_trace("session.jsonl")
+    mo.ui.anywidget(log.widget())
+    return
+
+
+if __name__ == "__main__":
+    app.run()
+"""
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def marimo(context, tmp_path):
+    """A page of a real marimo server that shows the real log."""
+    shutil.copy(REAL, tmp_path / "session.jsonl")
+    (tmp_path / "app.py").write_text(MARIMO, encoding="utf-8")
+    port = free_port()
+    command = (sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port))
+    process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+    async with asyncio.timeout(PATIENCE / 1000):
+        async for line in process.stdout:
+            if b"URL:" in line:
+                break
+    page = await context.new_page()
+    page.set_default_timeout(PATIENCE)
+    await page.goto(f"http://127.0.0.1:{port}")
+    yield page
+    await page.close()
+    process.terminate()
+    await process.wait()
+
+
+async def test_a_log_is_explored_in_marimo(marimo):
+    """Marimo has no IPython, so no magics; a widget is in a shadow root there."""
+    trace = marimo.locator(".nbtools-trace")
+    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+    await trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first.click()
+    await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
+    await marimo.keyboard.press("/")
+    await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
+    assert await trace.evaluate("node => getComputedStyle(node).backgroundColor") == "rgb(255, 255, 255)"

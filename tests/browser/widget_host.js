@@ -66,7 +66,7 @@ class Kernel {
       execute_result: () => this.show(run, content),
       stream: () => run?.outputs.push({ text: content.text }),
       error: () => run?.outputs.push({ error: content.traceback.join('\n') }),
-      execute_reply: () => run?.done(run.outputs)
+      status: () => content.execution_state === 'idle' && run?.done(run.outputs) // on the channel of the outputs, after the last one
     };
     actions[header.msg_type]?.();
   }

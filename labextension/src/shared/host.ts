@@ -38,12 +38,25 @@ function isDark(el: HTMLElement): boolean {
     return true;
   }
   for (let node: Element | null = el; node; node = node.parentElement ?? hostOf(node)) {
-    const [red = 0, green = 0, blue = 0, alpha = 1] = (getComputedStyle(node).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
-    if (alpha > 0.5) {
+    const [red = 0, green = 0, blue = 0, alpha = 0] = pixelOf(getComputedStyle(node).backgroundColor);
+    if (alpha > 127) {
       return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128;
     }
   }
   return matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+/** Returns a color in any CSS notation (`oklch(…)`, `color(…)`) as red, green, blue and alpha, 0–255. */
+function pixelOf(color: string): Uint8ClampedArray | number[] {
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext('2d');
+  if (!context) {
+    return [];
+  }
+  context.fillStyle = color;
+  context.fillRect(0, 0, 1, 1);
+  return context.getImageData(0, 0, 1, 1).data;
 }
 
 function hostOf(node: Element): Element | null {

@@ -29,7 +29,7 @@ _AGENTS = {
 }
 _COMMAND = re.compile(r"<command-name>\s*([^<]*?)\s*</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>\s*([^<]*?)\s*</command-args>")
-_TAGS = re.compile(r"</?(?:command|local-command|bash)-[a-z]+>|<local-command-caveat>.*?</local-command-caveat>", re.DOTALL)
+_TAGS = re.compile(r"<local-command-caveat>.*?</local-command-caveat>|</?(?:command|local-command|bash)-[a-z]+>", re.DOTALL)
 _MAX_MODELS = 2
 _MAX_TITLE = 120
 _MAX_AGENT = 80

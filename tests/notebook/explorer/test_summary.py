@@ -10,6 +10,7 @@ import pytest
 
 from nbtools import traces
 from nbtools.notebook.explorer.summary import Summary, short_number, summary_of
+from tests.browser.long_log import write_log
 from tests.notebook.explorer.samples import CLAUDE, sample
 
 
@@ -64,3 +65,21 @@ def test_without_a_title_it_is_called_as_the_person_began_and_what_is_unreadable
 )
 def test_amounts_are_read_at_a_glance(count: int, text: str) -> None:
     assert short_number(count) == text
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        (
+            "<command-message>plan is running…</command-message>\n<command-name>/plan</command-name>\n<command-args>the cart</command-args>",
+            "/plan the cart",
+        ),
+        ("<command-name>/clear</command-name>", "/clear"),
+        ("<command-message>superpowers:plan</command-message> go on", "superpowers:plan go on"),
+        ("<local-command-caveat>not for you</local-command-caveat>Fix it", "Fix it"),
+        ("a < b and <div>", "a < b and <div>"),
+    ],
+)
+def test_a_title_has_no_tags_of_slash_commands(tmp_path: Path, prompt: str, title: str) -> None:
+    path = write_log(tmp_path / "session.jsonl", "/home/ada", [("user", {"role": "user"}, prompt)])
+    assert summary_of(traces.load(path)).title == title

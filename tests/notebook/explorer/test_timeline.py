@@ -153,3 +153,11 @@ def test_a_long_log_is_told_to_its_end(tmp_path: Path) -> None:
     log = tmp_path / "log.json"
     log.write_text(json.dumps({"schema_version": "ATIF-v1.6", "session_id": "s", "agent": {"name": "x", "version": "1"}, "steps": steps}))
     assert [line.number for line in timeline(traces.load(log))] == [str(n + 1) for n in range(2000)]
+
+
+def test_bars_count_failures_that_are_too_few_for_their_tone():
+    tones = ["done"] * 60_000
+    tones[::20] = ["failed"] * 3000
+    drawn = bars(tones, [1] * 60_000, 240)
+    assert {bar.tone for bar in drawn} == {"quiet"}
+    assert sum(bar.failed for bar in drawn) == 3000

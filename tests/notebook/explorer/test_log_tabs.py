@@ -1,0 +1,55 @@
+"""Requests of JupyterLab's log tabs: paths below the server's folder, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from nbtools.notebook.explorer.log_tabs import answer
+from nbtools.notebook.explorer.registry import EXPLORERS
+from tests.traces.recorded import SAMPLES
+
+REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    served = tmp_path / "served"
+    served.mkdir()
+    shutil.copy(REAL, served / "a.jsonl")
+    shutil.copy(REAL, tmp_path / "outside.jsonl")
+    return served
+
+
+def test_a_log_is_opened_and_its_explorer_answers(folder):
+    opened = answer(folder, {"logs": ["a.jsonl"]})
+    assert opened.view is not None
+    request = {"id": 1, "explorer": opened.view.explorer, "task": {"type": "raw", "line": 0}}
+    assert EXPLORERS.respond(request).reply.type == "raw"
+
+
+def test_two_logs_are_compared(folder):
+    compared = answer(folder, {"logs": ["a.jsonl", "a.jsonl"]})
+    assert "no difference" in compared.comparison.lower() or "same" in compared.comparison
+    assert compared.view is None
+
+
+@pytest.mark.parametrize("path", ["../outside.jsonl", "a/../../outside.jsonl", "{parent}/outside.jsonl", "a\0.jsonl"])
+def test_a_path_cannot_leave_the_folder(folder, path):
+    refused = answer(folder, {"logs": [path.format(parent=folder.parent)]})
+    assert refused.view is None
+    assert "outside the folder" in refused.problem
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [None, "x", [], {}, {"logs": []}, {"logs": "a.jsonl"}, {"logs": [1]}, {"logs": ["a"] * 3}, {"logs": [""]}, {"logs": ["x" * 5000]}],
+)
+def test_an_invalid_request_is_a_problem(folder, request_):
+    assert answer(folder, request_).problem
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_what_is_no_log_is_a_problem(folder, name):
+    assert answer(folder, {"logs": [name]}).problem
