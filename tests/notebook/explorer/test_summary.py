@@ -71,7 +71,7 @@ def test_amounts_are_read_at_a_glance(count: int, text: str) -> None:
     ("prompt", "title"),
     [
         (
-            "<command-message>plan is running…</command-message>\n<command-name>/plan</command-name>\n<command-args>the cart</command-args>",
+            "<command-message>running</command-message>\n<command-name>/plan</command-name>\n<command-args>the cart</command-args>",
             "/plan the cart",
         ),
         ("<command-name>/clear</command-name>", "/clear"),
