@@ -172,3 +172,25 @@ async def test_a_log_is_explored_in_marimo(marimo):
     await marimo.keyboard.press("/")
     await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
     assert await trace.evaluate("node => getComputedStyle(node).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize(("kind", "theme"), [("vscode", "dark"), ("colab", "light")])
+async def test_a_question_is_answered_through_a_comm(open_page, plain_server, kind, theme):
+    """The result replaces the question as HTML; a denial changes nothing."""
+    host = await open_page(kind, theme)
+    await host.run("%load_ext nbtools")
+    await host.start("%tool write one.txt first")
+    question = host.cells.locator(".nbtools-asking")
+    await expect(question.get_by_role("button", name="Deny")).to_be_visible()
+    for width in (380, 800, 1280):
+        await host.page.set_viewport_size({"width": width, "height": 900})
+        assert await host.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await host.page.screenshot(path=SHOTS / f"question-{kind}-{theme}-{width}.png", animations="disabled")
+    await question.get_by_role("button", name="Deny").click()
+    await expect(host.cells.nth(1)).to_contain_text("Denied by you")
+    await host.start("%tool write two.txt second")
+    await question.get_by_role("button", name="Approve once").click()
+    await expect(host.cells.nth(2)).to_contain_text("Approved once by you")
+    await expect(question).to_have_count(0)
+    seen = (await host.run("import os; print(os.path.exists('one.txt'), open('two.txt').read())"))[-1]["text"]
+    assert seen.split() == ["False", "second"]
