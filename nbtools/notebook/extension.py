@@ -47,7 +47,8 @@ class Extension:
         self._agent = NotebookAgent(self.runtime, self._displayhook.remember)
         self._agent_magics = AgentMagics(shell, self._agent)
         self._names = {"tools": Tools(self.runtime, self._displayhook.remember), "agent": self._agent}
-        self._state = StateComm(self.runtime, shell)
+        frontend = self.runtime.frontend
+        self._state = StateComm(self.runtime, frontend, shell) if isinstance(frontend, Kernel) else None
         self._matcher = matcher_of(
             self.runtime, lambda: self._magics.commands.names, lambda: self._shell.user_ns.get("tools") is self._names["tools"]
         )
@@ -116,7 +117,8 @@ class Extension:
             _comms().register_target(COMM_TARGET, self._on_open)
             register_target(_comms())
             _comms().register_target(FORMS_TARGET, self._on_form)
-            self._state.open()
+            if self._state is not None:
+                self._state.open()
 
     def _unregister_target(self) -> None:
         if isinstance(self.runtime.frontend, Kernel):
@@ -124,7 +126,8 @@ class Extension:
             _comms().unregister_target(COMM_TARGET, self._on_open)
             unregister_target(_comms())
             _comms().unregister_target(FORMS_TARGET, self._on_form)
-            self._state.close()
+            if self._state is not None:
+                self._state.close()
 
     def _on_open(self, comm: Any, message: Any) -> None:
         """Handles a new comm: a click on a card, a page's answer, or its request for a card.  Runs in any of the kernel's threads."""

@@ -127,6 +127,12 @@ class Kernel:
         """Whether a person runs a cell now, rather than a profile at start-up or a program such as nbclient."""
         return self._allows_stdin() and self._request().get("header", {}).get("msg_type") == "execute_request"
 
+    @property
+    def is_console(self) -> bool:
+        """Whether the current request came from a console, which has no cells.  Without a request, as when a profile loads, it is unknown."""
+        request = self._kernel.get_parent("shell")
+        return request.get("header", {}).get("msg_type") == "execute_request" and request.get("metadata", {}).get("cellId") is None
+
     def prompts_first(self) -> bool:
         """Whether questions can only be asked in the thread that makes the call."""
         return self._preferred_method() is AnswerMethod.PROMPT

@@ -27,7 +27,7 @@ export function Changes({ context }: { context: PanelContext }): JSX.Element {
       {kernels.map(kernel => (
         <div key={kernel.kernel}>
           <KernelHeading kernel={kernel} count={kernels.length} />
-          <ul className="nbtools-rows">
+          <ul className="nbtools-panel-rows">
             {[...kernel.state.changes].reverse().map((change, i) => (
               <Change key={change.id} kernel={kernel} change={change} isLast={i === 0} context={context} />
             ))}

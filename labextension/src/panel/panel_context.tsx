@@ -49,10 +49,20 @@ export function CardNode({ card, context }: { card: Card; context: CardContext }
   useEffect(() => {
     const created = (view.current = new CardView(context));
     host.current!.replaceChildren(created.node);
+    makeScrollable(created.node.querySelector<HTMLElement>('.nbtools-body'), context.trans.__('Details'));
     return () => created.dispose();
   }, []);
   useEffect(() => view.current!.update(card), [card]);
   return <div className="nbtools-rendered" ref={host} />;
+}
+
+/** The body of a card scrolls in the panel, so that it must be reachable with the keyboard. */
+function makeScrollable(body: HTMLElement | null, label: string): void {
+  if (body) {
+    body.tabIndex = 0;
+    body.setAttribute('role', 'group');
+    body.setAttribute('aria-label', label);
+  }
 }
 
 /** A section without rows: what would be there, or how to begin. */
@@ -73,7 +83,11 @@ export function Empty({ context, text }: { context: PanelContext; text: string }
 
 /** The notebook of the rows that follow, where several notebooks have rows. */
 export function KernelHeading({ kernel, count }: { kernel: KnownKernel; count: number }): JSX.Element | null {
-  return count < 2 ? null : <h4 title={kernel.state.folder}>{notebookNames(kernel)}</h4>;
+  return count < 2 ? null : (
+    <p className="nbtools-heading" title={kernel.state.folder}>
+      {notebookNames(kernel)}
+    </p>
+  );
 }
 
 interface ButtonProps {
@@ -92,7 +106,7 @@ export function PanelButton({ label, title, kind = 'plain', disabled, name, safe
   return (
     <button
       type="button"
-      className={`nbtools-panel-button nbtools-${kind}`}
+      className={`nbtools-panel-button nbtools-panel-${kind}`}
       title={title}
       aria-label={name}
       aria-disabled={disabled ? true : undefined}

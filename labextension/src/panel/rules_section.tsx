@@ -35,9 +35,9 @@ function RulesOf({ kernel, rules, context }: { kernel: KnownKernel; rules: Rules
         </select>
       </label>
       <p className="nbtools-hint">{rules.modes.find(mode => mode.name === rules.mode)?.meaning}</p>
-      <h5>{trans.__('Allowed by you')}</h5>
+      <p className="nbtools-heading">{trans.__('Allowed by you')}</p>
       {rules.grants.length === 0 && <p className="nbtools-hint">{trans.__('Nothing yet. “Always allow” in a question adds a grant.')}</p>}
-      <ul className="nbtools-rows">
+      <ul className="nbtools-panel-rows">
         {rules.grants.map(grant => (
           <li key={grant.rule} className="nbtools-row">
             <code className="nbtools-rule" title={grant.granted_for}>
@@ -56,8 +56,8 @@ function RulesOf({ kernel, rules, context }: { kernel: KnownKernel; rules: Rules
           </li>
         ))}
       </ul>
-      {rules.rules.length > 0 && <h5>{trans.__('Rules')}</h5>}
-      <ul className="nbtools-rows">
+      {rules.rules.length > 0 && <p className="nbtools-heading">{trans.__('Rules')}</p>}
+      <ul className="nbtools-panel-rows">
         {rules.rules.map((rule, i) => (
           <li key={i} className="nbtools-row" data-off={rule.off || undefined}>
             <code className="nbtools-rule">

@@ -11,7 +11,7 @@ export function Running({ context }: { context: PanelContext }): JSX.Element {
     return <Empty context={context} text={context.trans.__('Nothing runs. Calls, background commands and agents appear here.')} />;
   }
   return (
-    <ul className="nbtools-rows">
+    <ul className="nbtools-panel-rows">
       {rows.map(({ kernel, call }) => (
         <Call key={`${kernel.kernel} ${call.id}`} kernel={kernel} call={call} context={context} />
       ))}

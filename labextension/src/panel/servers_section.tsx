@@ -14,7 +14,7 @@ export function Servers({ context }: { context: PanelContext }): JSX.Element {
       {kernels.map(kernel => (
         <div key={kernel.kernel}>
           <KernelHeading kernel={kernel} count={kernels.length} />
-          <ul className="nbtools-rows">
+          <ul className="nbtools-panel-rows">
             {kernel.state.servers.map(server => (
               <Server key={server.name} kernel={kernel} server={server} context={context} />
             ))}

@@ -18,7 +18,7 @@ export function Sessions({ context, chooseLog }: { context: PanelContext; choose
       {logs.paths.length === 0 ? (
         <p className="nbtools-empty">{trans.__('Logs of agent sessions that you open appear here.')}</p>
       ) : (
-        <ul className="nbtools-rows">
+        <ul className="nbtools-panel-rows">
           {logs.paths.map(path => (
             <li key={path} className="nbtools-row">
               <PanelButton kind="link" label={shortName(path, null)} title={path} disabled={!canOpen} onClick={() => open(path)} />

@@ -36,7 +36,7 @@ export function Waiting({ context }: { context: PanelContext }): JSX.Element {
     return <Empty context={context} text={context.trans.__('Nothing waits. Calls that need approval appear here.')} />;
   }
   return (
-    <ul className="nbtools-rows" tabIndex={-1}>
+    <ul className="nbtools-panel-rows" tabIndex={-1}>
       {rows.map(row => (
         <Question
           key={row.question.data.id}

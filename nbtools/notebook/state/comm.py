@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nbtools.notebook.frontend import Kernel
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.notebook.state.publisher import StatePublisher
 
@@ -24,8 +25,9 @@ _MAX_WAITING = 16
 class StateComm:
     """Registers the target, and announces it to pages until ``close``."""
 
-    def __init__(self, runtime: NotebookRuntime, shell: Any) -> None:
+    def __init__(self, runtime: NotebookRuntime, frontend: Kernel, shell: Any) -> None:
         self._runtime = runtime
+        self._frontend = frontend
         self._shell = shell
         self._lock = threading.Lock()
         self._announcement: Any = None
@@ -37,9 +39,16 @@ class StateComm:
         import comm  # noqa: PLC0415 - only available in a kernel
 
         comm.get_comm_manager().register_target(STATE_TARGET, self._on_open)
-        self._announcement = comm.create_comm(target_name=STATE_TARGET)
+        self._announce()
         self._shell.events.register("post_run_cell", self._on_cell_end)
         self._stop_watching = self._runtime.watch(self._on_session)
+
+    def _announce(self) -> None:
+        """Announces the target, unless a console has sent the current request: nobody there would follow."""
+        if self._announcement is None and not self._frontend.is_console:
+            import comm  # noqa: PLC0415 - as above
+
+            self._announcement = comm.create_comm(target_name=STATE_TARGET)
 
     def close(self) -> None:
         """Closes the comms; a page then knows that nbtools is no longer loaded."""
@@ -50,11 +59,12 @@ class StateComm:
         comm.get_comm_manager().unregister_target(STATE_TARGET, self._on_open)
         if self._publisher is not None:
             self._publisher.close()
-        for one in (self._announcement, *self._waiting):
+        for one in filter(None, (self._announcement, *self._waiting)):
             one.close()
 
     def _on_cell_end(self, _: object = None) -> None:
         """Publishes what a cell may have changed: rules, the folder, changes of files."""
+        self._announce()
         if self._publisher is not None:
             self._publisher.touch()
 
