@@ -129,7 +129,7 @@ class Kernel:
 
     @property
     def is_console(self) -> bool:
-        """Whether the current request came from a console, which has no cells.  Without a request, as when a profile loads, it is unknown."""
+        """Whether the current request came from a console, which has no cells; false without a request, as when a profile loads."""
         request = self._kernel.get_parent("shell")
         return request.get("header", {}).get("msg_type") == "execute_request" and request.get("metadata", {}).get("cellId") is None
 

@@ -15,7 +15,7 @@ import {
 } from './panel_context.js';
 
 /** Length of a card's blocks as JSON up to which they are shown without being opened. */
-const SHORT = 3000;
+const SHORT = 12_000;
 /** Milliseconds after a row has come or gone in which clicks are ignored: the row under the pointer may be another one. */
 const SETTLING = 400;
 
