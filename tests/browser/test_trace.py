@@ -43,7 +43,7 @@ def open_log(open_notebook, project):
 
 async def test_a_real_log_is_filtered_and_a_step_opened(open_log, app):
     trace = await open_log(app=app)
-    await expect(trace.node.get_by_role("heading")).to_be_visible()
+    await expect(trace.node.locator(".nbtools-trace-title")).to_be_visible()
     await expect(trace.node).to_contain_text("57 calls")
     await trace.tab.look(f"trace-{app}", trace.cell)
     await trace.chip("edits").click()
@@ -236,3 +236,23 @@ async def test_to_notebook_writes_beside_and_opens_what_it_wrote(open_notebook, 
     assert await lab.evaluate("window.jupyterapp.shell.currentWidget.context.path") == f"{project.name}/story-2.ipynb"
     assert tab.path.read_bytes() == before
     assert (project / "story-1.ipynb").read_text(encoding="utf-8") == "mine"
+
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+BOTH = """\
+from IPython.display import publish_display_data
+publish_display_data({**log.bundle(), **log.widget().bundle()})
+"""
+
+
+async def test_our_renderer_comes_before_ipywidgets(open_notebook, project):
+    """An output made in VS Code has both; one made here has no widget."""
+    shutil.copy(REAL, project / "session.jsonl")
+    tab = await open_notebook("log = %trace session.jsonl\nlog", BOTH)
+    await tab.run(1)
+    await tab.run(2)
+    await expect(Explorer(tab, 2).row("Read")).to_be_visible()
+    await expect(tab.cell(2).get_by_role("button", name="compare…")).to_be_visible()  # the widget has none
+    saved = await tab.save()
+    assert WIDGET not in saved["cells"][1]["outputs"][0]["data"]
+    assert WIDGET in saved["cells"][2]["outputs"][0]["data"]

@@ -14,8 +14,8 @@ import { ExplorerView } from './explorer.js';
 import { ExplorerKernels } from './kernel_connection.js';
 import { parseTraceView, TRACE_MIME, type TraceView } from './model.js';
 
-/** Preferred over ipywidgets, which have rank 0: a bundle for other front ends has the explorer as a widget too. */
-const RANK = -1;
+/** Preferred over ipywidgets, which have rank −10: a bundle for other front ends has the explorer as a widget too. */
+const RANK = -20;
 /** Milliseconds to wait for the kernel before the saved HTML is shown instead. */
 const FALLBACK_DELAY = 300;
 /** A request that every explorer can answer, sent to find out whether the kernel has the explorer. */
