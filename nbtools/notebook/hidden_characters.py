@@ -7,9 +7,11 @@ cannot differ from what will happen.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from unicodedata import category
 
-from nbtools.notebook.cards.model import Span
+if TYPE_CHECKING:
+    from nbtools.notebook.cards.model import Span  # loading the models would double the time of %load_ext
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"

@@ -114,3 +114,11 @@ def test_another_package_of_the_name_is_named_in_one_line(bare, tmp_path):
     assert "UsageError: The package nbtools 24.8.0" in cell.text
     assert "pip uninstall nbtools" in cell.text
     assert bare.run("%tool").error or "not found" in bare.run("%tool").text
+
+
+def test_loading_does_not_import_what_only_cards_need():
+    """Card models, templates and highlighting take longer to import than everything else that ``%load_ext`` needs."""
+    code = "import sys, nbtools.notebook.extension; print(*sys.modules)"
+    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    heavy = {"nbtools.notebook.cards.model", "nbtools.notebook.cards.markup", "jinja2", "nbtools.session", "duckdb", "mcp"}
+    assert loaded & heavy == set()

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from nbtools.notebook.cards.markup import render
 from nbtools.notebook.hidden_characters import seen
 
 _seen = partial(seen, keep="\t\n")
@@ -35,6 +34,8 @@ class Sheet:
 
     def html(self) -> str:
         rows = [[[(cell, bool(cell))] if at in self.code else _parts(cell) for at, cell in enumerate(row)] for row in self.rows]
+        from nbtools.notebook.cards.markup import render  # noqa: PLC0415 - 60 ms, which %load_ext does not need
+
         return render("cards/sheet", sheet=self, rows=rows)
 
 
