@@ -19,7 +19,7 @@ from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.summary import Summary, summary_of
 from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
 from nbtools.notebook.frontend import needs_widgets
-from nbtools.traces.model import Call
+from nbtools.traces.model import Call, Event
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
@@ -173,8 +173,9 @@ def open_trace(path: str | Path | LogPosition, step: str | int | None = None) ->
     if isinstance(path, str | Path):
         return Explorer(load(path), log=str(path), step="" if step is None else str(step))
     explorer = Explorer(load(path.source), log=str(path.source))
-    rows = zip(explorer.lines.rows, explorer.lines.numbers, strict=True)
-    number = next((number for row, number in rows if (row.session, row.seq) == (path.session, path.seq)), None)
+    lines = zip(explorer.lines.rows, explorer.lines.numbers, strict=True)
+    steps = ((row, number) for row, number in lines if isinstance(row, Call | Event))
+    number = next((number for row, number in steps if (row.session, row.seq) == (path.session, path.seq)), None)
     if number is None:
         raise TraceError(f"{path.source} has no step at position {path.seq} of session {path.session}.")
     return Explorer(explorer.trace, log=str(path.source), step=number)
