@@ -23,9 +23,12 @@ from tests.browser.tab import Tab
 ROUNDS = 30
 FLOOR = "import time; floor = []"
 COMM = """\
-import ipywidgets
-button = ipywidgets.Button(description="bare")
-button.on_click(lambda _: floor.append(time.time()))
+import anywidget
+class Bare(anywidget.AnyWidget):
+    _esm = "export default { render({ model, el }) { const button = document.createElement('button'); button.className = 'bare'; " \\
+        "button.textContent = 'bare'; button.onclick = () => model.send('click'); el.append(button); } }"
+button = Bare()
+button.on_msg(lambda *_: floor.append(time.time()))
 button"""
 EDITS = f"""\
 for n in range({ROUNDS}):
@@ -33,7 +36,8 @@ for n in range({ROUNDS}):
 AWAITED = EDITS.replace("tools.edit(", "await tools.edit.start(").replace("notes.txt", "awaited.txt")
 LISTEN = """() => {
     window.clicks = [];
-    window.addEventListener('click', event => event.target.closest('.jupyter-button') && window.clicks.push(Date.now() / 1000), true);
+    const note = event => event.target.closest('.bare, .nbtools-choice') && window.clicks.push(Date.now() / 1000);
+    window.addEventListener('click', note, true);
 }"""
 STARTS = "__import__('json').dumps([call.last.at for call in tools._bench.session.history])"
 
@@ -55,7 +59,7 @@ async def measure(tab: Tab) -> dict[str, list[float]]:
         await tab.cell(2).get_by_role("button", name="bare").click()
         while int(await tab.value("len(floor)")) <= done:
             continue
-    taken = {"a bare ipywidgets button": json.loads(await tab.value("__import__('json').dumps(floor)"))}
+    taken = {"a bare anywidget, one custom message": json.loads(await tab.value("__import__('json').dumps(floor)"))}
     seen = 0
     for name, cell in (("Approve once, a blocking cell", 3), ("Approve once, an awaiting cell", 4)):
         await tab.start(cell)
@@ -86,7 +90,7 @@ async def run() -> dict[str, list[float]]:
 
 def main() -> None:
     taken = asyncio.run(run())
-    bars = {name: "≤ 100 ms" for name in taken if name.startswith("Approve")}
+    bars = {name: "≤ 50 ms" for name in taken if name.startswith("Approve")}
     table(f"click → start: ms, {ROUNDS} rounds", [Figure(name, values, "ms", bars.get(name, "")) for name, values in taken.items()])
 
 

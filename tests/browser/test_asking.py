@@ -307,3 +307,53 @@ async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_noteb
     await tab.answer(last, "Deny")
     await tab.done(last)
     assert await tab.status(last).evaluate(IN_VIEW)
+
+
+async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_and_nothing_is_lost(open_notebook, app):
+    tab = await open_notebook("%tool delete notes.txt", app=app)
+    await tab.start(1)
+    await tab.keys_count(1)
+    await tab.page.keyboard.press("m")
+    editor = tab.question(1).locator("textarea.nbtools-editor")
+    await editor.fill('{"path": ')
+    await tab.answer(1, "Update proposal")
+    await expect(tab.question(1).get_by_role("alert")).to_contain_text("not valid JSON")
+    await expect(editor).to_have_value('{"path": ')
+    await tab.look(f"refused-{app}", tab.cell(1))
+    await editor.press("Escape")
+    await expect(tab.question(1).get_by_role("button", name="Modify…")).to_be_focused()
+    await expect(tab.question(1).get_by_role("alert")).to_have_count(0)
+    await tab.answer(1, "Deny")
+    await tab.done(1)
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+
+async def test_after_a_reason_and_enter_the_next_question_has_the_focus(open_notebook):
+    tab = await open_notebook("%tool edit notes.txt --old one --new 1\n%tool edit notes.txt --old two --new 2")
+    await tab.start(1)
+    await tab.keys_count(1)
+    reason = tab.question(1).get_by_role("textbox", name="Reason")
+    await reason.click()
+    await tab.page.keyboard.type("y not")
+    await tab.page.keyboard.press("Enter")
+    await expect(tab.record(1).first).to_contain_text("“y not”")
+    await tab.keys_count(1)
+    await tab.page.keyboard.press("Escape")
+    await tab.done(1)
+    await expect(tab.status(1)).to_have_text(["Denied", "Denied"])
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+
+async def test_letters_do_nothing_to_the_notebook_and_shortcuts_with_control_still_work(open_notebook):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.keys_count(1)
+    for key in ("d", "d", "x", "b", "Shift"):
+        await tab.page.keyboard.press(key)
+    await expect(tab.panel.locator(".jp-Cell")).to_have_count(2)
+    await tab.page.keyboard.press("Control+s")
+    await tab.page.wait_for_function("window.jupyterapp.shell.currentWidget.context.model.dirty === false")
+    await expect(tab.question(1)).to_be_visible()
+    await tab.page.keyboard.press("Escape")
+    await tab.done(1)
+    assert tab.read("src/cart.py") == CART

@@ -12,6 +12,7 @@ from playwright.async_api import expect
 from tests.browser.project import CART, make_project
 from tests.browser.tab import Tab, restored
 
+WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 ERROR = "Error displaying widget"
 
@@ -248,15 +249,23 @@ async def test_without_the_extension_the_html_shows_the_same(open_notebook, plai
     await plain.look("without-extension-trusted", plain.panel)
     await plain.run(0)
     await plain.start(1)
-    await expect(plain.cell(1).get_by_role("button", name="Deny")).to_be_visible()
-    await plain.look("without-extension-asking", plain.cell(1))
+    await expect(plain.cell(1).get_by_role("button", name="Deny")).to_be_focused()
+    for width in (380, 1280):
+        await page.set_viewport_size({"width": width, "height": 800})
+        buttons = plain.question(1).locator(".nbtools-buttons button")
+        assert await buttons.evaluate_all(WHOLE)
+        assert await buttons.evaluate_all("buttons => buttons.length") == 5
+        for part in (*await buttons.all(), plain.question(1).locator(".nbtools-head")):
+            await part.scroll_into_view_if_needed()
+            await expect(part).to_be_in_viewport()
+        await plain.look(f"without-extension-asking-{width}")
     await plain.cell(1).get_by_role("button", name="Approve once").click()
     await plain.done(1)
     await expect(plain.output(1)).to_contain_text("Approved once by you")
     assert "Decimal(0)" in (folder / "src/cart.py").read_text()
     await plain.cell(2).locator(".cm-content").fill("%tool ask 'Which name?'")
     await plain.start(2)
-    await plain.cell(2).get_by_title("Which name?").fill("money")
+    await plain.cell(2).get_by_role("textbox", name="Which name?").fill("money")
     await plain.cell(2).get_by_role("button", name="Answer").click()
     await plain.done(2)
     await expect(plain.output(2)).to_contain_text("→ money")

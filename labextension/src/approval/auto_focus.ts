@@ -19,8 +19,10 @@ export class AutoFocus {
     INPUT_EVENTS.forEach(type => window.addEventListener(type, this.onInput, { capture: true, passive: true }));
   }
 
+  /** Stops listening once what `untilInput` has begun is over. */
   dispose(): void {
-    INPUT_EVENTS.forEach(type => window.removeEventListener(type, this.onInput, { capture: true }));
+    const stop = (): void => INPUT_EVENTS.forEach(type => window.removeEventListener(type, this.onInput, { capture: true }));
+    window.setTimeout(stop, Math.max(...REVEAL_DELAYS) + 1);
   }
 
   /** Whether the focus was moved so recently that a key is meant for something else. */

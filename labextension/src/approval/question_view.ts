@@ -56,9 +56,9 @@ export class QuestionView {
     this.focus.appear(this.node, this.safeControl);
   }
 
-  /** Handles a message of the kernel. */
+  /** Handles a message of the kernel.  One that another view of the question has asked for is ignored. */
   receive(reply: WidgetReply): void {
-    if (reply.question !== this.data.id) {
+    if (reply.question !== this.data.id || !this.isSent) {
       return;
     }
     this.isSent = false;
