@@ -250,6 +250,7 @@ async def test_without_the_extension_the_html_shows_the_same(open_notebook, plai
     await plain.run(0)
     await plain.start(1)
     await expect(plain.cell(1).get_by_role("button", name="Deny")).to_be_focused()
+    await page.evaluate("window.jupyterapp.shell.collapseLeft()")
     for width in (380, 1280):
         await page.set_viewport_size({"width": width, "height": 800})
         buttons = plain.question(1).locator(".nbtools-buttons button")
