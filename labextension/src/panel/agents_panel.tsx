@@ -18,7 +18,7 @@ const AGENTS_ICON = new LabIcon({
     'style="fill:none"><path d="M2 3.5h12v8H8.6L5.4 14v-2.5H2z"/><path d="M5.2 7.6l1.9 1.9 3.7-3.9"/></g></svg>'
 });
 /** Shares of the panel's height that the open sections get. */
-const SIZES = [4, 2, 1, 3, 2, 2];
+const SIZES = [6, 2, 1, 3, 2, 2];
 /** The sections that are open at first: *Waiting*, *Running* and *Changes*. */
 const OPEN = [0, 1, 3];
 
