@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest_asyncio
 from playwright.async_api import expect
 
 EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
-PLUGIN = "nbtools-agent:plugin"
 SETTINGS = {
     "Layout of diffs",
     "Lines of a preview",
@@ -14,13 +12,6 @@ SETTINGS = {
     "Seconds before a notification",
     "Reload changed files",
 }
-
-
-@pytest_asyncio.fixture(loop_scope="session", autouse=True)
-async def defaults(lab):
-    yield
-    await lab.evaluate("plugin => window.jupyterapp.serviceManager.settings.save(plugin, '{}')", PLUGIN)
-    await lab.reload()
 
 
 async def open_editor(tab):
@@ -47,5 +38,8 @@ async def test_a_diff_follows_the_layout_that_is_set(open_notebook):
     diff = tab.page.locator(".nbtools-card .nbtools-diff")
     await expect(diff).to_have_attribute("data-layout", "split")
     panel = await open_editor(tab)
-    await panel.locator("select").first.select_option(label="Unified")
+    layout = panel.locator("select").first
+    await layout.select_option(label="Unified")
     await expect(diff).to_have_attribute("data-layout", "unified")
+    await layout.select_option(label="Side by side where there is room")
+    await expect(layout.locator("option:checked")).to_have_text("Side by side where there is room")

@@ -51,6 +51,7 @@ export class FootView {
   private create(key: string, className: string): { node: HTMLButtonElement; run: () => void } {
     const entry = { node: linkButton('', () => entry.run()), run: () => undefined };
     entry.node.className = className;
+    entry.node.dataset['key'] = key;
     this.buttons.set(key, entry);
     return entry;
   }

@@ -20,16 +20,18 @@ export const parseFormTool: parse.Parser<FormTool> = parse.record<FormTool>({
   policy: parse.text,
 });
 
-/** ``tools`` asks for the list of tools, ``form`` for the schema of one, ``check`` what a call with these values would be. */
+/** ``tools`` asks for the list of tools, ``form`` for the schema of one, ``check`` what a call with these values would be.
+
+``rules`` asks for the cell that would allow calls such as the one with the id ``tool``. */
 export interface FormRequest {
   readonly id: number;
-  readonly verb: 'tools' | 'form' | 'check';
+  readonly verb: 'tools' | 'form' | 'check' | 'rules';
   readonly tool: string;
   readonly values: string;
 }
 export const parseFormRequest: parse.Parser<FormRequest> = parse.record<FormRequest>({
   id: parse.number,
-  verb: parse.oneOf('tools', 'form', 'check'),
+  verb: parse.oneOf('tools', 'form', 'check', 'rules'),
   tool: parse.otherwise(parse.text, ''),
   values: parse.otherwise(parse.text, '{}'),
 });

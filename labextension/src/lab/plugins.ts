@@ -1,11 +1,19 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+import { ILauncher } from '@jupyterlab/launcher';
+import { IMainMenu } from '@jupyterlab/mainmenu';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { ISettings } from '../shared/tokens.js';
+import { IFileOpener, IKernelStates, ISettings } from '../shared/tokens.js';
+import { addCardMenu } from './card_menu.js';
 import { addCommands, COMMANDS } from './commands.js';
+import { ChangeFollower } from './follow_changes.js';
 import { onQuestionMark } from './key_sheet.js';
+import { addHelp, addTiles } from './launcher.js';
+import { offerTour, Tour, TOUR } from './tour.js';
 import { Settings, SETTINGS_ID } from './settings.js';
 
 const settings: JupyterFrontEndPlugin<ISettings> = {
@@ -29,4 +37,60 @@ const commands: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [settings, commands];
+const cardMenu: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:card-menu',
+  description: 'The context menu of cards.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [IFileOpener, ITranslator],
+  activate: (app: JupyterFrontEnd, notebooks: INotebookTracker, opener: IFileOpener | null, translator: ITranslator | null) =>
+    addCardMenu(app, notebooks, opener, (translator ?? nullTranslator).load('nbtools_agent'))
+};
+
+const follower: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:follow-changes',
+  description: 'Reloads open files after a tool changed them on disk.',
+  autoStart: true,
+  requires: [IDocumentManager, IKernelStates, ISettings],
+  optional: [ITranslator],
+  activate: (_, documents: IDocumentManager, states: IKernelStates, values: ISettings, translator: ITranslator | null) =>
+    void new ChangeFollower(documents, states, values, (translator ?? nullTranslator).load('nbtools_agent'))
+};
+
+const tiles: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:launcher',
+  description: 'Tiles of the launcher, and a notebook with tools.',
+  autoStart: true,
+  optional: [ILauncher, ICommandPalette, ITranslator],
+  activate: (app: JupyterFrontEnd, launcher: ILauncher | null, palette: ICommandPalette | null, translator: ITranslator | null) =>
+    void app.started.then(() => addTiles(app, launcher, palette, (translator ?? nullTranslator).load('nbtools_agent')))
+};
+
+const tour: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:tour',
+  description: 'A tour in four steps, and links in the Help menu.',
+  autoStart: true,
+  optional: [ICommandPalette, IMainMenu, IKernelStates, IStateDB, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    palette: ICommandPalette | null,
+    menu: IMainMenu | null,
+    states: IKernelStates | null,
+    database: IStateDB | null,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('nbtools_agent');
+    const shown = new Tour(trans);
+    app.commands.addCommand(TOUR, {
+      label: trans.__('Tour of nbtools'),
+      caption: trans.__('Show calls, questions, the panel and session logs in four steps'),
+      describedBy: { args: { type: 'object', properties: {} } },
+      execute: () => shown.start()
+    });
+    palette?.addItem({ command: TOUR, category: trans.__('nbtools') });
+    menu && addHelp(menu, TOUR);
+    states && database && offerTour(app, states, database, trans);
+  }
+};
+
+export default [settings, commands, cardMenu, follower, tiles, tour];

@@ -18,10 +18,13 @@ MAX_ARGUMENTS = 2_000_000
 
 
 class FormRequest(Wire):
-    """``tools`` asks for the list of tools, ``form`` for the schema of one, ``check`` what a call with these values would be."""
+    """``tools`` asks for the list of tools, ``form`` for the schema of one, ``check`` what a call with these values would be.
+
+    ``rules`` asks for the cell that would allow calls such as the one with the id ``tool``.
+    """
 
     id: int
-    verb: Literal["tools", "form", "check"]
+    verb: Literal["tools", "form", "check", "rules"]
     tool: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
     values: Annotated[str, StringConstraints(max_length=MAX_ARGUMENTS)] = "{}"
 

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from nbtools.core.call import ValidatingCall
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.forms.form_schema import form_schema, form_values
 from nbtools.notebook.forms.model import FormAnswer, FormRequest, FormTool
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.notebook.magics.cell_source import call_source
+from nbtools.notebook.magics.command_line import magic_line, quoted
 from nbtools.notebook.magics.flags import grammar_of
 from nbtools.notebook.magics.help_pages import default_answer
+from nbtools.policy.grants import can_be_allowed, offered_grants
 
 if TYPE_CHECKING:
     from nbtools.session import Session
@@ -52,6 +55,8 @@ def respond(session: Session, data: Any) -> FormAnswer | None:
     try:
         if request.verb == "tools":
             return FormAnswer(id=request.id, tools=tuple(_entry(tool, session) for tool in list(session.tools.values())[:_MAX_TOOLS]))
+        if request.verb == "rules":
+            return _rules(session, request.tool, request.id)
         tool = session.tools.require(request.tool)
         form = form_schema(tool.schema.get("parameters") or {})
         if request.verb == "form":
@@ -79,6 +84,19 @@ def _check(session: Session, tool: AnyToolBuilder, arguments: dict[str, Any], re
     }
     reason = one_line(decision.reason, _MAX_REASON)
     return FormAnswer(id=request, action=decision.action.value, reason=reason, source=call_source(grammar, chosen))
+
+
+def _rules(session: Session, call_id: str, request: int) -> FormAnswer:
+    """Returns the cell that allows calls such as a finished one: with the rules that its approval request would offer."""
+    call = next((call for call in reversed(session.history) if call.request.id == call_id), None)
+    if call is None or isinstance(call.last, ValidatingCall):
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "The call is not of this session, or was not valid. Call the tool again first.")
+    plan = call.last.plan
+    offers = offered_grants(plan.tool, plan.invocation, session.programs)
+    if not offers.rules or not can_be_allowed(plan.decision):
+        raise ToolFailure(ErrorCode.POLICY_VIOLATION, f"No rule can allow such calls: {plan.decision.reason}.")
+    source = magic_line("tools", f"allow {' '.join(map(quoted, offers.rules))}")
+    return FormAnswer(id=request, source=source, reason=one_line(" ".join(offers.covered), _MAX_REASON))
 
 
 def _object(text: str) -> dict[str, Any]:

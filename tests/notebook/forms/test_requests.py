@@ -63,3 +63,20 @@ def test_a_malformed_request_gets_no_answer_and_harms_nothing(lab):
     for request in (None, 3, {"id": "x"}, {"id": 1, "verb": "run", "tool": "shell"}, {"id": 1, "verb": "tools", "more": 1}):
         lab.open_comm("nbtools.forms", {"request": request})
     assert ask(lab, verb="tools")["tools"]
+
+
+CALL = "get_ipython().magics_manager.registry['ToolMagics']._runtime.session.history[-1].request.id"
+
+
+def test_the_rule_that_would_allow_a_call_is_offered_as_a_cell(lab):
+    lab.run("%tool ls")
+    assert ask(lab, verb="rules", tool=lab.value(CALL))["source"] == "%tools allow ls"
+    assert ask(lab, verb="rules", tool="no such call")["problem"]
+
+
+def test_no_rule_is_offered_for_what_a_rule_denies(lab):
+    lab.run("%tools deny ls")
+    lab.run("%tool ls")
+    answer = ask(lab, verb="rules", tool=lab.value(CALL))
+    assert answer["problem"]
+    assert answer["source"] == ""

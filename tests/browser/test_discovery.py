@@ -1,0 +1,88 @@
+"""The launcher, the menus and the tour lead to nbtools."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
+
+
+async def menu_of(tab, index):
+    await tab.card(index).locator(".nbtools-head").click(button="right")
+    menu = tab.page.locator(".lm-Menu")
+    await expect(menu).to_be_visible()
+    return menu
+
+
+async def test_the_launcher_has_tiles(open_notebook):
+    tab = await open_notebook()
+    await tab.command("launcher:create")
+    launcher = tab.page.locator(".jp-Launcher:visible")
+    await expect(launcher.get_by_text("Notebook with Tools")).to_be_visible()
+    await expect(launcher.get_by_text("nbtools", exact=True)).to_be_visible()
+    await tab.look("launcher")
+    await launcher.get_by_text("Notebook with Tools").click()
+    await expect(tab.panel.locator(".jp-CodeCell .cm-content").first).to_have_text("%load_ext nbtools")
+    await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(3)
+
+
+async def test_the_menu_of_a_card(open_notebook):
+    tab = await open_notebook("%tools mode auto_edit", EDIT)
+    await tab.run(1)
+    await tab.run(2)
+    menu = await menu_of(tab, 2)
+    for label in ("Undo This Call", "Allow from Now On…", "Copy as Markdown", "Open File"):
+        await expect(menu.get_by_text(label)).to_be_visible()
+    await tab.look("card-menu", themes=("light",))
+    await menu.get_by_text("Undo This Call").click()
+    await expect(tab.card(2).first).to_contain_text("ndone")
+    assert "total = 0.0" not in tab.read("src/cart.py")
+
+
+async def test_open_file_from_the_menu(open_notebook):
+    tab = await open_notebook("%tools mode auto_edit", EDIT)
+    await tab.run(1)
+    await tab.run(2)
+    await (await menu_of(tab, 2)).get_by_text("Open File").click()
+    await expect(tab.page.locator(".jp-FileEditor .cm-content:visible")).to_contain_text("total = 0.0")
+
+
+async def test_allow_from_now_on_shows_the_rule_and_adds_a_cell(open_notebook):
+    tab = await open_notebook("%tool ls")
+    await tab.run(1)
+    await (await menu_of(tab, 1)).get_by_text("Allow from Now On…").click()
+    dialog = tab.page.locator(".jp-Dialog")
+    await expect(dialog).to_contain_text("%tools allow ls")
+    await tab.look("allow")
+    await dialog.get_by_role("button", name="Insert as cell").click()
+    await expect(tab.cell(2).locator(".cm-content")).to_have_text("%tools allow ls")
+
+
+async def test_the_tour_by_keyboard(open_notebook):
+    tab = await open_notebook()
+    await tab.command("nbtools:tour")
+    box = tab.page.get_by_role("dialog", name="Tour of nbtools")
+    for title in ("A first call", "The question", "The panel", "A session log"):
+        await expect(box.get_by_role("heading", name=title)).to_be_visible()
+        await tab.look(f"tour-{title.split()[-1]}")
+        await expect(box.locator(".jp-mod-accept")).to_be_focused()
+        await tab.page.keyboard.press("Enter")
+    await expect(box).to_have_count(0)
+    await tab.command("nbtools:tour")
+    await tab.page.keyboard.press("Escape")
+    await expect(box).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [380, 800])
+async def test_the_tour_fits_a_small_window(open_notebook, width):
+    tab = await open_notebook()
+    await tab.page.set_viewport_size({"width": width, "height": 700})
+    try:
+        await tab.command("nbtools:tour")
+        box = tab.page.get_by_role("dialog", name="Tour of nbtools")
+        await expect(box.get_by_role("button", name="Skip")).to_be_in_viewport(ratio=1)
+        await tab.look(f"tour-{width}")
+        await box.get_by_role("button", name="Skip").click()
+    finally:
+        await tab.page.set_viewport_size({"width": 1200, "height": 900})
