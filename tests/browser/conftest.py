@@ -150,9 +150,12 @@ def screenshots() -> Callable[[Page, str], Awaitable[None]]:
         for theme, title in THEMES.items():
             await page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", title)
             await expect(page.locator("body")).to_have_attribute("data-jp-theme-name", title)
-            for width in (380, 800, 1280):
+            for width in (1280, 800, 380):
+                if width < 800:
+                    await page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
                 await page.set_viewport_size({"width": width, "height": 800})
                 await page.screenshot(path=SHOTS / f"{name}-{theme}-{width}.png", animations="disabled")
+            await page.evaluate("window.jupyterapp.shell.expandLeft?.()")
         await page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", THEMES["light"]
         )
