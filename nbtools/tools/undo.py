@@ -79,7 +79,8 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         self.entries = entries_to_undo(workspace.journal, params.call)
 
     def get_description(self) -> str:
-        return f"{self._last.tool or 'a call'} {self._last.call}"
+        paths = _paths(self.entries)
+        return self._name(paths[0]) if len(paths) == 1 else count_noun(len(paths), "file")
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return tuple(ToolLocation(str(path)) for path in _paths(self.entries))

@@ -12,6 +12,8 @@ const PHRASES: Readonly<Record<string, (trans: TranslationBundle) => string>> = 
   Skipped: trans => trans.__('Skipped'),
   Cancelled: trans => trans.__('Cancelled'),
   Undone: trans => trans.__('Undone'),
+  Restored: trans => trans.__('Restored'),
+  Merged: trans => trans.__('Merged'),
   'Not allowed': trans => trans.__('Not allowed'),
   'Invalid parameters': trans => trans.__('Invalid parameters'),
   Failed: trans => trans.__('Failed'),

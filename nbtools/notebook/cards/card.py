@@ -38,8 +38,10 @@ from nbtools.notebook.cards.phrases import (
     DENIED,
     DONE,
     FAILED,
+    MERGED,
     NEEDS_ANSWER,
     QUEUED,
+    RESTORED,
     RUNNING,
     SKIPPED,
     UNKNOWN_FAILURE,
@@ -53,6 +55,8 @@ from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
 from nbtools.tools.commands.terminal import TerminalRunData, TerminalState
+from nbtools.tools.diagnostics import Diagnostics
+from nbtools.tools.undo import UndoData
 
 _ABOUT_FOLDERS = frozenset({Kind.EXECUTE, Kind.SEARCH})
 """Kinds whose locations are working folders, which a click cannot open."""
@@ -227,13 +231,21 @@ def _done(call: SuccessfulCall, root: str) -> Card:
         **changed_lines(blocks),
         status=status,
         detail=" · ".join(filter(None, [_change_detail(call, head["subject"]), _duration(call)])),
-        failed=isinstance(display, CommandOutput) and bool(display.exit_code),
+        failed=_has_bad_outcome(call),
         blocks=blocks,
         folded=bool(unfold),
         unfold=unfold,
         record=record_of(call),
         note=note_of(call),
     )
+
+
+def _has_bad_outcome(call: SuccessfulCall) -> bool:
+    """Whether a command exited with an error, or a check found errors."""
+    display, data = call.result.return_display, call.result.data
+    if isinstance(data, Diagnostics):
+        return any(problem.severity == "error" for problem in data.problems)
+    return isinstance(display, CommandOutput) and bool(display.exit_code)
 
 
 def _repeats(block: Block, status: str) -> bool:
@@ -269,6 +281,8 @@ def _answers(approval: Approval | None) -> tuple[Block, ...]:
 
 def _success_status(call: SuccessfulCall) -> str:
     """Returns the tool's summary or a command's exit status; ``Done`` where the blocks show the result themselves."""
+    if isinstance(call.result.data, UndoData):
+        return MERGED if any(file.outcome == "merged" for file in call.result.data.files) else RESTORED
     display, summary, kind = call.result.return_display, _uncounted(call.result), call.last.plan.kind
     match display:
         case CommandOutput():
@@ -320,7 +334,7 @@ _NOTHING_TO_OPEN = frozenset({ErrorCode.FILE_NOT_FOUND, ErrorCode.TARGET_IS_DIRE
 def _failed(call: ErroredCall, root: str) -> Card:
     error = call.result.error
     head = head_of(call, root)
-    if error and error.code in _NOTHING_TO_OPEN:
+    if error and (error.code in _NOTHING_TO_OPEN or (error.code is ErrorCode.POLICY_VIOLATION and _is_reading(call))):
         head["places"] = ()
     return Card(
         **head,
@@ -330,6 +344,12 @@ def _failed(call: ErroredCall, root: str) -> Card:
         record=record_of(call),
         note=note_of(call),
     )
+
+
+def _is_reading(call: ErroredCall | CancelledCall) -> bool:
+    """Whether the call would have read a file: after a denial, the file is not offered either."""
+    last = last_of(call)
+    return not isinstance(last, ValidatingCall) and last.plan.kind is Kind.READ
 
 
 def _unanswered_question(call: ErroredCall, root: str) -> tuple[Block, ...]:
@@ -344,8 +364,11 @@ def _cancelled(call: CancelledCall, root: str) -> Card:
     """Returns the card of a cancelled call: folded with its question if it never ran, else with the message and its output."""
     question = call.last.confirmation.details if isinstance(call.last, AwaitingApprovalCall) else None
     blocks = question_blocks(question, workspace_path(root), file_of(call, root)) if question is not None else _failure(call, root)
+    head = head_of(call, root)
+    if call.answer is not None and _is_reading(call):
+        head["places"] = ()
     return Card(
-        **head_of(call, root),
+        **head,
         **changed_lines(blocks),
         status=CANCELLED if call.answer is None else SKIPPED if is_skipped(call) else DENIED,
         detail=_duration(call),

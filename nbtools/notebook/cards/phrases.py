@@ -17,6 +17,8 @@ DENIED = "Denied"
 SKIPPED = "Skipped"
 CANCELLED = "Cancelled"
 UNDONE = "Undone"
+RESTORED = "Restored"
+MERGED = "Merged"
 UNKNOWN_FAILURE = "Failed"
 
 OUTCOMES = {

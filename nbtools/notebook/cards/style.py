@@ -33,9 +33,14 @@ TOKENS = {
 """Colours by name: ``theme.css`` has a variable ``--nbtools-NAME`` for each."""
 
 
+MIXED = ("amber", "blue", "green", "red", "grey")
+"""Colours of single words, which are mixed with the host's text colour; that would make each of thousands of highlighted spans longer."""
+
+
 def token(name: str) -> str:
     """Returns a colour for a style."""
-    return f"var(--nbtools-{name},{TOKENS[name]})"
+    colour = TOKENS[name]
+    return f"var(--nbtools-{name},{f'color-mix(in srgb,{colour} 72%,currentColor)' if name in MIXED else colour})"
 
 
 AMBER, BLUE, GREEN, RED, GREY = map(token, ("amber", "blue", "green", "red", "grey"))
@@ -70,7 +75,7 @@ STYLES = {
     "block": f"border-top:1px solid {RULE}",
     "foot": f"display:flex;flex-wrap:wrap;gap:4px 10px;padding:7px 10px;border-top:1px solid {RULE};background-color:{GROUND};{_SMALL}",
     "record": "opacity:.78",
-    "link": f"text-decoration:underline;{tint(BLUE)}",
+    "link": "text-decoration:underline",
     "plain": "text-decoration:none;color:inherit",
     "fold": f"padding:2px 10px;background-color:{GROUND};font-size:11.5px",
     "more": f"padding:4px 12px 6px;{_SMALL};opacity:.68",

@@ -368,7 +368,9 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             job,
             ended_in,
         )
-        display = CommandOutput(text, collector.lines, ended.exit_code, collector.full_output, joined("; ", (*remarks, *notes)))
+        # The message of a stopped command has its remarks already.
+        note = joined("; ", notes if ended.stopped else (*remarks, *notes))
+        display = CommandOutput(text, collector.lines, ended.exit_code, collector.full_output, note)
         error = ToolError(ErrorCode.TIMEOUT, Message.of("The command ", joined("; ", remarks), ".")) if ended.stopped else None
         content = _llm_content(output.text, ended, remarks)
         return ToolResult(content, display, error, _summary(ended, collector.lines), data, _sentences(notes))

@@ -101,9 +101,12 @@ async def test_what_is_shown_runs_nothing(tmp_path: Path) -> None:
             tags.append((tag, dict(attrs)))
 
     Parser().feed(compare(one, other)._repr_html_())
-    inline = {"b", "bdi", "span", "code"}
+    inline = {"b", "bdi", "span", "code", "svg", "path"}
     assert {tag for tag, _ in tags} <= {"div", "table", "colgroup", "col", "tbody", "tr", "th", "td", "details", "summary", *inline}
-    assert {name for _, attrs in tags for name in attrs} <= {"class", "style", "dir", "title", "colspan", "aria-hidden"}
+    assert {name for _, attrs in tags for name in attrs} <= {"class", "style", "dir", "title", "colspan", "aria-hidden", *SVG}
+
+
+SVG = ("d", "fill", "height", "stroke", "stroke-width", "viewbox", "width")
 
 
 @pytest.mark.parametrize(
