@@ -39,7 +39,7 @@ LISTEN = """() => {
     const note = event => event.target.closest('.bare, .nbtools-choice') && window.clicks.push(Date.now() / 1000);
     window.addEventListener('click', note, true);
 }"""
-STARTS = "__import__('json').dumps([call.last.at for call in tools._bench.session.history])"
+STARTS = "__import__('json').dumps([call.last.at for call in tools._runtime.session.history])"
 
 
 async def press(tab: Tab, cell: int, label: str) -> None:
