@@ -13,6 +13,7 @@ import { addCallRenderer } from './cards/renderer.js';
 import { ICallCanceller, IFileOpener, ISettings } from './shared/tokens.js';
 import explorerPlugins from './explorer/plugins.js';
 import panelPlugins from './panel/plugins.js';
+import editorPlugins from './editor/plugins.js';
 import labPlugins from './lab/plugins.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
@@ -92,4 +93,4 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
   return execution?.catch(() => false);
 }
 
-export default [opener, canceller, renderer, ...questions, orphans, cells, runs, ...explorerPlugins, ...labPlugins, ...panelPlugins];
+export default [opener, canceller, renderer, ...questions, orphans, cells, runs, ...explorerPlugins, ...editorPlugins, ...labPlugins, ...panelPlugins];

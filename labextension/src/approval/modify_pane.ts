@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { EDIT_EVENT, type EditRequest } from '../shared/edit_request.js';
+import { EDIT_EVENT, END_EVENT, type EditRequest } from '../shared/edit_request.js';
 import { element } from '../shared/element.js';
 import type { EditableText } from './model.js';
 
@@ -48,6 +48,7 @@ export class ModifyPane {
   }
 
   dispose(): void {
+    this.host.dispatchEvent(new CustomEvent(END_EVENT));
     this.node.remove();
   }
 

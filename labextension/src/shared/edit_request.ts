@@ -1,5 +1,7 @@
 /** The type of the event that a question dispatches from its node when the person presses Modify.  It bubbles and can be cancelled. */
 export const EDIT_EVENT = 'nbtools-edit';
+/** The type of the event that a question dispatches at the host of an editor that it does not need any more.  It does not bubble. */
+export const END_EVENT = 'nbtools-edit-end';
 
 /**
  * The request of a question for an editor.

@@ -1,0 +1,25 @@
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IEditorServices } from '@jupyterlab/codeeditor';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { EDIT_EVENT, type EditRequest } from '../shared/edit_request.js';
+
+const editor: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:editor',
+  description: 'Opens a code editor with the changes marked, where a question asks for an editor.',
+  autoStart: true,
+  requires: [IEditorServices],
+  optional: [ITranslator],
+  activate: (_: JupyterFrontEnd, services: IEditorServices, translator: ITranslator | null) => {
+    const trans = (translator ?? nullTranslator).load('nbtools_agent');
+    document.addEventListener(EDIT_EVENT, event => {
+      const request = (event as CustomEvent<EditRequest>).detail;
+      if (request?.path && request.host instanceof HTMLElement) {
+        event.preventDefault();
+        // Loaded on demand: most pages never need it.
+        void import('./merge_editor.js').then(({ openEditor }) => openEditor(request, services, trans));
+      }
+    });
+  }
+};
+
+export default [editor];
