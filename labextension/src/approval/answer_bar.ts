@@ -39,6 +39,23 @@ export class AnswerBar {
     return this.buttons.get(role);
   }
 
+  /** Says on the button that approves how many of the changes it approves.  It cannot approve none. */
+  showHunks(taken: number, count: number): void {
+    const button = this.button('once');
+    if (button) {
+      const { trans } = this;
+      button.disabled = taken === 0;
+      button.firstChild!.textContent =
+        taken === count ? trans.__('Approve once') : trans._n('Approve %2 of %1 change', 'Approve %2 of %1 changes', count, taken);
+    }
+    for (const role of ['always', 'folder', 'server'] as const) {
+      const always = this.button(role);
+      if (always) {
+        always.disabled = taken < count;
+      }
+    }
+  }
+
   get isRemembered(): boolean {
     return this.rememberBox.checked;
   }

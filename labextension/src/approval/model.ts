@@ -1,7 +1,7 @@
 // Generated from nbtools/notebook/approval/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
-import { parseCard, type Card } from '../cards/model.js';
+import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';
 
 
 /** A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors. */
@@ -109,7 +109,7 @@ export interface QuestionData {
   readonly choices: readonly ButtonChoice[];
   readonly fields: readonly FormField[];
   readonly hunks: number;
-  readonly changed: boolean;
+  readonly changes: DiffBlock | null;
 }
 export const parseQuestionData: parse.Parser<QuestionData> = parse.record<QuestionData>({
   id: parse.text,
@@ -117,5 +117,5 @@ export const parseQuestionData: parse.Parser<QuestionData> = parse.record<Questi
   choices: parse.list(parseButtonChoice),
   fields: parse.otherwise(parse.list(parseFormField), []),
   hunks: parse.otherwise(parse.number, 0),
-  changed: parse.otherwise(parse.flag, false),
+  changes: parse.otherwise(parse.nullable(parseDiffBlock), null),
 });

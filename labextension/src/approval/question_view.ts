@@ -3,6 +3,7 @@ import { element } from '../shared/element.js';
 import type { CardContext } from '../shared/tokens.js';
 import { AnswerBar } from './answer_bar.js';
 import { formAction, keyAction, type FormField as FieldKind, type KeyPress, type Role } from './answer_keys.js';
+import { ChangesView } from './changes_view.js';
 import { AutoFocus, focusNext, isTextField, notebookOf, SAFE_CONTROL } from './auto_focus.js';
 import { FieldView } from './form_field.js';
 import type { AnswerMessage, EditableText, QuestionData, WidgetReply } from './model.js';
@@ -21,9 +22,10 @@ export type Send = (message: AnswerMessage | { readonly question: string; readon
 /** An open question: its card, and the buttons or the form that answer it.  It is answered once; the kernel then removes it. */
 export class QuestionView {
   readonly node = element('div', 'nbtools-asking');
-  /** The hunks to apply, in their order; null for all of the change. */
-  hunks: readonly boolean[] | null = null;
+  /** The hunks to apply, in their order; empty where the change is all or nothing. */
+  private readonly hunks: boolean[];
   private readonly card: CardView;
+  private readonly changes: ChangesView | null;
   private readonly fields: readonly FieldView[];
   private readonly bar: AnswerBar;
   private readonly problem = element('div', 'nbtools-problem');
@@ -41,8 +43,10 @@ export class QuestionView {
     private readonly context: CardContext,
     private readonly send: Send
   ) {
-    this.card = new CardView(context);
+    this.hunks = Array.from({ length: data.hunks }, () => true);
+    this.card = new CardView({ ...context, hunks: data.hunks ? { taken: this.hunks, take: (...choice) => this.takeHunk(...choice) } : null });
     this.fields = data.fields.map(field => new FieldView(field, context.trans));
+    this.changes = data.changes && new ChangesView(data.changes, context, () => this.fit());
     this.bar = new AnswerBar(data, context.trans, role => this.press(role));
     this.draw();
     this.listen();
@@ -74,6 +78,7 @@ export class QuestionView {
     window.removeEventListener('keydown', this.onWindowKey, true);
     this.sizes.disconnect();
     this.card.dispose();
+    this.changes?.dispose();
     this.editor?.dispose();
     if (this.isSent || this.hasFocus) {
       const { notebook, outputs } = this;
@@ -94,14 +99,13 @@ export class QuestionView {
   }
 
   private draw(): void {
-    const { card, changed } = this.data;
-    const { trans } = this.context;
+    const { card } = this.data;
     this.card.update(this.isForm ? { ...card, blocks: [], note: '' } : card);
     this.problem.setAttribute('role', 'alert');
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', [card.tool, card.subject, card.status].filter(Boolean).join(' '));
     this.node.classList.toggle('nbtools-form', this.isForm);
-    const changes = changed ? [element('div', 'nbtools-changed', trans.__('With your changes'))] : [];
+    const changes = this.changes ? [this.changes.node] : [];
     const form = this.isForm ? [element('div', 'nbtools-fields', ...this.fields.map(({ node }) => node))] : [];
     this.node.append(this.card.node, ...changes, ...form, this.bar.node, this.problem);
     (this.isForm ? this.fields[0]!.control : this.bar.button('deny')!).dataset['nbtoolsSafe'] = '';
@@ -115,6 +119,11 @@ export class QuestionView {
     this.node.addEventListener('focusin', () => (this.hasFocus = true));
     this.node.addEventListener('focusout', event => (this.hasFocus = event.relatedTarget === null));
     this.sizes.observe(this.node);
+  }
+
+  private takeHunk(hunk: number, taken: boolean): void {
+    this.hunks[hunk] = taken;
+    this.bar.showHunks(this.hunks.filter(Boolean).length, this.hunks.length);
   }
 
   private updateForm(): void {
@@ -157,7 +166,7 @@ export class QuestionView {
       outcome,
       reason: outcome === 'deny' ? this.bar.reason : '',
       text,
-      hunks: outcome === 'once' ? this.hunks : null,
+      hunks: outcome === 'once' && this.hunks.includes(false) ? this.hunks : null,
       answers: outcome === 'answers' ? this.fields.map(field => field.answer) : null,
       remember: isAlways && this.bar.isRemembered
     });

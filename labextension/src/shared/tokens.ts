@@ -41,6 +41,14 @@ export interface CardContext {
   runAction(card: HTMLElement, action: CardAction): void;
   /** Renders markdown to sanitized nodes. */
   markdown(source: string): Promise<HTMLElement>;
+  /** The choice of hunks, in the diff of a question that offers it. */
+  readonly hunks?: HunkChoice | null;
+}
+
+/** Which hunks of a diff are applied, in their order. */
+export interface HunkChoice {
+  readonly taken: readonly boolean[];
+  take(hunk: number, taken: boolean): void;
 }
 
 /** The settings of the front end (*Settings → nbtools*).  Nothing in them concerns the kernel's policy. */

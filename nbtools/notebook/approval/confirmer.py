@@ -51,7 +51,7 @@ class NotebookConfirmer:
         """Asks with a widget in the kernel's main loop, and always closes it at the end."""
         target, reply, close = card.target, Reply(), ExitStack()
         drawn = in_place(with_caller(card_of(call, root=self._root()), target.caller), target.place)
-        question = OpenQuestion(call, drawn, target.cell_id, reply.set, changed=card.is_changed)
+        question = OpenQuestion(call, drawn, target.cell_id, reply.set, before=card.proposal_before)
         static = bundle(drawn)
 
         def build() -> None:
@@ -74,7 +74,10 @@ class NotebookConfirmer:
             self._questions.remove(question.id)
             with suppress(RuntimeError):  # the kernel is going down
                 kernel.call_soon_threadsafe(close.close, context=target.context.copy())
-        card.is_changed = answer.outcome is ToolConfirmationOutcome.MODIFY_WITH_EDITOR
+        if answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR:
+            card.proposal_before = None
+        elif card.proposal_before is None:
+            card.proposal_before = question.proposal.text
         return answer
 
     async def _ask_by_prompt(self, call: AwaitingApprovalCall, post: Callable[[Callback], None]) -> Answer:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StrictBool, StringConstraints
 
-from nbtools.notebook.cards.model import Card, Wire
+from nbtools.notebook.cards.model import Card, DiffBlock, Wire
 
 MAX_TEXT = 25_000_000
 """Characters of an edited text: more than a file that can be read whole."""
@@ -67,8 +67,8 @@ class QuestionData(Wire):
     fields: tuple[FormField, ...] = ()
     hunks: int = 0
     """Number of hunks that can be taken or left one by one; 0 where the change is all or nothing."""
-    changed: bool = False
-    """Whether the person has changed the call since it was first asked about."""
+    changes: DiffBlock | None = None
+    """What the person has changed of the call since it was first asked about."""
 
 
 class EditableText(Wire):

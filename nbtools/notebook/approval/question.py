@@ -32,9 +32,12 @@ from nbtools.notebook.approval.labels import (
 )
 from nbtools.notebook.approval.model import AnswerMessage, ButtonChoice, EditableText, FieldOption, FormField, QuestionData
 from nbtools.notebook.approval.proposal import Proposal, proposal_of
+from nbtools.notebook.cards.diff_rows import diff_block
 from nbtools.notebook.cards.model import Card, DiffBlock
 from nbtools.notebook.hidden_characters import one_line, seen
 
+_LANGUAGES = {"exec": "bash", "mcp": "json", "info": "json"}
+"""Languages of the editable texts of other calls than edits."""
 Always: TypeAlias = Literal["always", "folder", "server"]
 
 
@@ -42,17 +45,18 @@ class OpenQuestion:
     """A question that waits for a click.
 
     ``id`` is its own: a call that is modified is asked about again, with a new id.  ``cell_id`` is the cell that made the call, empty where
-    no cell did.  ``give`` takes the answer, once, and can be called in any thread.  ``changed``: the person has modified the call already.
+    no cell did.  ``give`` takes the answer, once, and can be called in any thread.  ``before`` is the text
+    that the call proposed first, where the person has modified it since.
     """
 
     def __init__(
-        self, call: AwaitingApprovalCall, card: Card, cell_id: str, give: Callable[[Answer], None], *, changed: bool = False
+        self, call: AwaitingApprovalCall, card: Card, cell_id: str, give: Callable[[Answer], None], *, before: str | None = None
     ) -> None:
         self.id = uuid.uuid4().hex
         self.card = card
         self.cell_id = cell_id
         self.give = give
-        self.changed = changed
+        self.before = before
         self._call = call
 
     @property
@@ -105,7 +109,15 @@ class OpenQuestion:
         """Returns what a front end draws."""
         details = self._call.confirmation.details
         fields = _fields(details.questions) if isinstance(details, ToolAskConfirmationDetails) else ()
-        return QuestionData(id=self.id, card=self.card, choices=self.choices, fields=fields, hunks=self.hunks, changed=self.changed)
+        return QuestionData(id=self.id, card=self.card, choices=self.choices, fields=fields, hunks=self.hunks, changes=self._changes())
+
+    def _changes(self) -> DiffBlock | None:
+        """Returns what the person has changed of the call: from the first proposal to the present one."""
+        if self.before is None:
+            return None
+        details = self._call.confirmation.details
+        path = details.file_name if isinstance(details, ToolEditConfirmationDetails) and self.proposal.is_whole_file else self.proposal.label
+        return diff_block(path, self.before, self.proposal.text, language=_LANGUAGES.get(details.type, ""))
 
     def editable(self) -> EditableText:
         """Returns the text that *Modify* edits."""

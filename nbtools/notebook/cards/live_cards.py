@@ -139,8 +139,8 @@ class LiveCard:
         self.event: CallEvent | None = None
         self.is_undoable = False
         self.is_applied = False
-        self.is_changed = False
-        """Whether the person has modified the call and is asked about it again."""
+        self.proposal_before: str | None = None
+        """The text that the call proposed before the person changed it; None while nothing is changed."""
         self._display = display or LiveDisplay(target, live=True)
         self._root = root
         self._had_question = False

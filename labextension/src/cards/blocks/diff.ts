@@ -101,7 +101,10 @@ export class DiffView implements BlockView<DiffBlock> {
 
   private pane(side: 'old' | 'new' | 'both'): HTMLElement {
     const lines = element('div', 'nbtools-rows');
-    this.block!.hunks.forEach((hunk, i) => lines.append(...this.drawHunk(hunk, i, side)));
+    let change = 0;
+    this.block!.hunks.forEach((hunk, i) => {
+      lines.append(...(hunk.folded ? this.drawHunk(hunk, i, side) : this.drawChange(hunk, i, side, change++)));
+    });
     const pane = element('div', 'nbtools-pane', lines);
     pane.tabIndex = 0;
     pane.dataset['side'] = side;
@@ -115,6 +118,31 @@ export class DiffView implements BlockView<DiffBlock> {
     return hiddenCount
       ? [...lines, this.gap(hiddenCount, hunk.folded, folded && hunk.rows.length > 0 ? index : null, side === 'new')]
       : lines;
+  }
+
+  /** A hunk with changes, below the control that takes it or leaves it, where the diff has a choice. */
+  private drawChange(hunk: Hunk, index: number, side: 'old' | 'new' | 'both', change: number): HTMLElement[] {
+    const lines = this.drawHunk(hunk, index, side);
+    const { hunks: choice, trans } = this.context;
+    if (!choice) {
+      return lines;
+    }
+    const taken = choice.taken[change] ?? true;
+    lines.forEach(line => line.classList.toggle('nbtools-left-out', !taken));
+    const head = element('div', 'nbtools-hunk');
+    if (side !== 'new') {
+      const box = element('input');
+      box.type = 'checkbox';
+      box.checked = taken;
+      box.addEventListener('change', () => {
+        choice.take(change, box.checked);
+        this.draw();
+        this.node.querySelectorAll<HTMLElement>('.nbtools-hunk input')[change]?.focus({ preventScroll: true });
+      });
+      const label = trans.__('Change %1 of %2', change + 1, choice.taken.length);
+      head.append(element('label', '', box, taken ? label : trans.__('%1 – left out', label)));
+    }
+    return [head, ...lines];
   }
 
   /** The line that stands for hidden rows.  On the right side it has no text (`blank`), and keeps the rows of both sides aligned. */
