@@ -48,13 +48,15 @@ def mentioned_paths(act: AnalysedCommand) -> Iterable[str]:
 
 
 def _words(act: AnalysedCommand) -> Iterable[str]:
-    """Returns the words without the operands of ``echo`` and without the texts of commit messages."""
+    """Returns the words without the operands of ``echo`` and the texts of commit messages, and the code in here-documents."""
     program, words = act.words[:1], act.words[1:]
     if program and program[0] in _ONLY_SAY:
         words = ()
     elif program and program[0] in _HAVE_MESSAGES:
         words = tuple(word for word in words if not _BLANK.search(word))
-    return (*(assignment.partition("=")[2] for assignment in act.assignments), *words) if act.assignments else words
+    if act.assignments or act.code:
+        return (*(assignment.partition("=")[2] for assignment in act.assignments), *words, *filter(None, [act.code]))
+    return words
 
 
 def _pieces(word: str) -> Iterator[str]:

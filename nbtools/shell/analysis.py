@@ -65,9 +65,11 @@ class _Context:
 
     via: tuple[str, ...] = ()
     elsewhere: str = ""
+    text: str = ""
+    """The here-documents that the started programs inherit as their input."""
 
-    def inside(self, name: str, folder: str) -> _Context:
-        return _Context((*self.via, name), folder or self.elsewhere)
+    def inside(self, name: str, folder: str, text: str) -> _Context:
+        return _Context((*self.via, name), folder or self.elsewhere, text)
 
 
 class _Head(NamedTuple):
@@ -143,9 +145,10 @@ class _Walk:
             effects = effects._replace(starts=(*effects.starts, *bodies), risk="", transparent=True)
         if context.elsewhere:
             self.add_doubt(_needs_its_folder(started, effects) or "the folder that its paths are relative to is not known")
-        self._add(head, effects, redirects)
+        text = "\n".join([one.body or one.target for one in inputs if one.operator[:2] == "<<"]) or context.text
+        self._add(head, effects, redirects, text if effects.language else "")
         for start in effects.starts:
-            self._start(start, context.inside(started.words[0], effects.folder), effects.launched)
+            self._start(start, context.inside(started.words[0], effects.folder, text), effects.launched)
         self.names = effects.lists and not context.via and not redirects
         self.of_names = self.of_names or effects.of_names
 
@@ -165,7 +168,7 @@ class _Walk:
             head = _Head(command_text(start), start.words, start.assignments, tuple(sorted(start.dynamic)), context.via, launched=launched)
             self._program(head, start, (), context)
 
-    def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...]) -> None:
+    def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], code: str = "") -> None:
         places, dynamic_words = self.places, set(effects.unclear)
         folder = "" if _HERE.fullmatch(effects.folder) else effects.folder
         reads, writes = places.resolve(effects.reads, folder), places.resolve(effects.writes, folder)
@@ -222,6 +225,8 @@ class _Walk:
                 effects.edits,
                 effects.note or ("runs another command inside" if effects.starts else ""),
                 effects.warn or (not effects.note and bool(effects.starts)),
+                effects.language,
+                code,
             )
         )
         self.links.extend(links)

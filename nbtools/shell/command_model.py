@@ -120,6 +120,8 @@ class Effects(NamedTuple):
     """Whether it is an ordinary change of files, which mode ``auto_edit`` allows."""
     reads_commands: bool = False
     """Whether it is a shell that reads commands from its input."""
+    language: str = ""
+    """The language of the code that it reads from its input and runs; empty where it reads none."""
     note: str = ""
     warn: bool = False
 
@@ -194,6 +196,10 @@ class AnalysedCommand(NamedTuple):
     """What it does, in a few words for people."""
     warn: bool = False
     """Whether the note is a warning."""
+    language: str = ""
+    """The language of the code that it reads from its input and runs; empty where it reads none."""
+    code: str = ""
+    """The text of its here-documents, where it runs its input as code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ _MODULES = frozenset(
     venv json.tool http.server zipfile tarfile compileall py_compile unittest doctest site sysconfig calendar this""".split()  # noqa: SIM905
 )
 """Python modules that the table lists as programs."""
+_HAS_CODE = frozenset("-c --command -f --file -e --execute --eval --help --version".split())  # noqa: SIM905
+"""Options with which a program that accepts code reads none from its input."""
 _LOADERS = re.compile(r"ld-linux|ld\.so|ld-musl")
 
 
@@ -134,9 +136,19 @@ def _of_entry(entry: Entry, started: StartedProgram, first: int, table: ProgramT
         found = SPECIAL[entry.special](started, entry, first)
         if entry.special == "python" and found.starts:
             return _of_module(found, table)
-        return found._replace(entry=entry.name, note=found.note or entry.note, warn=found.warn or entry.warn, risk=entry.asks or found.risk)
+        found = found._replace(
+            entry=entry.name, note=found.note or entry.note, warn=found.warn or entry.warn, risk=entry.asks or found.risk
+        )
+        return _with_language(found, entry) if found.risk == RUNS_INPUT or found.reads_commands else found
     options = read_options(started, entry, first, stop=not _STARTING.isdisjoint(entry.operands))
-    return _EffectsBuilder(entry, started, first, options).effects()
+    effects = _EffectsBuilder(entry, started, first, options).effects()
+    reads_code = effects.risk == RUNS_INPUT or (bool(entry.language and entry.asks) and _HAS_CODE.isdisjoint(started.words))
+    return _with_language(effects, entry) if reads_code else effects
+
+
+def _with_language(effects: Effects, entry: Entry) -> Effects:
+    """Returns the effects of a program that runs its input as code of the entry's language."""
+    return effects._replace(language=entry.language, note=effects.note or "runs its input as code", warn=True)
 
 
 class _EffectsBuilder:

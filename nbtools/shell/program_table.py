@@ -35,7 +35,7 @@ _LISTS = (
     "shell_options",
 )
 _TRUE = ("numbers", "fed", "harmless", "idle", "free", "edits", "project", "warn", "repository", "unpacks", "responses", "prefixes")
-_TEXTS = ("default", "beside", "asks", "note", "special", "style")
+_TEXTS = ("default", "beside", "asks", "note", "special", "style", "language")
 _OTHERS = ("also", "like", "only", "operands")
 _ROLES = frozenset("text read write remove copy move output script program assignments line package none".split())  # noqa: SIM905
 _SYSTEM = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
@@ -72,6 +72,7 @@ class Entry:
     asks: str = ""
     note: str = ""
     special: str = ""
+    language: str = ""
     numbers: bool = False
     fed: bool = False
     harmless: bool = False

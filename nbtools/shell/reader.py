@@ -30,13 +30,14 @@ _KEYWORD = re.compile(r"[a-z]+(?=[ \t\n;&|()]|\Z)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _REDIRECT = re.compile(r"[0-9]?(>>|>\||>&|<&|<<-|<<|>|<)")
 _DESCRIPTOR = re.compile(r"(?:[0-9]|-)(?=[ \t\n;&|)]|\Z)")
-_DELIMITER = re.compile(r"""'(\w+)'|"(\w+)"|\\?(\w+)""", re.ASCII)
+_DELIMITER = re.compile(r"""'(\w[\w.-]*)'|"(\w[\w.-]*)"|\\?(\w+)""", re.ASCII)
 _PLAIN_LINE = re.compile(r"[ \t]*([A-Za-z_./][\w./-]*(?:[ \t]+[\w./:,%+-][\w./=:,%+-]*)*)[ \t]*", re.ASCII)
 """A command of plain words, the most frequent case."""
 _PLAIN_RUN = re.compile(r"(?:[ \t]+[\w./:,%+-][\w./=:,%+@-]*(?=[ \t\n;|&)]|\Z))+", re.ASCII)
 """Plain words after a program."""
 _NOT_PLAIN = _KEYWORDS | _NOT_PORTABLE | {"time", "export", "unset", "unsetenv"}
-_INACTIVE_BODY = re.compile(r"[^$`\\]*\Z")
+_INACTIVE_BODY = re.compile(r"(?:[^$`\\]|\\[A-Za-z0-9])*\Z")
+"""The text of a here-document in which the shell expands nothing.  It keeps a backslash before a letter or digit."""
 
 
 @dataclass(slots=True)
@@ -360,8 +361,7 @@ class _Reader(WordReader):
                 end = self.text.find("\n", self.at)
                 line = self.text[self.at : end if end >= 0 else len(self.text)]
                 self.at = end + 1 if end >= 0 else len(self.text)
-                if dedented and line.startswith("\t"):
-                    raise NotUnderstoodError("a here-document drops tabs")
+                line = line.lstrip("\t") if dedented else line
                 if line == delimiter:
                     break
                 lines.append(line)

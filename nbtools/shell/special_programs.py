@@ -339,7 +339,9 @@ def _sqlite(started: StartedProgram, entry: Entry, _: int) -> Effects:
     clear = not started.dynamic and len(operands) == 2 and not operands[0].startswith("-") and sql_only_queries(operands[1])
     files = tuple(operands[:1])
     writes = () if "-readonly" in started.words or files == (":memory:",) else files  # it creates a missing database
-    return Effects(reads=files, writes=writes, risk="" if clear else "it accepts commands that start programs")
+    risk = "" if clear else "it accepts commands that start programs"
+    reads_code = len(operands) < 2 and not started.dynamic
+    return Effects(reads=files, writes=writes, risk=risk, language=entry.language if reads_code else "")
 
 
 SPECIAL: dict[str, Special] = {

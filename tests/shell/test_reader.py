@@ -83,7 +83,7 @@ def test_what_it_refuses(line: str) -> None:
         "a <<E\n`b`\nE",
         "a <<E\nb",
         "a <<E\\\nF\nF",
-        "a <<-E\n\tb\n\tE",
+        "a <<-E\n\tb\\\n\tE",
         "a <<E $(b\n)\nE",
         "a <<E 'b\nc'\nE",
         "a \x0bb",

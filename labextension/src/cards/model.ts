@@ -47,7 +47,9 @@ export const parseCardPlace: parse.Parser<CardPlace> = parse.record<CardPlace>({
   line: parse.otherwise(parse.nullable(parse.number), null),
 });
 
-/** Part of a file, with syntax highlighting; ``start`` is the number of its first line. */
+/** Part of a file, with syntax highlighting; ``start`` is the number of its first line.
+
+Code that is not in a file has an empty ``path``, and a ``title`` that says what it is. */
 export interface CodeBlock {
   readonly type: 'code';
   readonly path: string;
@@ -55,6 +57,7 @@ export interface CodeBlock {
   readonly lines: readonly (readonly Span[])[];
   readonly total: number;
   readonly more: string;
+  readonly title: string;
 }
 export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
   type: parse.oneOf('code'),
@@ -63,6 +66,7 @@ export const parseCodeBlock: parse.Parser<CodeBlock> = parse.record<CodeBlock>({
   lines: parse.list(parse.list(parse.pair)),
   total: parse.otherwise(parse.number, 0),
   more: parse.otherwise(parse.text, ''),
+  title: parse.otherwise(parse.text, ''),
 });
 
 /** An image; ``data`` is its content in base64. */

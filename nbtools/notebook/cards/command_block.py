@@ -5,13 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from nbtools.notebook.cards.here_documents import HereDocument, code_blocks, here_documents, without
 from nbtools.notebook.cards.highlighting import text_of
-from nbtools.notebook.cards.model import CommandBlock, CommandPart, Span
+from nbtools.notebook.cards.model import CodeBlock, CommandBlock, CommandPart, Span
 from nbtools.notebook.hidden_characters import reveal, seen
 from nbtools.shell import AnalysedCommand, analyse
 from nbtools.shell.grammar import ShellCommand, SimpleCommand, parse_shell
+from nbtools.shell.reader import parse_strictly
 
 STARTED = "↳"
 """The operator of a part that is started by the part above it."""
@@ -81,20 +84,26 @@ MAX_PARTS = 60
 _KEEP = "\t\n"
 
 
-def command_block(command: str, directory: str = ".", root: str = "/", *, sandbox: str = "") -> CommandBlock:
+def command_blocks(command: str, directory: str = ".", root: str = "/", *, sandbox: str = "") -> tuple[CommandBlock | CodeBlock, ...]:
     """Returns the parts of ``command``, which would run in ``directory`` (relative to ``root``, the workspace's absolute path).
 
-    ``sandbox`` describes the sandbox.  Nothing is left out: where the parts do not add up to the whole command (loops, here-documents,
-    comments), the whole command precedes them.
+    ``sandbox`` describes the sandbox.  Here-documents with code follow as blocks of their own.  Nothing is left out: where the parts and
+    these do not add up to the whole command (loops, other here-documents, comments), the whole command precedes the parts.
     """
     parsed, acts = parse_shell(command), analyse(command)
+    strictly = parse_strictly(command)
+    if not strictly.problem:
+        parsed = replace(parsed, commands=strictly.commands, parse_error="")
     if parsed.parse_error:
-        return CommandBlock(parts=(_whole(command, seen(parsed.parse_error), warning=True),), sandbox=seen(sandbox))
+        return (CommandBlock(parts=(_whole(command, seen(parsed.parse_error), warning=True),), sandbox=seen(sandbox)),)
+    documents = here_documents(parsed, acts)
+    text = without(command, documents)
     parts = list(_parts(parsed, directory, root))
-    head = () if _complete(parsed) and len(parts) == len(parsed.commands) else (_whole(command, _list_heading(parsed)),)
+    head = () if _complete(parsed, text, documents) and len(parts) == len(parsed.commands) else (_whole(text, _list_heading(parsed)),)
     problem = acts.doubt or (f"could not be fully analysed: {acts.unverified}" if acts.unverified else "")
     doubt = (_whole("", seen(problem), warning=True),) if problem else ()
-    return CommandBlock(parts=(*doubt, *head, *with_acts(parts, acts.commands)), sandbox=seen(sandbox))
+    block = CommandBlock(parts=(*doubt, *head, *with_acts(parts, acts.commands)), sandbox=seen(sandbox))
+    return (block, *code_blocks(documents))
 
 
 def _whole(command: str, note: str, *, warning: bool = False) -> CommandPart:
@@ -109,10 +118,26 @@ def _list_heading(parsed: ShellCommand) -> str:
     return "runs:" if not rest else f"runs (the first {listed} of {len(parsed.commands)}):"
 
 
-def _complete(parsed: ShellCommand) -> bool:
-    """Whether the parts add up to the whole command, ignoring blanks."""
+def _complete(parsed: ShellCommand, text: str, documents: Sequence[HereDocument]) -> bool:
+    """Whether the parts add up to ``text``, the command without the here-documents that are shown as code, ignoring blanks.
+
+    The line of a delimiter belongs to its here-document, and the command on the next line follows without an operator.
+    """
+    for end in reversed(_delimiter_lines(text, documents)):
+        text = text[: end[0]] + ";" + text[end[1] :]
     joined = "".join(f"{command.operator}{command.text}" for command in parsed.commands)
-    return re.sub(r"\s+", "", joined) == re.sub(r"\s+", "", parsed.text) and "\n" not in parsed.text.strip()
+    return _without_blanks(joined) == _without_blanks(text).rstrip(";" if documents else "") and "\n" not in text.strip()
+
+
+def _delimiter_lines(text: str, documents: Sequence[HereDocument]) -> list[tuple[int, int]]:
+    """Returns where the delimiters of the removed here-documents are in ``text``: from the line end before them to their own."""
+    lines, removed = [], 0
+    for document in documents:
+        begin = document.begin - removed
+        removed += document.end - document.begin
+        end = text.find("\n", begin)
+        lines.append((begin - 1, len(text) if end < 0 else end + 1))
+    return lines
 
 
 def _parts(parsed: ShellCommand, directory: str, root: str) -> Iterator[CommandPart]:

@@ -72,6 +72,7 @@ _LANGUAGES = {
     for suffix in suffixes.split()
 }
 """File suffix → pygments language.  pygments' own search by file name takes 0.4 s, because it looks for plugins."""
+LANGUAGES = frozenset(_LANGUAGES.values())
 
 
 def coloured(path: str, lines: list[str], language: str = "") -> list[list[Span]]:

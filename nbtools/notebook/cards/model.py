@@ -132,7 +132,10 @@ class ListingBlock(Wire):
 
 
 class CodeBlock(Wire):
-    """Part of a file, with syntax highlighting; ``start`` is the number of its first line."""
+    """Part of a file, with syntax highlighting; ``start`` is the number of its first line.
+
+    Code that is not in a file has an empty ``path``, and a ``title`` that says what it is.
+    """
 
     type: Literal["code"] = "code"
     path: str
@@ -141,6 +144,7 @@ class CodeBlock(Wire):
     total: int = 0
     """Number of lines of the file; 0 if it is unknown."""
     more: str = ""
+    title: str = ""
 
 
 class TextBlock(Wire):

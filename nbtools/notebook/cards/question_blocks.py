@@ -17,7 +17,7 @@ from nbtools.core.confirmation import (
     ToolMcpConfirmationDetails,
 )
 from nbtools.notebook.cards.blocks import changed_file, diff_blocks, text_block
-from nbtools.notebook.cards.command_block import command_block
+from nbtools.notebook.cards.command_block import command_blocks
 from nbtools.notebook.cards.diff_rows import diff_block
 from nbtools.notebook.cards.model import Block, QuestionBlock
 from nbtools.notebook.hidden_characters import one_line, seen
@@ -29,7 +29,7 @@ def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str =
         case ToolEditConfirmationDetails():
             return _changes(details, path)
         case ToolExecuteConfirmationDetails():
-            return (*_note(details.note), command_block(details.command, details.directory, root, sandbox=details.sandbox))
+            return (*_note(details.note), *command_blocks(details.command, details.directory, root, sandbox=details.sandbox))
         case ToolMcpConfirmationDetails():
             label = details.tool_display_name or details.tool_name
             name = label if label == details.tool_name else f"{label} ({one_line(details.tool_name)})"

@@ -202,6 +202,8 @@ class CardTextRenderer:
         return f"  {self.ink(f'{amount:>9}', '2')}  {shown}"
 
     def code(self, block: CodeBlock) -> Iterator[str]:
+        if block.title:
+            yield self.ink(f"  {block.title}", "1")
         wide = len(str(block.start + len(block.lines)))
         for number, spans in enumerate(block.lines, block.start):
             yield f"  {self.ink(f'{number:>{wide}}', '2')}  {self.fitted(spans, wide + 4)}".rstrip()

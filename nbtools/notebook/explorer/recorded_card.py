@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResultDisplay
 from nbtools.notebook.cards.blocks import blocks_of, diff_blocks, text_block
 from nbtools.notebook.cards.card import changed_lines, exit_status
-from nbtools.notebook.cards.command_block import command_block
+from nbtools.notebook.cards.command_block import command_blocks
 from nbtools.notebook.cards.model import Block, Card, State
 from nbtools.notebook.cards.phrases import elapsed
 from nbtools.notebook.hidden_characters import one_line, seen
@@ -124,7 +124,7 @@ def _status(call: Call, detail: Detail) -> str:
 def _command_blocks(call: Call, detail: Detail) -> tuple[Block, ...]:
     """Returns the parsed command if the head cannot show it completely."""
     command = detail.command
-    return (command_block(command),) if call.op == "shell" and (len(command) > _SHORT or "\n" in command.strip()) else ()
+    return command_blocks(command) if call.op == "shell" and (len(command) > _SHORT or "\n" in command.strip()) else ()
 
 
 def _result_blocks(call: Call, detail: Detail, cwd: str) -> tuple[Block, ...]:

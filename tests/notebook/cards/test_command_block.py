@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtools.notebook.cards.command_block import STARTED, command_block
+from nbtools.notebook.cards.command_block import STARTED, command_blocks
 from nbtools.notebook.cards.highlighting import text_of
-from nbtools.notebook.cards.model import CommandPart
+from nbtools.notebook.cards.model import CommandBlock, CommandPart
 
 
 def parts(command: str, directory: str = ".", root: str = "/home/ada/project") -> tuple[CommandPart, ...]:
-    return command_block(command, directory, root).parts
+    block = command_blocks(command, directory, root)[0]
+    assert isinstance(block, CommandBlock)
+    return block.parts
 
 
 def last(command: str, directory: str = ".") -> CommandPart:
@@ -127,7 +129,7 @@ def test_a_doubt_stands_above() -> None:
 
 
 def test_the_sandbox_is_said() -> None:
-    assert command_block("ls", sandbox="in a sandbox").sandbox == "in a sandbox"
+    assert command_blocks("ls", sandbox="in a sandbox")[0].sandbox == "in a sandbox"
 
 
 def test_hidden_characters_are_visible() -> None:

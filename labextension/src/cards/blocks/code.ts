@@ -9,12 +9,13 @@ import { Preview } from './preview.js';
 export class CodeView implements BlockView<CodeBlock> {
   readonly node = element('div', 'nbtools-code');
   private readonly box = scrollBox('nbtools-listed', '');
+  private readonly title = element('div', 'nbtools-title');
   private readonly preview: Preview;
   private block: CodeBlock | null = null;
 
   constructor(private readonly context: CardContext) {
     this.preview = new Preview(context, this.box, () => this.draw(this.block!));
-    this.node.append(this.box, this.preview.node);
+    this.node.append(this.title, this.box, this.preview.node);
   }
 
   update(block: CodeBlock): void {
@@ -23,9 +24,11 @@ export class CodeView implements BlockView<CodeBlock> {
   }
 
   private draw(block: CodeBlock): void {
-    const { lines, start } = block;
-    const shown = this.preview.shown(lines.length);
-    this.box.setAttribute('aria-label', block.path);
+    const { lines, start, title } = block;
+    const shown = title ? lines.length : this.preview.shown(lines.length); // a person who approves code sees all of it
+    this.title.textContent = title;
+    this.title.hidden = title === '';
+    this.box.setAttribute('aria-label', block.path || title);
     this.box.hidden = lines.length === 0;
     setNumberWidth(this.box, start + shown - 1);
     this.box.replaceChildren(...lines.slice(0, shown).map((spans, i) => this.drawLine(block, spans, start + i)));
@@ -42,7 +45,7 @@ export class CodeView implements BlockView<CodeBlock> {
   }
 
   private drawLine(block: CodeBlock, spans: CodeBlock['lines'][number], line: number): HTMLElement {
-    const number = placeLink(this.context, String(line), block.path, line);
+    const number = block.path ? placeLink(this.context, String(line), block.path, line) : element('span', '', String(line));
     number.tabIndex = -1;
     number.classList.add('nbtools-number');
     return element('div', 'nbtools-line', number, element('code', '', ...drawSpans(spans)));
