@@ -155,7 +155,8 @@ FORMATS = (
         "labextension/src/approval/model.ts",
         QUESTIONS,
         {},
-        "import * as parse from '../shared/parse.js';\nimport { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';\n",
+        "import * as parse from '../shared/parse.js';\n"
+        "import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
     ),
     Format(

@@ -93,4 +93,16 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
   return execution?.catch(() => false);
 }
 
-export default [opener, canceller, renderer, ...questions, orphans, cells, runs, ...explorerPlugins, ...editorPlugins, ...labPlugins, ...panelPlugins];
+export default [
+  opener,
+  canceller,
+  renderer,
+  ...questions,
+  orphans,
+  cells,
+  runs,
+  ...explorerPlugins,
+  ...editorPlugins,
+  ...labPlugins,
+  ...panelPlugins
+];

@@ -6,7 +6,11 @@ import pytest
 from playwright.async_api import expect
 
 LONG = "".join(f"value_{number} = {number}\n" for number in range(40))
-CHANGED = LONG.replace("value_3 = 3\n", "value_3 = 'three'\n").replace("value_20 = 20\n", "").replace("value_36 = 36\n", "value_36 = 36\nmore = 1\n")
+CHANGED = (
+    LONG.replace("value_3 = 3\n", "value_3 = 'three'\n")
+    .replace("value_20 = 20\n", "")
+    .replace("value_36 = 36\n", "value_36 = 36\nmore = 1\n")
+)
 WRITE = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.write('long.py', {CHANGED!r}).ok"
 
 

@@ -44,7 +44,10 @@ export class QuestionView {
     private readonly send: Send
   ) {
     this.hunks = Array.from({ length: data.hunks }, () => true);
-    this.card = new CardView({ ...context, hunks: data.hunks ? { taken: this.hunks, take: (...choice) => this.takeHunk(...choice) } : null });
+    this.card = new CardView({
+      ...context,
+      hunks: data.hunks ? { taken: this.hunks, take: (...choice) => this.takeHunk(...choice) } : null
+    });
     this.fields = data.fields.map(field => new FieldView(field, context.trans));
     this.changes = data.changes && new ChangesView(data.changes, context, () => this.fit());
     this.bar = new AnswerBar(data, context.trans, role => this.press(role));

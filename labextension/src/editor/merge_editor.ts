@@ -40,7 +40,10 @@ export function openEditor(request: EditRequest, services: IEditorServices, tran
   box.addEventListener('keydown', stop);
   host.addEventListener(END_EVENT, () => (editor.dispose(), model.dispose()), { once: true });
   const start = getChunks(view.state)?.chunks[0]?.fromB ?? 0;
-  view.dispatch({ selection: { anchor: Math.min(start, view.state.doc.length) }, effects: EditorView.scrollIntoView(start, { y: 'center' }) });
+  view.dispatch({
+    selection: { anchor: Math.min(start, view.state.doc.length) },
+    effects: EditorView.scrollIntoView(start, { y: 'center' })
+  });
   view.focus();
   host.scrollIntoView({ block: 'nearest' });
 }
@@ -66,9 +69,7 @@ function changes(original: string, trans: TranslationBundle): Extension {
     diffConfig: { scanLimit: SCAN_LIMIT },
     mergeControls: (type, action) => {
       const [label, title] =
-        type === 'accept'
-          ? [trans.__('Keep'), trans.__('Keep this change')]
-          : [trans.__('Leave out'), trans.__('Leave this change out')];
+        type === 'accept' ? [trans.__('Keep'), trans.__('Keep this change')] : [trans.__('Leave out'), trans.__('Leave this change out')];
       const button = element('button', `nbtools-hunk-button nbtools-hunk-${type}`, label);
       button.type = 'button';
       button.title = title;

@@ -116,7 +116,9 @@ class OpenQuestion:
         if self.before is None:
             return None
         details = self._call.confirmation.details
-        path = details.file_name if isinstance(details, ToolEditConfirmationDetails) and self.proposal.is_whole_file else self.proposal.label
+        path = (
+            details.file_name if isinstance(details, ToolEditConfirmationDetails) and self.proposal.is_whole_file else self.proposal.label
+        )
         return diff_block(path, self.before, self.proposal.text, language=_LANGUAGES.get(details.type, ""))
 
     def editable(self) -> EditableText:

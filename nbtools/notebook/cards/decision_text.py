@@ -78,9 +78,8 @@ def _approved(approval: Approval) -> str:
     question, answer = approval.confirmation, approval.answer
     if isinstance(question.details, ToolAskConfirmationDetails):
         return one_line(f"✓ Answered by {answer.by}, {clock(approval.at)}")
-    modified = isinstance(question.details, ToolEditConfirmationDetails) and question.details.is_modifying
-    payload = approval.answer.payload
-    changed = modified or (payload is not None and payload.new_content is not None)
+    details, text = question.details, answer.payload and answer.payload.new_content
+    changed = isinstance(details, ToolEditConfirmationDetails) and (details.is_modifying or text not in (None, details.new_content))
     parts = [f"✓ {OUTCOMES[answer.outcome].format(answer.by)}, {clock(approval.at)}", _required(question.decision)]
     if changed:
         parts.insert(1, "with your changes")
