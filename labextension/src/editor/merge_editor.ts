@@ -4,6 +4,7 @@ import { EditorView, keymap } from '@codemirror/view';
 import { CodeEditor, type IEditorServices } from '@jupyterlab/codeeditor';
 import type { CodeMirrorEditor } from '@jupyterlab/codemirror';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { DisposableSet } from '@lumino/disposable';
 import { END_EVENT, type EditRequest } from '../shared/edit_request.js';
 import { element } from '../shared/element.js';
 
@@ -35,10 +36,13 @@ export function openEditor(request: EditRequest, services: IEditorServices, tran
       ...(original ? [changes(original.replace(/\r\n/g, '\n'), trans)] : [])
     ]
   });
+  const disposables = new DisposableSet();
+  disposables.add(editor);
+  disposables.add(model);
   const { editor: view } = editor as CodeMirrorEditor;
   const stop = (event: Event): void => event.stopPropagation();
   box.addEventListener('keydown', stop);
-  host.addEventListener(END_EVENT, () => (editor.dispose(), model.dispose()), { once: true });
+  host.addEventListener(END_EVENT, () => disposables.dispose(), { once: true });
   const start = getChunks(view.state)?.chunks[0]?.fromB ?? 0;
   view.dispatch({
     selection: { anchor: Math.min(start, view.state.doc.length) },
