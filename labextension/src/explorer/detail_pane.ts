@@ -20,6 +20,8 @@ export interface DetailPaneEvents {
 export class DetailPaneView {
   readonly node = element('div', 'nbtools-trace-panel');
   private readonly searchMarks = new SearchMarks();
+  /** Marks hits in text that appears later: Markdown, and lines that the person unfolds. */
+  private readonly contentObserver = new MutationObserver(() => this.searchMarks.draw(this.node));
   private card: CardView | null = null;
   private replayButton: HTMLButtonElement | null = null;
   private copyToolButton: HTMLButtonElement | null = null;
@@ -29,6 +31,7 @@ export class DetailPaneView {
     private readonly requests: PageRequests,
     private readonly events: DetailPaneEvents
   ) {
+    this.contentObserver.observe(this.node, { childList: true, subtree: true });
     this.node.tabIndex = -1;
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', context.trans.__('Selected step'));
@@ -72,6 +75,7 @@ export class DetailPaneView {
   }
 
   dispose(): void {
+    this.contentObserver.disconnect();
     this.clear();
   }
 

@@ -15,7 +15,6 @@ export class SearchMarks {
     if (highlight && this.hits.length) {
       this.ranges = rangesOf(node, this.hits);
       this.ranges.forEach(range => highlight.add(range));
-      scrollInto(node, this.ranges[0]);
     }
   }
 
@@ -57,12 +56,4 @@ function rangesOf(root: Node, hits: readonly string[]): Range[] {
     }
   }
   return ranges;
-}
-
-/** Scrolls the node, and nothing around it, so that the first match is in view. */
-function scrollInto(node: HTMLElement, range: Range | undefined): void {
-  if (range && node.scrollHeight > node.clientHeight) {
-    const below = range.getBoundingClientRect().bottom - node.getBoundingClientRect().bottom;
-    node.scrollTop = below > 0 ? below + node.clientHeight / 2 : 0;
-  }
 }
