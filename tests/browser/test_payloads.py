@@ -156,7 +156,7 @@ def prepare(folder: Path, canary: Canary) -> Path:
 async def all_drawn(tab: Tab, card: str = ".nbtools-card") -> None:
     """Has the notebook draw all of its cells wherever they are, and the cards open what they keep closed."""
     await tab.page.wait_for_function(DRAW_ALL, polling=300)
-    await expect(tab.panel.locator(f"{card}, .nbtools-asking")).to_have_count(await tab.page.evaluate(CARDS, MIME))
+    await expect(tab.panel.locator(f"{card}:not(.nbtools-asking > *), .nbtools-asking")).to_have_count(await tab.page.evaluate(CARDS, MIME))
     await tab.page.evaluate("""async () => {
         document.querySelectorAll('.nbtools-foot [aria-expanded=false]').forEach(button => button.click());
         document.querySelectorAll('.jp-OutputArea details').forEach(details => { details.open = true; });
