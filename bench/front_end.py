@@ -1,0 +1,106 @@
+"""What the front end costs: its size, its work while nothing happens, and the time until a notebook of 200 cards is seen.
+
+python bench/front_end.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
+
+Compared with the same JupyterLab whose user has switched the extension off, where cards are HTML.  Processor time is that of the page's
+main thread, as the browser counts it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import nbformat
+from playwright.async_api import Browser, Page, async_playwright
+from report import Figure, table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from nbtools.notebook.cards.card import bundle
+from tests.browser.catalogue import cards
+from tests.browser.conftest import ARGUMENTS, browser_path
+from tests.browser.server import Server, disable_extension
+from tests.browser.tab import Tab, open_lab
+
+BUILT = Path(__file__).resolve().parents[1] / "nbtools" / "labextension" / "static"
+CARDS = 200
+IDLE = 20
+"""Seconds for which nothing happens."""
+OPENINGS = 5
+PAINTED = """async ([path, selector]) => {
+    const begin = performance.now();
+    window.jupyterapp.commands.execute('docmanager:open', { path });
+    const frame = () => new Promise(requestAnimationFrame);
+    while (!document.querySelector(selector)) {
+        await frame();
+    }
+    await frame();
+    return performance.now() - begin;
+}"""
+
+
+def write(path: Path) -> None:
+    """A notebook with a card under each of its cells."""
+    made = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    drawn = [card for card in cards() if card.state == "success"]
+    for n in range(CARDS):
+        output = nbformat.v4.new_output("display_data", bundle(drawn[n % len(drawn)]))  # type: ignore[no-untyped-call]
+        made.cells.append(nbformat.v4.new_code_cell(f"%tool read {n}", outputs=[output], execution_count=n + 1))  # type: ignore[no-untyped-call]
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    nbformat.write(made, path)  # type: ignore[no-untyped-call]
+
+
+async def idle_share(page: Page) -> list[float]:
+    """Percent of a processor that the page's main thread takes while nothing happens, second by second."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("Performance.enable")
+    seen = []
+    for _ in range(IDLE + 1):
+        metrics = await session.send("Performance.getMetrics")
+        seen.append({one["name"]: float(one["value"]) for one in metrics["metrics"]})
+        await asyncio.sleep(1)
+    return [100 * (b["TaskDuration"] - a["TaskDuration"]) / (b["Timestamp"] - a["Timestamp"]) for a, b in pairwise(seen)]
+
+
+async def measure(browser: Browser, *, extension: bool) -> tuple[list[float], list[float]]:
+    """Milliseconds to the first card, opening by opening, and the percent of a processor that the idle page takes."""
+    with tempfile.TemporaryDirectory() as served, tempfile.TemporaryDirectory() as home:
+        write(Path(served, "cards.ipynb"))
+        if not extension:
+            disable_extension(Path(home), "nbtools-agent")
+        async with Server(Path(served), Path(home)) as server:
+            page = await browser.new_page(viewport={"width": 1200, "height": 900})
+            await open_lab(page, server.address("lab"))
+            tab = Tab(page, Path(served, "cards.ipynb"), Path(served))
+            times = []
+            for _ in range(OPENINGS):
+                times.append(await page.evaluate(PAINTED, ["cards.ipynb", ".nbtools-card" if extension else ".nbt-card"]))
+                await tab.ready()
+                await tab.close()
+            await tab.command("docmanager:open", path="cards.ipynb")
+            await tab.ready()
+            await asyncio.sleep(10)  # until the cells below are drawn
+            share = await idle_share(page)
+            await page.close()
+    return times, share
+
+
+async def main() -> None:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
+        without, idle_without = await measure(browser, extension=False)
+        times, idle = await measure(browser, extension=True)
+        await browser.close()
+    size = sum(file.stat().st_size for file in BUILT.glob("*.js"))
+    table("size", [Figure("JavaScript", [size / 1000], "kB", "≤ 250 kB")])
+    names = ("without the extension, HTML", "with the extension")
+    table(f"{CARDS} cards, until the first is painted", [Figure(name, values, "ms") for name, values in zip(names, (without, times), strict=True)])
+    print(f"\nidle, {CARDS} cards, percent of a processor: {median(idle_without):.2f} without the extension, {median(idle):.2f} with it  (≤ 1 more)")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
