@@ -53,6 +53,7 @@ class Server:
         try:
             async with asyncio.timeout(START):
                 await self._ready.wait()
+                await self._accepts()
         except TimeoutError:
             await self.close()
             raise AssertionError(f"JupyterLab did not start in {START:g} s:\n{self.log}") from None
@@ -76,6 +77,17 @@ class Server:
     def log(self) -> str:
         """What the server has said lately."""
         return "".join(self._said[-60:])
+
+    async def _accepts(self) -> None:
+        """Waits until the port takes connections, which on a busy machine is after the server's line about running."""
+        while self._process.returncode is None:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            except ConnectionRefusedError:
+                await asyncio.sleep(0.05)
+            else:
+                writer.close()
+                return
 
     async def _read(self) -> None:
         assert self._process.stderr is not None
