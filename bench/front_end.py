@@ -98,8 +98,13 @@ async def main() -> None:
     size = sum(file.stat().st_size for file in BUILT.glob("*.js"))
     table("size", [Figure("JavaScript", [size / 1000], "kB", "≤ 250 kB")])
     names = ("without the extension, HTML", "with the extension")
-    table(f"{CARDS} cards, until the first is painted", [Figure(name, values, "ms") for name, values in zip(names, (without, times), strict=True)])
-    print(f"\nidle, {CARDS} cards, percent of a processor: {median(idle_without):.2f} without the extension, {median(idle):.2f} with it  (≤ 1 more)")
+    table(
+        f"{CARDS} cards, until the first is painted",
+        [Figure(name, values, "ms") for name, values in zip(names, (without, times), strict=True)],
+    )
+    print(
+        f"\nidle, {CARDS} cards, percent of a processor: {median(idle_without):.2f} without the extension, {median(idle):.2f} with it  (≤ 1 more)"
+    )
 
 
 if __name__ == "__main__":
