@@ -114,9 +114,8 @@ async def walk_through(walk: Walk, tab: Tab) -> None:
     )
     await walk.see("a log opened from the file browser", page.locator(".nbtools-trace-row:visible"))
     title = page.locator(".lm-DockPanel-tabBar .lm-mod-current .lm-TabBar-tabLabel")
-    print(
-        f"        its tab: {await title.first.inner_text()}; files now: {', '.join(sorted(p.name for p in tab.folder.iterdir() if p.name[0] != '.'))}"
-    )
+    files = sorted(path.name for path in tab.folder.iterdir() if path.name[0] != ".")
+    print(f"        its tab: {await title.first.inner_text()}; files now: {', '.join(files)}")
 
 
 async def main() -> None:

@@ -102,9 +102,8 @@ async def main() -> None:
         f"{CARDS} cards, until the first is painted",
         [Figure(name, values, "ms") for name, values in zip(names, (without, times), strict=True)],
     )
-    print(
-        f"\nidle, {CARDS} cards, percent of a processor: {median(idle_without):.2f} without the extension, {median(idle):.2f} with it  (≤ 1 more)"
-    )
+    shares = f"{median(idle_without):.2f} without the extension, {median(idle):.2f} with it  (≤ 1 more)"
+    print(f"\nidle, {CARDS} cards, percent of a processor: {shares}")
 
 
 if __name__ == "__main__":
