@@ -79,8 +79,8 @@ def exceeds_tool_kind(tool: AnyToolBuilder, kind: Kind) -> bool:
 
 def _of_commands(tool: str, target: CommandTarget, table: ProgramTable | None) -> tuple[str, ...]:
     acts = shell.analyse(target.command, table)
-    if acts.doubt or any(act.critical for act in acts.commands):
-        return ()
+    if acts.doubt or any(act.critical or act.language for act in acts.commands):
+        return ()  # a rule for a program that runs its input would cover any other code, too
     if acts.unverified:
         line = target.command.strip()
         fixed = target.directory == "." and not any(0 in act.dynamic for act in acts.commands)

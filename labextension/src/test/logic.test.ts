@@ -67,9 +67,9 @@ test('every color becomes readable on the light and the dark background', () => 
 
 test('keys answer a question only when they were meant for it', () => {
   const key = (name: string, repeat = false, modified = false) => ({ key: name, repeat, modified });
-  assert.deepEqual(keyAction(key('y'), false), { press: 'nbtools-approve' });
-  assert.deepEqual(keyAction(key('Y'), false), { press: 'nbtools-approve' });
-  assert.deepEqual(keyAction(key('Escape'), false), { press: 'nbtools-cancel' });
+  assert.deepEqual(keyAction(key('y'), false), { press: 'once' });
+  assert.deepEqual(keyAction(key('Y'), false), { press: 'once' });
+  assert.deepEqual(keyAction(key('Escape'), false), { press: 'deny' });
   assert.equal(keyAction(key('y'), true), 'swallow');
   assert.equal(keyAction(key('y', true), false), 'swallow');
   assert.equal(keyAction(key('Enter'), true), 'swallow');
