@@ -28,6 +28,7 @@ from nbtools.core.result import (
     Markdown,
     Match,
     Matches,
+    Media,
     Several,
     TodoList,
     ToolResult,
@@ -181,6 +182,9 @@ class Redactor:
                 lines = "\n".join(display.lines)
                 text = self.text(lines)
                 return display if text is lines else replace(display, lines=tuple(text.split("\n")))
+            case Media():
+                text = self.text(display.text)
+                return display if text is display.text else replace(display, text=text)
             case Matches():
                 return self._matches(display)
             case TodoList() | Markdown() | Several():

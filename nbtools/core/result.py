@@ -141,12 +141,13 @@ class FileDiffs:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a sound or a document: ``data`` is the file's content, ``note`` a remark of one line."""
+    """An image, a sound or a document: ``data`` is the file's content, ``note`` a remark of one line, ``text`` a document's text."""
 
     path: str
     mime_type: str
     data: bytes
     note: str = ""
+    text: str = ""
 
 
 TodoStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled", "blocked"]

@@ -300,7 +300,8 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         part, total, numbers = await asyncio.to_thread(media_files.extract_pages, data, self.params.pages, self.subject)
         count = f"{total} page{'' if total == 1 else 's'}"
         note = count if len(numbers) == total else f"pages {numbers[0]}–{numbers[-1]} of {total}"
-        return media_result(MediaRead(self._relative(), mime_type, len(part), total), part, f"PDF document, {note}")
+        text = await asyncio.to_thread(media_files.document_text, part, numbers[0])
+        return media_result(MediaRead(self._relative(), mime_type, len(part), total), part, f"PDF document, {note}", text)
 
     def _recording(self, path: Path, recording: Recording) -> ToolResult:
         data = read_bytes(path, self.subject, self.tool.media, "Extract a part of it first.")
@@ -416,8 +417,9 @@ def media_parts(read: MediaRead, data: bytes, note: str) -> tuple[Part, Part]:
     return {"text": f"{read.path}: {note}, {read.bytes:,} bytes"}, {"inline_data": inline}
 
 
-def media_result(read: MediaRead, data: bytes, note: str) -> ToolResult:
-    return ToolResult(media_parts(read, data, note), Media(read.path, read.mime_type, data, note), summary=note, data=read)
+def media_result(read: MediaRead, data: bytes, note: str, text: str = "") -> ToolResult:
+    """Returns the result for a model and for people; ``text`` is a document's text, which only people see."""
+    return ToolResult(media_parts(read, data, note), Media(read.path, read.mime_type, data, note, text), summary=note, data=read)
 
 
 def cells_text(cells: tuple[CellText, ...], most: float) -> tuple[str, int]:

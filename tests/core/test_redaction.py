@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.redaction import Redactor, secret_kind
-from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileText, Match, Matches, ToolResult, failed
+from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileText, Match, Matches, Media, ToolResult, failed
 
 DICE = random.Random(7)
 
@@ -192,6 +192,11 @@ def test_displays_keep_their_lines_and_changes_are_shown_as_they_are() -> None:
     assert [one.ranges for one in hit.matches] == [(), ((0, 1),)]
     diff = FileDiff(f"+{TOKEN}", "f", None, TOKEN, DiffStat())
     assert redactor.display(diff) is diff
+
+
+def test_the_text_of_a_document_is_redacted() -> None:
+    clean = Redactor().display(Media("a.pdf", "application/pdf", b"%PDF", text=f"a {TOKEN}"))
+    assert clean == Media("a.pdf", "application/pdf", b"%PDF", text="a [redacted: GitHub token]")
 
 
 def test_what_holds_nothing_is_the_same_object() -> None:

@@ -110,6 +110,8 @@ def diff_blocks(files: Sequence[FileDiff]) -> tuple[Block, ...]:
 def _(display: Media) -> tuple[Block, ...]:
     note = _media_note(display)
     picture, sound = _PICTURES.get(display.mime_type), _SOUNDS.get(display.mime_type)
+    if display.text:
+        return (_caption(display), text_block(display.text))
     if len(display.data) > MAX_IMAGE or not (picture or sound):
         return (_caption(display),)
     data = base64.b64encode(display.data).decode("ascii")

@@ -9,6 +9,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall
@@ -120,6 +121,10 @@ MAX_PAGES_BY_DEFAULT = 10
 """The most pages of a document that is returned without ``pages``."""
 MAX_PAGES = 20
 """The most pages in one call."""
+MAX_TEXT = 40_000
+"""The most characters of a document's text."""
+MAX_CONTENT = 1_000_000
+"""The most bytes of instructions on a page whose text is extracted."""
 _RANGE = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+)?)?")
 _BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
 """Exceptions that pypdf raises for malformed documents."""
@@ -170,6 +175,35 @@ def extract_pages(data: bytes, pages: str | None, subject: str) -> tuple[bytes, 
             ErrorCode.READ_CONTENT_FAILURE, f"{subject} starts like a PDF document, but cannot be read: {error}. Get the file again."
         ) from None
     return output.getvalue(), total, selected
+
+
+def document_text(data: bytes, first: int = 1) -> str:
+    """Returns the text of a document's pages, each below a line with its number, which starts at ``first``.
+
+    At most ``MAX_TEXT`` characters.  A page that cannot be read, or whose content is longer than ``MAX_CONTENT`` bytes, has a remark
+    instead.
+    """
+    import pypdf  # noqa: PLC0415 - takes 150 ms; needed only for documents
+
+    parts, size = list[str](), 0
+    try:
+        pages = pypdf.PdfReader(io.BytesIO(data)).pages
+        for number, page in enumerate(pages, first):
+            text = _page_text(page)
+            parts.append(f"— page {number} —\n{text}" if text else f"— page {number}: no text —")
+            size += len(parts[-1])
+            if size > MAX_TEXT:
+                return f"{chr(10).join(parts)[:MAX_TEXT]}…"
+    except (pypdf.errors.PyPdfError, pypdf.errors.DependencyError, zlib.error, *_BROKEN):
+        parts.append("— the text of the other pages cannot be read —")
+    return "\n".join(parts)
+
+
+def _page_text(page: Any) -> str:
+    contents = page.get_contents()
+    if contents is not None and len(contents.get_data()) > MAX_CONTENT:
+        return "(too complex to extract its text)"
+    return str(page.extract_text()).strip()
 
 
 def _selected(pages: str | None, total: int, subject: str) -> range:

@@ -69,6 +69,13 @@ def test_what_is_no_plain_picture_or_too_large_is_told_only(media: Media) -> Non
     assert media.mime_type in block.text
 
 
+def test_a_document_shows_its_text() -> None:
+    caption, body = blocks_of(Media("a.pdf", "application/pdf", b"%PDF", "PDF document, 1 page", "Hello\u202e"))
+    assert isinstance(caption, TextBlock)
+    assert isinstance(body, TextBlock)
+    assert (caption.text, body.text) == ("PDF document, 1 page · 4 B", "Hello‹U+202E›")
+
+
 def test_a_to_do_list_has_a_mark_each() -> None:
     items = (TodoItem("a <b>", "completed"), TodoItem("b", "in_progress"), TodoItem("c"))
     assert isinstance(blocks_of(TodoList(items))[0], TodoBlock)

@@ -4,6 +4,7 @@ import io
 
 import pypdf
 import pytest
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.files import media
@@ -68,3 +69,37 @@ def test_broken_documents(data):
         media.extract_pages(data, None, "d")
     assert caught.value.code is ErrorCode.READ_CONTENT_FAILURE
     assert "\n" not in caught.value.message
+
+
+def written(*texts):
+    """Returns a document with one page for each text."""
+    writer = pypdf.PdfWriter()
+    font = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Font"),
+            NameObject("/Subtype"): NameObject("/Type1"),
+            NameObject("/BaseFont"): NameObject("/Helvetica"),
+        }
+    )
+    for text in texts:
+        page = writer.add_blank_page(300, 300)
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})})
+        content = DecodedStreamObject()
+        content.set_data(f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET".encode())
+        page[NameObject("/Contents")] = writer._add_object(content)
+    output = io.BytesIO()
+    writer.write(output)
+    return output.getvalue()
+
+
+def test_each_page_has_its_text():
+    text = media.document_text(written("Hello", "", "Good bye"), 7)
+    assert text == "— page 7 —\nHello\n— page 8: no text —\n— page 9 —\nGood bye"
+
+
+def test_a_page_with_too_many_instructions_has_no_text():
+    assert "Hello" not in media.document_text(written("Hello" + " " * media.MAX_CONTENT))
+
+
+def test_a_long_text_is_cut():
+    assert len(media.document_text(written(*["x" * 30_000] * 3))) == media.MAX_TEXT + 1
