@@ -15,6 +15,10 @@ mkdirSync(target, { recursive: true });
 /** Returns the style sheet with its imports in place. */
 const css = name => readFileSync(join(root, 'style', name), 'utf8').replace(/@import '\.\/(.+?)';\n?/g, (_, part) => css(part));
 writeFileSync(join(target, 'widgets.css'), css('index.css') + css('host.css'));
+// Each question travels with its style sheet: only with what it uses, without comments and indentation.
+const QUESTION = ['theme.css', 'card.css', 'blocks.css', 'approval.css', 'host.css'];
+const short = text => text.replace(/\/\*[^]*?\*\//g, '').replace(/\n\s*/g, '\n');
+writeFileSync(join(target, 'question.css'), short(QUESTION.map(css).join('')));
 
 const compiler = rspack({
   mode: 'production',

@@ -182,16 +182,16 @@ class Redactor:
                 lines = "\n".join(display.lines)
                 text = self.text(lines)
                 return display if text is lines else replace(display, lines=tuple(text.split("\n")))
-            case Media():
-                text = self.text(display.text)
-                return display if text is display.text else replace(display, text=text)
             case Matches():
                 return self._matches(display)
-            case TodoList() | Markdown() | Several():
+            case TodoList() | Markdown() | Several() | Media():
                 return self._mixed(display)
         return display
 
-    def _mixed(self, display: TodoList | Markdown | Several) -> TodoList | Markdown | Several:
+    def _mixed(self, display: TodoList | Markdown | Several | Media) -> TodoList | Markdown | Several | Media:
+        if isinstance(display, Media):
+            text = self.text(display.text)
+            return display if text is display.text else replace(display, text=text)
         if isinstance(display, Markdown):
             text = self.text(display.text)
             return display if text is display.text else Markdown(text)

@@ -91,7 +91,7 @@ async def notebook(context: BrowserContext) -> Page:
 @pytest.fixture
 def project(server: Server, request: pytest.FixtureRequest) -> Path:
     """A project of the story's own, in the folder that the server serves.  It stays: a page may still look at it, a kernel write."""
-    folder = server.root / re.sub(r"\W+", "-", request.node.name).strip("-")
+    folder = server.root / re.sub(r"\W+", "-", f"{request.node.path.stem}-{request.node.name}").strip("-")
     folder.mkdir()
     return make_project(folder)
 

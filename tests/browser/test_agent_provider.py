@@ -44,7 +44,7 @@ async def test_a_run_is_steered(open_notebook):
         await tab.run(3)
         await tab.start(4)
         await tab.answer(4, "Modify…")
-        await tab.question(4).locator("textarea").fill("one\nfive\nthree\n")
+        await tab.question(4).locator(".nbtools-merge .cm-content").fill("one\nfive\nthree\n")
         await tab.answer(4, "Update proposal")
         await tab.answer(4, "Approve once")
         await expect(tab.cell(4)).to_contain_text("And so it goes")

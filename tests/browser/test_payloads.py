@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Frame, Page, expect
 
-from nbtools.notebook.cards.model import MIME
+from nbtools.notebook.cards.model import MIME, Card
 from tests.browser import hostile
 from tests.browser.canary import Canary
 from tests.browser.project import write_notebook
@@ -186,8 +186,9 @@ async def finished(tab: Tab) -> None:
 
 
 def told(cell: dict[str, Any]) -> set[str]:
-    """The marks of the payloads that a saved cell's outputs hold."""
-    return set(re.findall(r"‡\d\d", json.dumps(cell["outputs"], ensure_ascii=False)))
+    """The marks of the payloads that a saved cell's outputs hold, also in the compressed blocks of cards."""
+    cards = [Card.model_validate(output["data"][MIME]).model_dump_json() for output in cell["outputs"] if MIME in output.get("data", {})]
+    return set(re.findall(r"‡\d\d", json.dumps(cell["outputs"], ensure_ascii=False) + "".join(cards)))
 
 
 @pytest.mark.timeout(300)
@@ -204,7 +205,7 @@ async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, cana
     await watch.nothing_happened()
 
     await press_all(tab, "modify")
-    await expect(tab.panel.locator(".nbtools-asking textarea.nbtools-editor")).to_have_count(len(hostile.ASKED) + 3)
+    await expect(tab.panel.locator(".nbtools-asking .nbtools-modify-pane")).to_have_count(len(hostile.ASKED) + 3)
     await watch.nothing_happened()
     await press_all(tab, "back")
 

@@ -67,7 +67,7 @@ def _widget_class() -> Any:
         """Its state, ``question``, is a ``QuestionData``; nothing in the kernel reads it back."""
 
         _esm = _built("question.js")
-        _css = _built("widgets.css")
+        _css = _built("question.css")
         question = traitlets.Dict().tag(sync=True)
 
     return QuestionWidget

@@ -105,7 +105,7 @@ def _(block: OutputBlock) -> Block:
 def _(block: TextBlock) -> Block:
     lines = block.text.split("\n")
     shown = text_lines(lines)
-    if shown == len(lines):
+    if block.markdown or shown == len(lines):  # a cut would open lists and code
         return block
     return block.model_copy(update={"text": "\n".join([*lines[:shown], f"⋯ {counted(len(lines) - shown, 'more line')}"])})
 

@@ -8,7 +8,7 @@ import { Preview } from './preview.js';
 const LONG_LINE = 100;
 const ADDRESS = /(https?:\/\/[^\s<>"'‹›]+[^\s<>"'‹›.,;:!?)\]}])/;
 
-/** Plain text, with web addresses as links, or rendered markdown. */
+/** Plain text, with web addresses as links, or rendered markdown, which is never shortened: a cut would open lists and code. */
 export class TextView implements BlockView<TextBlock> {
   readonly node = element('div', 'nbtools-text');
   private readonly box = element('div', 'nbtools-words');
@@ -28,7 +28,7 @@ export class TextView implements BlockView<TextBlock> {
 
   private draw(block: TextBlock): void {
     const lines = block.text.split('\n');
-    const height = lines.reduce((sum, line) => sum + Math.ceil((line.length + 1) / LONG_LINE), 0);
+    const height = block.markdown ? 0 : lines.reduce((sum, line) => sum + Math.ceil((line.length + 1) / LONG_LINE), 0);
     const shown = this.preview.shown(height) === height ? lines.length : firstLines(lines, this.preview.shown(height));
     this.node.dataset['tone'] = block.tone;
     this.currentText = lines.slice(0, shown).join('\n');
