@@ -26,7 +26,8 @@
     }
     texts(card).filter(text => UNSEEN.test(text)).forEach(text => say('unseen characters', { textContent: JSON.stringify(text) }));
     for (const node of [card, ...card.querySelectorAll('*')]) {
-      if (!node.matches('.nbtools-gutter') && /fixed|sticky/.test(getComputedStyle(node).position)) {
+      const ours = '.nbtools-gutter, .nbtools-asking .nbtools-head, .nbtools-asking .nbtools-answers';
+      if (!node.matches(ours) && /fixed|sticky/.test(getComputedStyle(node).position)) {
         say('an overlay', node);
       }
       const seen = visible(node, card);

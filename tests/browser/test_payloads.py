@@ -195,6 +195,19 @@ def told(cell: dict[str, Any]) -> set[str]:
     return set(re.findall(r"‡\d\d", json.dumps(cell["outputs"], ensure_ascii=False) + "".join(cards)))
 
 
+async def test_nothing_runs_while_the_cells_run(open_file, project, canary):
+    """Live, without the last cell, whose messages JupyterLab may lose."""
+    tab: Tab = await open_file(prepare(project, canary))
+    watch = Watch(tab.page, canary)
+    await tab.run_all()
+    await tab.page.wait_for_function(
+        "[...window.jupyterapp.shell.currentWidget.content.model.cells].slice(0, -1).every(cell => cell.executionCount)"
+    )
+    await all_drawn(tab, open_questions=True)
+    await expect(tab.card(2).first).to_be_visible()
+    await watch.nothing_happened()
+
+
 @pytest.mark.xfail(reason="With nine large questions open at once, JupyterLab does not get all messages of the last cell", strict=False)
 @pytest.mark.timeout(300)
 async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, canary, plain_server, context):
