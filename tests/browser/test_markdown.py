@@ -53,6 +53,14 @@ const one = `${1 + 1}`; // two
 MARKUP = re.compile(r"<span class=\"\u037c[0-9a-z]+\">(?!raw)")
 
 
+async def scrolls_by_keyboard(box):
+    """Whether a browser scrolls boxes by the keyboard of its own accord makes no difference."""
+    await expect(box).to_have_attribute("tabindex", "0")
+    await box.evaluate("box => box.focus({ focusVisible: true })")
+    await expect(box).to_be_focused()
+    await expect(box).to_have_css("outline-style", "solid")
+
+
 async def is_drawn(place):
     """The text above, in one of the places where Markdown is drawn."""
     code = place.locator("pre code")
@@ -69,6 +77,7 @@ async def is_drawn(place):
     await expect(place).to_contain_text('<span class="\u037c1">raw</span>')
     assert not MARKUP.search(await place.inner_text())
     await expect(place.locator("input")).to_have_count(0)
+    await scrolls_by_keyboard(code.first.locator(".."))
 
 
 async def test_fenced_code_is_drawn_as_code(open_notebook, open_file):

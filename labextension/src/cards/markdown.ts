@@ -49,6 +49,8 @@ function sanitizedElement(source: Element): (Node | string)[] {
     copy.start = Number.parseInt(source.getAttribute('start') ?? '1', 10) || 0;
   } else if (copy instanceof HTMLTableCellElement && ALIGNMENTS.has(source.getAttribute('align') ?? '')) {
     copy.style.textAlign = source.getAttribute('align')!;
+  } else if (copy instanceof HTMLPreElement) {
+    copy.tabIndex = 0; // long lines scroll, and not every browser lets the keyboard reach a box that scrolls
   }
   return [copy];
 }
