@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 
 import nbformat
@@ -108,6 +109,34 @@ async def test_keys_move_open_search_and_leave(open_log):
     for letter in "xzd":
         await keys.press(letter)
     await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(3)
+
+
+CURRENT_HIT = """pane => {
+    const [range] = CSS.highlights.get('nbtools-search-current');
+    const [mark, view] = [range.getBoundingClientRect(), pane.getBoundingClientRect()];
+    return [range.toString().toLowerCase(), mark.height > 0 && mark.top >= view.top && mark.bottom <= view.bottom];
+}"""
+
+
+async def test_hits_of_a_search_are_marked_in_the_step(open_log):
+    """Also those that a long text or a scrolled box hides at first."""
+    trace = await open_log()
+    await trace.search.fill("lifecycle")
+    await expect(trace.found).to_be_visible()
+    await trace.row("Read").click()
+    place = trace.panel.locator(".nbtools-trace-hits").get_by_role("status")
+    await expect(place).to_have_text(re.compile(r"^Hit 1 of \d+$"))
+    count = int((await place.inner_text()).split()[-1])
+    for number in [*range(1, min(count, 9) + 1)]:
+        await expect(place).to_have_text(f"Hit {number} of {count}")
+        assert await trace.panel.evaluate(CURRENT_HIT) == ["lifecycle", True]
+        await trace.tab.page.keyboard.press("n")
+    await trace.tab.look("trace-hits", trace.cell)
+    await trace.panel.get_by_role("button", name="Previous hit").click()
+    await trace.tab.page.keyboard.press("/")
+    await trace.tab.page.keyboard.press("Escape")
+    await expect(place).to_be_hidden()
+    assert await trace.panel.evaluate("() => CSS.highlights.get('nbtools-search').size") == 0
 
 
 @pytest.fixture

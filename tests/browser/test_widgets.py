@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import sys
 
@@ -60,6 +61,41 @@ async def test_a_log_is_explored_through_a_comm(open_page, kind):
     await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
     await expect(trace.get_by_role("button", name="Run again in a copy")).to_have_count(0)  # this host cannot add cells
     await expect(trace.get_by_role("button", name="compare…")).to_have_count(0)
+
+
+@pytest.mark.parametrize("highlights", [True, False])
+async def test_hits_of_a_search_are_marked_in_the_step(open_page, highlights):
+    """With elements in browsers without the CSS Custom Highlight API; the text stays the same."""
+    host = await open_page("bare")
+    if not highlights:
+        assert await host.page.evaluate("delete CSS.highlights && !('highlights' in CSS)")
+    await host.run(OPEN)
+    trace = host.cells.locator(".nbtools-trace")
+    rows, panel = trace.locator(".nbtools-trace-row:visible"), trace.locator(".nbtools-trace-panel")
+    step = rows.filter(has_text="setup_test.go").first
+    await step.click()
+    await expect(panel.locator(".nbtools-code")).to_be_visible()
+    await trace.locator(".nbtools-trace-search").fill("TestMain")
+    await expect(trace.locator(".nbtools-trace-found")).not_to_be_empty()
+    await step.click()
+    place = panel.locator(".nbtools-trace-hits").get_by_role("status")
+    await expect(place).to_have_text(re.compile(r"^Hit 1 of \d+$"))
+    count = int((await place.inner_text()).split()[-1])
+    text = await panel.locator(".nbtools-code").inner_text()
+    await host.page.keyboard.press("N")
+    await expect(place).to_have_text(f"Hit {count} of {count}")
+    marks = panel.locator("mark")
+    if highlights:
+        assert await host.page.evaluate("CSS.highlights.get('nbtools-search').size") == count
+        await expect(marks).to_have_count(0)
+    else:
+        assert await marks.count() >= count
+        await expect(panel.locator("mark.nbtools-current")).to_be_in_viewport()
+        await expect(panel.locator("mark.nbtools-current")).to_have_text(re.compile("^testmain$", re.IGNORECASE))
+    await trace.locator(".nbtools-trace-search").fill("")
+    await expect(place).to_be_hidden()
+    await expect(marks).to_have_count(0)
+    assert await panel.locator(".nbtools-code").inner_text() == text
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

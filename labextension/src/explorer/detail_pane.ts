@@ -1,8 +1,8 @@
 import { CardView } from '../cards/card.js';
 import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
+import { HitBar } from './hit_bar.js';
 import type { PageRequests } from './page_requests.js';
-import { SearchMarks } from './search_marks.js';
 import { RawView } from './raw_record.js';
 import type { TraceContext, TraceLink, TraceOpened } from './model.js';
 
@@ -19,9 +19,9 @@ export interface DetailPaneEvents {
 /** The details of the selected step: its card, its context and its raw record. */
 export class DetailPaneView {
   readonly node = element('div', 'nbtools-trace-panel');
-  private readonly searchMarks = new SearchMarks();
+  private readonly hitBar: HitBar;
   /** Marks hits in text that appears later: Markdown, and lines that the person unfolds. */
-  private readonly contentObserver = new MutationObserver(() => this.searchMarks.draw(this.node));
+  private readonly contentObserver = new MutationObserver(() => this.drawHits(() => this.hitBar.draw()));
   private card: CardView | null = null;
   private replayButton: HTMLButtonElement | null = null;
   private copyToolButton: HTMLButtonElement | null = null;
@@ -31,6 +31,7 @@ export class DetailPaneView {
     private readonly requests: PageRequests,
     private readonly events: DetailPaneEvents
   ) {
+    this.hitBar = new HitBar(this.node, context.trans);
     this.contentObserver.observe(this.node, { childList: true, subtree: true });
     this.node.tabIndex = -1;
     this.node.setAttribute('role', 'group');
@@ -42,17 +43,24 @@ export class DetailPaneView {
     this.card = new CardView(this.context);
     this.card.update(opened.card);
     this.card.node.append(this.foot(opened));
-    this.node.replaceChildren(this.card.node, ...this.relatedLinks(opened.around));
+    this.node.replaceChildren(this.hitBar.node, this.card.node, ...this.relatedLinks(opened.around));
     if (opened.raw) {
       this.node.append(element('h3', '', this.context.trans.__('Raw record')), new RawView(opened, this.requests, this.context.trans).node);
     }
     this.node.scrollTop = 0;
-    this.searchMarks.draw(this.node);
+    this.drawHits(() => this.hitBar.start());
   }
 
-  /** Sets the texts to highlight in the next step that is shown: the hits of a search. */
-  mark(hits: readonly string[]): void {
-    this.searchMarks.hits = hits;
+  /** Sets the texts to highlight, the hits of a search: in the next step that is shown, or with `now` also in the one that is shown already. */
+  mark(hits: readonly string[], now = false): void {
+    if (this.hitBar.setHits(hits) && now) {
+      this.drawHits(() => this.hitBar.start());
+    }
+  }
+
+  /** Goes to the next hit of the search in this step, or with −1 to the previous one. */
+  goToHit(step: number): void {
+    this.drawHits(() => this.hitBar.move(step));
   }
 
   /** Shows a message instead of a step, with an optional hint below it. */
@@ -79,8 +87,14 @@ export class DetailPaneView {
     this.clear();
   }
 
+  /** Marks hits.  Marks are no new text. */
+  private drawHits(draw: () => void): void {
+    draw();
+    this.contentObserver.takeRecords();
+  }
+
   private clear(): void {
-    this.searchMarks.clear();
+    this.hitBar.clear();
     this.card?.dispose();
     this.card = this.replayButton = this.copyToolButton = null;
     this.setBusy(false);

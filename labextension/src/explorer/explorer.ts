@@ -160,6 +160,7 @@ export class ExplorerView {
     if (this.pages === pages && row?.line === line) {
       this.list.mark(index, onlyFolds ? 0 : undefined);
     }
+    this.detailPane.mark(row?.line === line ? hitsOf(row) : [], this.stepLoader.isStepShown);
   }
 
   /** Selects a line of the log.  With `exactly`, the filter is removed if it excludes the line; otherwise the nearest line is selected. */

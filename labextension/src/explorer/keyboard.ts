@@ -75,6 +75,8 @@ export class ExplorerKeyboard {
       replay: () => isStepShown() && detailPane.replay(),
       copy: () => isStepShown() && detailPane.copyTool(),
       search: () => filters.focus(),
+      nextHit: () => detailPane.goToHit(1),
+      previousHit: () => detailPane.goToHit(-1),
       clear: () => filters.clearSearch() || list.node.focus(),
       fold: () => fold(true),
       unfold: () => fold(false),

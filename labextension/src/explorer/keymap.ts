@@ -8,7 +8,21 @@ export type Move = 'next' | 'previous' | 'pageDown' | 'pageUp' | 'first' | 'last
 
 /** An explorer's action; or `native`: only the browser's default action, `swallow`: nothing, `pass`: Jupyter's shortcuts. */
 export type TraceKey =
-  Move | 'open' | 'close' | 'replay' | 'copy' | 'search' | 'clear' | 'fold' | 'unfold' | 'leave' | 'native' | 'swallow' | 'pass';
+  | Move
+  | 'open'
+  | 'close'
+  | 'replay'
+  | 'copy'
+  | 'search'
+  | 'nextHit'
+  | 'previousHit'
+  | 'clear'
+  | 'fold'
+  | 'unfold'
+  | 'leave'
+  | 'native'
+  | 'swallow'
+  | 'pass';
 
 const MOVES: Readonly<Record<string, Move>> = {
   j: 'next',
@@ -29,7 +43,15 @@ const IN_LIST: Readonly<Record<string, TraceKey>> = {
   ' ': 'swallow'
 };
 const IN_SEARCH: Readonly<Record<string, TraceKey>> = { Escape: 'clear', ArrowDown: 'close', Enter: 'close' };
-const ANYWHERE: Readonly<Record<string, TraceKey>> = { j: 'next', k: 'previous', r: 'replay', c: 'copy', '/': 'search' };
+const ANYWHERE: Readonly<Record<string, TraceKey>> = {
+  j: 'next',
+  k: 'previous',
+  r: 'replay',
+  c: 'copy',
+  '/': 'search',
+  n: 'nextHit',
+  N: 'previousHit'
+};
 const NOT_REPEATED: readonly TraceKey[] = ['replay', 'copy', 'open'];
 
 /** Returns what a key does in an explorer.  Unassigned letters are swallowed: in the notebook's command mode they would edit cells. */

@@ -37,6 +37,7 @@ function sections(commands: CommandRegistry, trans: TranslationBundle): HTMLElem
       ['r', trans.__('run the step again')],
       ['c', trans.__('copy')],
       ['/', trans.__('search')],
+      ['n N', trans.__('next and previous hit of the search in the step')],
       ['Esc', trans.__('leave')]
     ]),
     fixed(trans.__('In both, and in a card'), [['?', trans.__('this sheet')]])

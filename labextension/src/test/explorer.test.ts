@@ -169,6 +169,7 @@ test('the function of a key depends on the zone, and only keys with a modifier r
     ['clear', 'close', 'close', 'native', 'native']
   );
   for (const zone of ['list', 'panel', 'strip', 'control'] as const) {
+    assert.deepEqual([key('n', zone), key('N', zone), key('n', 'search')], ['nextHit', 'previousHit', 'native']);
     assert.equal(key('d', zone), 'swallow');
     assert.equal(key('Tab', zone), 'native');
     assert.equal(key('r', zone, true), 'swallow');
