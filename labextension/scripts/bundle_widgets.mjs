@@ -1,5 +1,5 @@
-// Bundles each src/widgets/*.ts (compiled into lib) as one ES module for anywidget, with the style sheets beside it.
-import { readdirSync, readFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+// Bundles each src/widgets/*.ts (compiled into lib) as one ES module for anywidget, and the style sheets of widgets and extension, minified.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rspack } from '@rspack/core';
@@ -7,27 +7,38 @@ import { rspack } from '@rspack/core';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const target = join(root, '..', 'nbtools', 'notebook', 'static');
 const compiled = join(root, 'lib', 'widgets');
-const names = readdirSync(compiled).filter(name => name.endsWith('.js'));
+const names = readdirSync(compiled).map(file => file.replace(/\.js$/, ''));
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 
-/** Returns the style sheet with its imports in place. */
-const css = name => readFileSync(join(root, 'style', name), 'utf8').replace(/@import '\.\/(.+?)';\n?/g, (_, part) => css(part));
-writeFileSync(join(target, 'widgets.css'), css('index.css') + css('host.css'));
-// Each question travels with its style sheet: only with what it uses, without comments and indentation.
-const QUESTION = ['theme.css', 'card.css', 'blocks.css', 'approval.css', 'host.css'];
-const short = text => text.replace(/\/\*[^]*?\*\//g, '').replace(/\n\s*/g, '\n');
-writeFileSync(join(target, 'question.css'), short(QUESTION.map(css).join('')));
-
-const compiler = rspack({
-  mode: 'production',
-  context: root,
-  devtool: false,
-  entry: Object.fromEntries(names.map(name => [name.slice(0, -3), join(compiled, name)])),
+const entries = file => Object.fromEntries(names.map(name => [name, file(name)]));
+const common = { mode: 'production', context: root, devtool: false };
+const scripts = {
+  ...common,
+  entry: entries(name => join(compiled, `${name}.js`)),
   output: { path: target, filename: '[name].js', module: true, chunkFormat: 'module', library: { type: 'module' } },
   optimization: { splitChunks: false, runtimeChunk: false }
+};
+
+/** Returns how style sheets are bundled: their imports in place, in the CSS of the browsers that JupyterLab supports. */
+const sheets = (entry, path, cssFilename) => ({
+  ...common,
+  entry,
+  output: { path, cssFilename },
+  module: { rules: [{ test: /\.css$/, type: 'css' }] },
+  optimization: {
+    minimizer: [
+      new rspack.LightningCssMinimizerRspackPlugin({ minimizerOptions: { targets: ['chrome 120', 'firefox 121', 'safari 17.2'] } })
+    ]
+  }
 });
+
+const compiler = rspack([
+  scripts,
+  sheets(entries(name => `./style/widget_${name}.css`), target, '[name].css'),
+  sheets({ index: './style/index.css' }, join(root, 'lib', 'style'), '[name].raw.css') // the builder embeds *.raw.css as text
+]);
 compiler.run((error, stats) => {
   const failed = error ?? (stats.hasErrors() ? stats.toString('errors-only') : null);
   if (failed) {

@@ -89,7 +89,7 @@ def main() -> int:
     if sys.argv[1:] == ["lint"]:
         run(["jlpm", "lint"], environment())
         return 0
-    built = all(path.is_file() for path in (STAMP, BUILT / "static" / "style.js", BUNDLES / "widgets.css"))
+    built = all(path.is_file() for path in (STAMP, BUILT / "static" / "style.js", BUNDLES / "explorer.css"))
     fresh = built and STAMP.read_text(encoding="utf-8") == fingerprint()
     if not fresh:
         build()

@@ -14,6 +14,10 @@ SCRIPTS = ROOT / "labextension" / "scripts"
 BUILT = ROOT / "labextension" / "lib"
 
 
+EXTENSION = ROOT / "nbtools" / "labextension" / "static"
+WIDGETS = ROOT / "nbtools" / "notebook" / "static"
+
+
 def said_by(*command):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -36,3 +40,14 @@ def test_the_front_end_has_the_version_of_the_package():
 
 def test_the_lock_file_names_no_registry():
     assert "http" not in (ROOT / "labextension" / "yarn.lock").read_text(encoding="utf-8")
+
+
+def test_script_and_style_of_the_extension_are_at_most_250_kb():
+    sizes = {path.name: path.stat().st_size for path in EXTENSION.iterdir() if path.suffix in {".js", ".css"}}
+    assert sizes
+    assert sum(sizes.values()) <= 250_000, sizes
+
+
+def test_what_each_question_brings_is_at_most_75_kb():
+    """Every approval widget travels with its script and style sheet."""
+    assert sum((WIDGETS / f"question{suffix}").stat().st_size for suffix in (".js", ".css")) <= 75_000

@@ -99,7 +99,7 @@ def test_the_wheel_holds_the_widgets(built):
     """Anywidget sends these files to front ends without the extension."""
     sources = {f"nbtools/notebook/static/{path.stem}.js" for path in (ROOT / "labextension" / "src" / "widgets").glob("*.ts")}
     assert sources
-    assert sources | {"nbtools/notebook/static/widgets.css", "nbtools/notebook/static/question.css"} <= set(names_in(built[1]))
+    assert sources | {"nbtools/notebook/static/explorer.css", "nbtools/notebook/static/question.css"} <= set(names_in(built[1]))
 
 
 def test_the_wheel_holds_no_sources_of_the_front_end(built):

@@ -1,6 +1,6 @@
-import { getChunks, goToNextChunk, goToPreviousChunk, unifiedMergeView } from '@codemirror/merge';
+import type { unifiedMergeView } from '@codemirror/merge';
 import { EditorState, Prec, type Extension } from '@codemirror/state';
-import { EditorView, keymap } from '@codemirror/view';
+import { type Command, EditorView, keymap } from '@codemirror/view';
 import { CodeEditor, type IEditorServices } from '@jupyterlab/codeeditor';
 import type { CodeMirrorEditor } from '@jupyterlab/codemirror';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -15,7 +15,9 @@ const MIN_FOLDED = 12;
 const SCAN_LIMIT = 2000;
 
 /** Opens JupyterLab's editor for the proposal, with the changes to the file marked; each can be kept or left out. */
-export function openEditor(request: EditRequest, services: IEditorServices, trans: TranslationBundle): void {
+export async function openEditor(request: EditRequest, services: IEditorServices, trans: TranslationBundle): Promise<void> {
+  // Loaded on demand: most pages never need it.
+  const { getChunks, goToNextChunk, goToPreviousChunk, unifiedMergeView } = await import('@codemirror/merge');
   const { host, original, proposed, path } = request;
   const lineEnd = /\r\n/.test(proposed) && !/(^|[^\r])\n/.test(proposed) ? '\r\n' : '\n';
   const model = new CodeEditor.Model({ mimeType: services.mimeTypeService.getMimeTypeByFilePath(path) });
@@ -28,12 +30,12 @@ export function openEditor(request: EditRequest, services: IEditorServices, tran
     model,
     config: { lineNumbers: true, lineWrap: false, searchWithCM: true, scrollPastEnd: false },
     extensions: [
-      actions(request),
+      actions(request, goToNextChunk, goToPreviousChunk),
       EditorView.contentAttributes.of({ 'aria-label': request.label }),
       EditorView.updateListener.of(({ docChanged, state }) => {
         docChanged && request.onChange(state.doc.toString().replace(/\n/g, lineEnd));
       }),
-      ...(original ? [changes(original.replace(/\r\n/g, '\n'), trans)] : [])
+      ...(original ? [unifiedMergeView(changes(original.replace(/\r\n/g, '\n'), trans))] : [])
     ]
   });
   const disposables = new DisposableSet();
@@ -52,13 +54,13 @@ export function openEditor(request: EditRequest, services: IEditorServices, tran
   host.scrollIntoView({ block: 'nearest' });
 }
 
-function actions({ onSubmit, onCancel }: EditRequest): Extension {
+function actions({ onSubmit, onCancel }: EditRequest, next: Command, previous: Command): Extension {
   const done = (action: () => void) => () => (action(), true);
   return [
     Prec.highest(
       keymap.of([
         { key: 'Mod-Enter', run: done(onSubmit) },
-        { key: 'F7', run: goToNextChunk, shift: goToPreviousChunk }
+        { key: 'F7', run: next, shift: previous }
       ])
     ),
     // After the other actions of Esc, such as closing the search panel.
@@ -66,8 +68,8 @@ function actions({ onSubmit, onCancel }: EditRequest): Extension {
   ];
 }
 
-function changes(original: string, trans: TranslationBundle): Extension {
-  return unifiedMergeView({
+function changes(original: string, trans: TranslationBundle): Parameters<typeof unifiedMergeView>[0] {
+  return {
     original: EditorState.create({ doc: original }).doc,
     collapseUnchanged: { margin: MARGIN, minSize: MIN_FOLDED },
     diffConfig: { scanLimit: SCAN_LIMIT },
@@ -81,7 +83,7 @@ function changes(original: string, trans: TranslationBundle): Extension {
       button.addEventListener('click', action);
       return button;
     }
-  });
+  };
 }
 
 function hint(trans: TranslationBundle): HTMLElement {

@@ -1,6 +1,7 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IEditorServices } from '@jupyterlab/codeeditor';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { openEditor } from './merge_editor.js';
 import { EDIT_EVENT, type EditRequest } from '../shared/edit_request.js';
 
 const editor: JupyterFrontEndPlugin<void> = {
@@ -15,8 +16,7 @@ const editor: JupyterFrontEndPlugin<void> = {
       const request = (event as CustomEvent<EditRequest>).detail;
       if (request?.path && request.host instanceof HTMLElement) {
         event.preventDefault();
-        // Loaded on demand: most pages never need it.
-        void import('./merge_editor.js').then(({ openEditor }) => openEditor(request, services, trans));
+        void openEditor(request, services, trans);
       }
     });
   }

@@ -17,24 +17,29 @@ export const flag: Parser<boolean> = value => check(typeof value === 'boolean', 
 export const pair: Parser<readonly [string, string]> = value =>
   check(Array.isArray(value) && value.length === 2 && value.every(part => typeof part === 'string'), value);
 
+/*#__NO_SIDE_EFFECTS__*/
 export function oneOf<const T extends readonly string[]>(...values: T): Parser<T[number]> {
   return value => check(values.includes(value as string), value);
 }
 
+/*#__NO_SIDE_EFFECTS__*/
 export function list<T>(item: Parser<T>): Parser<readonly T[]> {
   return value => check<unknown[]>(Array.isArray(value), value).map(item);
 }
 
+/*#__NO_SIDE_EFFECTS__*/
 export function nullable<T>(item: Parser<T>): Parser<T | null> {
   return value => (value === null ? null : item(value));
 }
 
 /** Parses an optional field; a missing one, as older versions send, becomes `fallback`. */
+/*#__NO_SIDE_EFFECTS__*/
 export function otherwise<T>(item: Parser<T>, fallback: T): Parser<T> {
   return value => (value === undefined ? fallback : item(value));
 }
 
 /** Parses an object.  Fields not listed are dropped, so that newer versions can add fields. */
+/*#__NO_SIDE_EFFECTS__*/
 export function record<T extends object>(fields: { [K in keyof T]: Parser<T[K]> }): Parser<T> {
   const entries = Object.entries(fields) as [string, Parser<unknown>][];
   return value => {
@@ -44,6 +49,7 @@ export function record<T extends object>(fields: { [K in keyof T]: Parser<T[K]> 
 }
 
 /** Parses one of several object types, selected by the field `type`. */
+/*#__NO_SIDE_EFFECTS__*/
 export function tagged<T>(parsers: Readonly<Record<string, Parser<T>>>): Parser<T> {
   const parserOf = new Map(Object.entries(parsers));
   return value => {

@@ -22,7 +22,7 @@ class ExplorerWidget(anywidget.AnyWidget):
     """
 
     _esm = (_STATIC / "explorer.js").read_text(encoding="utf-8")
-    _css = (_STATIC / "widgets.css").read_text(encoding="utf-8")
+    _css = (_STATIC / "explorer.css").read_text(encoding="utf-8")
     view = traitlets.Dict().tag(sync=True)
 
     def __init__(self, view: TraceView) -> None:
