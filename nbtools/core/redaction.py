@@ -191,7 +191,7 @@ class Redactor:
     def _mixed(self, display: TodoList | Markdown | Several | Media) -> TodoList | Markdown | Several | Media:
         if isinstance(display, Media):
             text = self.text(display.text)
-            return display if text is display.text else replace(display, text=text)
+            return display if text is display.text else replace(display, text=text, pages=())  # the pictures show the secret too
         if isinstance(display, Markdown):
             text = self.text(display.text)
             return display if text is display.text else Markdown(text)

@@ -140,14 +140,27 @@ class FileDiffs:
 
 
 @dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A page of a document as a PNG picture; ``number`` counts from 1."""
+
+    number: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a sound or a document: ``data`` is the file's content, ``note`` a remark of one line, ``text`` a document's text."""
+    """An image, a sound or a document: ``data`` is the file's content, ``note`` a remark of one line.
+
+    ``text`` is a document's text, ``pages`` are pictures of its first pages: only people see them, not a model, and logs do not keep
+    the pictures.
+    """
 
     path: str
     mime_type: str
     data: bytes
     note: str = ""
     text: str = ""
+    pages: tuple[PagePicture, ...] = ()
 
 
 TodoStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled", "blocked"]

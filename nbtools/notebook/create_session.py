@@ -48,6 +48,7 @@ def open_bridge(
     session.confirmer = NotebookConfirmer(cards, Prompt(frontend), root, questions)
     session.observe(cards)
     session.workspace.open_notebooks = open_notebooks
+    session.workspace.draws_pages = True
     for tool in own:
         session.tools.register(tool)
     return Bridge(session.sync(), cards, frontend)

@@ -14,13 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, SameCall, ToolName, in_brackets, joined
-from nbtools.core.result import FileText, Media, Part, ToolResult
+from nbtools.core.result import FileText, Media, PagePicture, Part, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable, split_lines
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import media as media_files
 from nbtools.workspace.files.encoding import DecodedText, decode
 from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, media_type
+from nbtools.workspace.files.page_pictures import page_pictures
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_bytes, read_head, read_lines, size_of
 from nbtools.workspace.files.recordings import Recording, identify_recording
@@ -301,7 +302,8 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         count = f"{total} page{'' if total == 1 else 's'}"
         note = count if len(numbers) == total else f"pages {numbers[0]}–{numbers[-1]} of {total}"
         text = await asyncio.to_thread(media_files.document_text, part, numbers[0])
-        return media_result(MediaRead(self._relative(), mime_type, len(part), total), part, f"PDF document, {note}", text)
+        pictures = await page_pictures(part, numbers[0]) if self.tool.workspace.draws_pages else ()
+        return media_result(MediaRead(self._relative(), mime_type, len(part), total), part, f"PDF document, {note}", text, pictures)
 
     def _recording(self, path: Path, recording: Recording) -> ToolResult:
         data = read_bytes(path, self.subject, self.tool.media, "Extract a part of it first.")
@@ -417,9 +419,9 @@ def media_parts(read: MediaRead, data: bytes, note: str) -> tuple[Part, Part]:
     return {"text": f"{read.path}: {note}, {read.bytes:,} bytes"}, {"inline_data": inline}
 
 
-def media_result(read: MediaRead, data: bytes, note: str, text: str = "") -> ToolResult:
-    """Returns the result for a model and for people; ``text`` is a document's text, which only people see."""
-    return ToolResult(media_parts(read, data, note), Media(read.path, read.mime_type, data, note, text), summary=note, data=read)
+def media_result(read: MediaRead, data: bytes, note: str, text: str = "", pages: tuple[PagePicture, ...] = ()) -> ToolResult:
+    """Returns the result for a model and for people; ``text`` and ``pages`` are those of a document, which only people see."""
+    return ToolResult(media_parts(read, data, note), Media(read.path, read.mime_type, data, note, text, pages), summary=note, data=read)
 
 
 def cells_text(cells: tuple[CellText, ...], most: float) -> tuple[str, int]:

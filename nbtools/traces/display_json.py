@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -28,13 +29,15 @@ _TYPES: dict[str, type[Any]] = {
 def display_to_json(display: ToolResultDisplay) -> Any:
     """Returns a text as it is, and any other display as an object whose ``type`` names its class.
 
-    Bytes are base64. A display of a foreign type becomes its text.
+    Bytes are base64; pictures of a document's pages are left out. A display of a foreign type becomes its text.
     """
     name = type(display).__name__
     if isinstance(display, Several):
         return {"type": name, "shown": [display_to_json(one) for one in display.shown]}
     if isinstance(display, str) or name not in _TYPES:
         return str(display)
+    if isinstance(display, Media):
+        display = replace(display, pages=())
     return {"type": name, **msgspec.to_builtins(display)}
 
 

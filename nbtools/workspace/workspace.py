@@ -35,7 +35,8 @@ class Workspace:
     ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous contents, ``command_snapshots`` what commands
     change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.  ``ignore_files`` and
     ``reads_ignored`` are the settings of these names as they apply in the session's dialect, ``reads_recordings`` is whether audio and
-    video files are read.  ``open_notebooks`` gives access to notebooks in the browser, ``model`` is the language model that tools may use.
+    video files are read, ``draws_pages`` whether pages of documents are drawn for a person.  ``open_notebooks`` gives access to notebooks
+    in the browser, ``model`` is the language model that tools may use.
     """
 
     __slots__ = (
@@ -44,6 +45,7 @@ class Workspace:
         "_hiding",
         "_services",
         "_settings",
+        "draws_pages",
         "ignore_files",
         "journal",
         "model",
@@ -74,6 +76,7 @@ class Workspace:
         self.ignore_files: tuple[str, ...] = ()
         self.reads_ignored = True
         self.reads_recordings = False
+        self.draws_pages = False
         self.open_notebooks: OpenNotebooks | None = None
         self.model: LanguageModel | None = None
         self._services: dict[str, Any] = {}

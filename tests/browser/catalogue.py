@@ -32,6 +32,8 @@ from nbtools.notebook.cards.model import (
     MatchGroup,
     MatchLine,
     OutputBlock,
+    Page,
+    PagesBlock,
     QuestionBlock,
     Row,
     Span,
@@ -132,6 +134,7 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
     "code": (CodeBlock(path="src/cart.py", start=17, lines=(STYLES, *(((f"x{n} = {n}", ""),) for n in range(30))), more="lines 50–85"),),
     "text": TONES,
     "image": (ImageBlock(path="docs/picture.png", mime_type="image/png", data=png(), note="64 × 40 pixels"),),
+    "pages": (PagesBlock(path="docs/paper.pdf", pages=tuple(Page(number=n, data=png()) for n in range(1, 5))),),
     "audio": (AudioBlock(mime_type="audio/wav", data=wav(), note="0.1 s"),),
     "todo": (
         TodoBlock(

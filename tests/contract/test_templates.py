@@ -37,6 +37,8 @@ from nbtools.notebook.cards.model import (
     MatchGroup,
     MatchLine,
     OutputBlock,
+    Page,
+    PagesBlock,
     QuestionBlock,
     Row,
     TextBlock,
@@ -107,6 +109,7 @@ def blocks(text: str) -> Iterator[Block]:
     for tone in ("plain", "quiet", "warning"):
         yield TextBlock(text=text, tone=tone)
     yield ImageBlock(path=text, mime_type="image/png", data="AAAA", note=text)
+    yield PagesBlock(path=text, pages=(Page(number=1, data="AAAA"),), more=text)
     yield AudioBlock(mime_type="audio/wav", data="AAAA", note=text)
     yield TodoBlock(items=tuple(TodoEntry(text=text, status=status) for status in ("completed", "in_progress", "pending")))
     yield QuestionBlock(header=text, text=text, choices=((text, text),), answer=text)
@@ -183,7 +186,7 @@ SAMPLES: dict[str, Callable[[str], str]] = {
     "notebook/templates/cards/blocks/diff": diff,
     **{
         f"notebook/templates/cards/blocks/{kind}": blocks_of(kind)
-        for kind in ("audio", "code", "command", "image", "listing", "matches", "output", "question", "text", "todo")
+        for kind in ("audio", "code", "command", "image", "listing", "matches", "output", "pages", "question", "text", "todo")
     },
     "notebook/templates/elements": whole_card,
     "notebook/templates/explorer/comparison": comparison,

@@ -12,8 +12,10 @@ from nbtools.core.errors import ErrorCode
 from nbtools.core.result import FileText, Media
 from nbtools.core.tool import PathTarget
 from nbtools.tools.read import LinesRead, MediaRead, NotebookRead, ReadTool
+from nbtools.traces.display_json import display_from_json, display_to_json
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
+from tests.workspace.files.documents import written_document
 
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
@@ -177,6 +179,18 @@ async def test_a_picture_has_a_largest_size(tmp_path):
     assert result.error.code is ErrorCode.FILE_TOO_LARGE
     assert "Reduce its size" in result.error.message
     assert (await read(ReadTool(Workspace(tmp_path), whole=50), "f.png")).ok
+
+
+async def test_people_see_pictures_of_pages_and_models_do_not(tool, tmp_path):
+    (tmp_path / "d.pdf").write_bytes(written_document(3, "The total"))
+    plain = await read(tool, "d.pdf", pages="2-3")
+    tool.workspace.draws_pages = True
+    drawn = await read(tool, "d.pdf", pages="2-3")
+    assert [page.number for page in drawn.return_display.pages] == [2, 3]
+    assert plain.return_display.pages == ()
+    assert [part.keys() for part in drawn.llm_content] == [part.keys() for part in plain.llm_content]
+    assert drawn.llm_content[1]["inline_data"]["mime_type"] == "application/pdf"
+    assert display_from_json(display_to_json(drawn.return_display)).pages == ()  # logs do not keep the pictures
 
 
 async def test_pages_of_a_document(tool, tmp_path):

@@ -6,6 +6,7 @@ import { DiffView } from './blocks/diff.js';
 import { ImageView } from './blocks/image.js';
 import { ListingView } from './blocks/listing.js';
 import { MatchesView } from './blocks/matches.js';
+import { PagesView } from './blocks/pages.js';
 import { OutputView } from './blocks/output.js';
 import { QuestionView } from './blocks/question.js';
 import { TextView } from './blocks/text.js';
@@ -98,6 +99,7 @@ export class CardView {
       listing: () => new ListingView(this.context),
       code: () => new CodeView(this.context),
       image: () => new ImageView(),
+      pages: () => new PagesView(this.context),
       audio: () => new AudioView(),
       todo: () => new TodoView(this.context),
       question: () => new QuestionView(),

@@ -317,6 +317,16 @@ export const parseStopTask: parse.Parser<StopTask> = parse.record<StopTask>({
   path: parse.text,
 });
 
+/** A page of a document, with its number; ``data`` is a PNG picture in base64. */
+export interface Page {
+  readonly number: number;
+  readonly data: string;
+}
+export const parsePage: parse.Parser<Page> = parse.record<Page>({
+  number: parse.number,
+  data: parse.text,
+});
+
 export interface TodoEntry {
   readonly text: string;
   readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled' | 'blocked';
@@ -402,6 +412,20 @@ export const parseNotebookRequest: parse.Parser<NotebookRequest> = parse.record<
   task: parse.tagged<CellsTask | DeleteTask | InsertTask | ListTask | MoveTask | ReplaceTask | RunTask | StopTask>({ cells: parseCellsTask, delete: parseDeleteTask, insert: parseInsertTask, list: parseListTask, move: parseMoveTask, replace: parseReplaceTask, run: parseRunTask, stop: parseStopTask }),
 });
 
+/** Pictures of a document's first pages, of which a card shows two at once. */
+export interface PagesBlock {
+  readonly type: 'pages';
+  readonly path: string;
+  readonly pages: readonly Page[];
+  readonly more: string;
+}
+export const parsePagesBlock: parse.Parser<PagesBlock> = parse.record<PagesBlock>({
+  type: parse.oneOf('pages'),
+  path: parse.text,
+  pages: parse.list(parsePage),
+  more: parse.otherwise(parse.text, ''),
+});
+
 /** A to-do list, in order. */
 export interface TodoBlock {
   readonly type: 'todo';
@@ -468,7 +492,7 @@ export interface Card {
   readonly status: string;
   readonly failed: boolean;
   readonly detail: string;
-  readonly blocks: readonly (AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock)[];
+  readonly blocks: readonly (AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | PagesBlock | QuestionBlock | TextBlock | TodoBlock)[];
   readonly folded: boolean;
   readonly unfold: string;
   readonly record: string;
@@ -489,7 +513,7 @@ export const parseCard: parse.Parser<Card> = parse.record<Card>({
   status: parse.text,
   failed: parse.otherwise(parse.flag, false),
   detail: parse.otherwise(parse.text, ''),
-  blocks: parse.otherwise(parse.list(parse.tagged<AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | QuestionBlock | TextBlock | TodoBlock>({ audio: parseAudioBlock, code: parseCodeBlock, command: parseCommandBlock, diff: parseDiffBlock, image: parseImageBlock, listing: parseListingBlock, matches: parseMatchesBlock, output: parseOutputBlock, question: parseQuestionBlock, text: parseTextBlock, todo: parseTodoBlock })), []),
+  blocks: parse.otherwise(parse.list(parse.tagged<AudioBlock | CodeBlock | CommandBlock | DiffBlock | ImageBlock | ListingBlock | MatchesBlock | OutputBlock | PagesBlock | QuestionBlock | TextBlock | TodoBlock>({ audio: parseAudioBlock, code: parseCodeBlock, command: parseCommandBlock, diff: parseDiffBlock, image: parseImageBlock, listing: parseListingBlock, matches: parseMatchesBlock, output: parseOutputBlock, pages: parsePagesBlock, question: parseQuestionBlock, text: parseTextBlock, todo: parseTodoBlock })), []),
   folded: parse.otherwise(parse.flag, false),
   unfold: parse.otherwise(parse.text, ''),
   record: parse.otherwise(parse.text, ''),

@@ -37,6 +37,8 @@ from nbtools.notebook.cards.model import (
     MatchGroup,
     MatchLine,
     OutputBlock,
+    Page,
+    PagesBlock,
     Picture,
     Sound,
     Span,
@@ -110,14 +112,19 @@ def diff_blocks(files: Sequence[FileDiff]) -> tuple[Block, ...]:
 def _(display: Media) -> tuple[Block, ...]:
     note = _media_note(display)
     picture, sound = _PICTURES.get(display.mime_type), _SOUNDS.get(display.mime_type)
-    if display.text:
-        return (_caption(display), text_block(display.text))
+    if display.text or display.pages:
+        return (_caption(display), *_pages(display), *((text_block(display.text),) if display.text else ()))
     if len(display.data) > MAX_IMAGE or not (picture or sound):
         return (_caption(display),)
     data = base64.b64encode(display.data).decode("ascii")
     if sound:
         return (AudioBlock(mime_type=sound, data=data, note=seen(note)),)
     return (ImageBlock(path=seen(display.path), mime_type=picture, data=data, note=seen(note)),) if picture else ()
+
+
+def _pages(display: Media) -> tuple[Block, ...]:
+    pages = tuple(Page(number=page.number, data=base64.b64encode(page.data).decode("ascii")) for page in display.pages)
+    return (PagesBlock(path=seen(display.path), pages=pages),) if pages else ()
 
 
 def _caption(display: Media) -> Block:

@@ -15,6 +15,7 @@ from nbtools.notebook.cards.model import (
     ListingEntry,
     MatchesBlock,
     OutputBlock,
+    PagesBlock,
     TextBlock,
     TodoBlock,
 )
@@ -24,6 +25,8 @@ PREVIEW_LINES = 16
 """Lines of a block that are shown at first."""
 SLACK = 4
 """A block with up to this many more lines is shown whole."""
+FIRST_PAGES = 2
+"""Pictures of a document's pages that are shown at first."""
 DIFF_LINES = 40
 """Rows of a diff that a page without our renderer shows."""
 _LINE = 100
@@ -120,6 +123,12 @@ def text_lines(lines: Sequence[str]) -> int:
         used += height[count]
         count += 1
     return max(1, count)
+
+
+@preview.register
+def _(block: PagesBlock) -> Block:
+    shown = block.pages[:FIRST_PAGES]
+    return block.model_copy(update={"pages": shown, "more": extent(len(shown), len(block.pages), "pages", "")})
 
 
 @preview.register

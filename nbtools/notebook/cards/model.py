@@ -167,6 +167,23 @@ class ImageBlock(Wire):
     note: str = ""
 
 
+class Page(Wire):
+    """A page of a document, with its number; ``data`` is a PNG picture in base64."""
+
+    number: int
+    data: str
+
+
+class PagesBlock(Wire):
+    """Pictures of a document's first pages, of which a card shows two at once."""
+
+    type: Literal["pages"] = "pages"
+    path: str
+    pages: tuple[Page, ...]
+    more: str = ""
+    """How many pages are left out."""
+
+
 Sound = Literal["audio/wav", "audio/mpeg", "audio/ogg", "audio/webm", "audio/flac", "audio/mp4", "audio/aac"]
 
 
@@ -213,6 +230,7 @@ Block = Annotated[
     | CodeBlock
     | TextBlock
     | ImageBlock
+    | PagesBlock
     | AudioBlock
     | TodoBlock
     | QuestionBlock,

@@ -92,6 +92,7 @@ STYLES = {
     "warning": f"white-space:pre-wrap;overflow-wrap:anywhere;{tint(AMBER)}",
     "text": "padding:8px 12px",
     "said": f"margin:2px 0;font:13px/1.45 {_UI};text-align:left",
+    "page": "width:min(100%,440px);height:auto;vertical-align:top;margin:8px 4px 0 0;border:1px solid rgba(128,128,128,.35)",
     "picture": "display:block;max-width:100%;max-height:480px;margin-bottom:4px",
     "asked": "white-space:pre-wrap;overflow-wrap:anywhere",
     "choice": "padding:1px 0 1px 14px",

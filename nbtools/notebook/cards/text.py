@@ -20,6 +20,7 @@ from nbtools.notebook.cards.model import (
     ListingEntry,
     MatchesBlock,
     OutputBlock,
+    PagesBlock,
     QuestionBlock,
     Span,
     TextBlock,
@@ -122,13 +123,15 @@ class CardTextRenderer:
                 yield from self.code(block)
             case TextBlock():
                 yield from self.words(block)
-            case ImageBlock() | AudioBlock() | TodoBlock() | QuestionBlock():
+            case ImageBlock() | PagesBlock() | AudioBlock() | TodoBlock() | QuestionBlock():
                 yield from self.aside(block)
 
-    def aside(self, block: ImageBlock | AudioBlock | TodoBlock | QuestionBlock) -> Iterator[str]:
+    def aside(self, block: ImageBlock | PagesBlock | AudioBlock | TodoBlock | QuestionBlock) -> Iterator[str]:
         match block:
             case ImageBlock():
                 yield self.ink(f"  {block.path} · {block.note}", "2")
+            case PagesBlock():
+                pass  # the text of the pages follows
             case AudioBlock():
                 yield self.ink(f"  ♪ {block.note}", "2")
             case TodoBlock():

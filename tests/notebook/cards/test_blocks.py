@@ -7,11 +7,11 @@ import base64
 import pytest
 
 from nbtools.core.confirmation import Choice, Question
-from nbtools.core.result import FileDiff, FileDiffs, Media, TodoItem, TodoList, ToolResultDisplay
+from nbtools.core.result import FileDiff, FileDiffs, Media, PagePicture, TodoItem, TodoList, ToolResultDisplay
 from nbtools.diff.line_diff import file_diff
 from nbtools.notebook.cards.blocks import MAX_DIFFS, MAX_IMAGE, blocks_of
 from nbtools.notebook.cards.html import card_html
-from nbtools.notebook.cards.model import Block, Card, DiffBlock, ImageBlock, TextBlock, TodoBlock
+from nbtools.notebook.cards.model import Block, Card, DiffBlock, ImageBlock, PagesBlock, TextBlock, TodoBlock
 from nbtools.notebook.cards.question_blocks import question_block
 from nbtools.notebook.cards.text import card_text
 
@@ -74,6 +74,17 @@ def test_a_document_shows_its_text() -> None:
     assert isinstance(caption, TextBlock)
     assert isinstance(body, TextBlock)
     assert (caption.text, body.text) == ("PDF document, 1 page · 4 B", "Hello‹U+202E›")
+
+
+def test_a_document_shows_pictures_of_its_first_pages() -> None:
+    pages = tuple(PagePicture(number, PNG) for number in range(3, 8))
+    document = Media("a.pdf", "application/pdf", b"%PDF", "PDF document", "Hello", pages)
+    block = blocks_of(document)[1]
+    assert isinstance(block, PagesBlock)
+    assert [page.number for page in block.pages] == [3, 4, 5, 6, 7]
+    page, text = shown(document)
+    assert (page.count("<img"), "2 of 5 pages" in page, "a.pdf, page 4" in page) == (2, True, True)
+    assert text.splitlines()[1:] == ["  PDF document · 4 B", "  Hello"]
 
 
 def test_a_to_do_list_has_a_mark_each() -> None:
