@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import heapq
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import groupby
@@ -169,25 +169,32 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
     async def _count(self, update_output: UpdateOutput | None) -> text_search.MatchCounts:
         preview = _Preview(self, update_output)
         ignoring = ignore_filter(self.tool.workspace, git=not self.params.ignored, agent=not self.params.agent_ignored)
-        names_only, hiding = self.params.mode == "files", self.tool.workspace.read_filter
-        counts: dict[str, int] = {}
-        unreadable: list[str] = []
+
+        async def count(
+            search: Callable[..., Awaitable[text_search.MatchCounts]], before: text_search.MatchCounts
+        ) -> text_search.MatchCounts:
+            found = await search(
+                self._root,
+                self._start,
+                self.query,
+                names_only=self.params.mode == "files",
+                progress=partial(preview.progress, before.counts),
+                hiding=self.tool.workspace.read_filter,
+                ignoring=ignoring,
+            )
+            unreadable = dict.fromkeys((*before.unreadable, *found.unreadable))
+            return text_search.MatchCounts(before.counts | found.counts, tuple(unreadable))
+
+        no_notebooks = asyncio.create_task(run_in_thread(partial(notebook_search.has_none, self._root, self._start, self.query)))
         try:
-            for search in (text_search.count_matches, notebook_search.count_matches):
-                found = await search(
-                    self._root,
-                    self._start,
-                    self.query,
-                    names_only=names_only,
-                    progress=partial(preview.progress, counts),
-                    hiding=hiding,
-                    ignoring=ignoring,
-                )
-                counts |= found.counts
-                unreadable += [name for name in found.unreadable if name not in unreadable]
+            found = await count(text_search.count_matches, text_search.MatchCounts({}, ()))
+            if no_notebooks.done() and no_notebooks.result():
+                return found
+            return await count(notebook_search.count_matches, found)
         finally:
+            no_notebooks.cancel()
+            await asyncio.wait([no_notebooks])
             await preview.end()
-        return text_search.MatchCounts(counts, tuple(unreadable))
 
     @property
     def _start(self) -> str:

@@ -8,6 +8,7 @@ too large, is searched as text.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -65,6 +66,28 @@ async def count_matches(
             counts |= await text_search.count_in(root, files, query, ("--null", "--with-filename"), names_only=names_only)
         progress(counts)
     return MatchCounts({path: counts[path] for path in sorted(counts)}, unreadable)
+
+
+def has_none(root: Path, start: str, query: Query, halt: CancellationFlag) -> bool:
+    """Whether the query surely names no notebook at or below ``start``, so that there is nothing to count.
+
+    It only looks at names, of ignored and hidden files too, and runs beside the search of the other files.
+    """
+    if not _may_name_notebooks(query):
+        return True
+    folders = [os.path.join(root, start)]
+    try:
+        while folders:
+            halt.raise_if_cancelled()
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.name.endswith(NOTEBOOK):
+                        return False
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+    except OSError:
+        return False
+    return True
 
 
 async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0) -> list[Match]:
