@@ -1,6 +1,7 @@
 """Extension points: functions that a lower package calls and a higher package supplies.
 
-The package ``nbtools`` registers them by name; a function is imported when it is first called.
+The package ``nbtools`` registers them by name; a function is imported when it is first called.  Listeners are added and removed while the
+program runs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+NEW_TOOL = "new tool"
+"""The event of a function that became a tool."""
 _TARGETS: dict[str, str] = {}
+_LISTENERS: dict[str, list[Callable[[Any], object]]] = {}
 
 
 def register(name: str, target: str) -> None:
@@ -24,3 +28,16 @@ def extension(name: str) -> Callable[..., Any]:
     module, _, function = _TARGETS[name].partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
     return found
+
+
+def listen(event: str, listener: Callable[[Any], object]) -> Callable[[], None]:
+    """Calls ``listener`` with every value of ``event`` until the returned function is called."""
+    listeners = _LISTENERS.setdefault(event, [])
+    listeners.append(listener)
+    return lambda: listeners.remove(listener)
+
+
+def notify(event: str, value: object) -> None:
+    """Calls the listeners of ``event``."""
+    for listener in tuple(_LISTENERS.get(event, ())):
+        listener(value)

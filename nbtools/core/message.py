@@ -11,6 +11,7 @@ Results of ``Session.call`` have plain strings; messages occur in what tools ret
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -210,3 +211,17 @@ def changed_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> di
     """Returns the arguments of ``after`` that ``before`` lacks or has with other values; None for those that it lacks itself."""
     changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
     return {**changed, **dict.fromkeys(name for name in before if name not in after)}
+
+
+def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """Returns the names most similar to ``word``, best first."""
+    names = list(known)
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=0.4)
+    return [folded[name] for name in close] or sorted(names)[:count]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Returns a sentence that suggests the nearest names, empty where there are none."""
+    names = nearest(word, known)
+    return f" Did you mean {' or '.join(names)}?" if names else ""

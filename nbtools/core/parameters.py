@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from nbtools.core import schema
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import CalledTool, Message, Parameter, joined
+from nbtools.core.message import CalledTool, Message, Parameter, did_you_mean, joined
 
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
@@ -18,20 +17,6 @@ def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(declared, type):
         return schema.without_titles(declared.model_json_schema())
     return dict(declared)
-
-
-def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Returns the names most similar to ``word``, best first."""
-    names = list(known)
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=0.4)
-    return [folded[name] for name in close] or sorted(names)[:count]
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Returns a sentence that suggests the nearest names, empty where there are none."""
-    names = nearest(word, known)
-    return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
 def describe_errors(tool: str, model: type[BaseModel], error: ValidationError) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.core.tool import AnyToolBuilder, ModifiableTool, is_tool
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import importlib.metadata
+import sys
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
+from nbtools.core.extension_points import NEW_TOOL, listen
 from nbtools.notebook.agent.handle import NotebookAgent
 from nbtools.notebook.agent.magic import AgentMagics
 from nbtools.notebook.displayhook import DeduplicatingDisplayHook
@@ -21,7 +23,6 @@ from nbtools.notebook.portal import Portal
 from nbtools.notebook.runtime import NotebookRuntime
 from nbtools.notebook.state.comm import StateComm
 from nbtools.notebook.tool_functions import Tools
-from nbtools.plugins.function_tool import FunctionTool, on_new_tool
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -63,9 +64,10 @@ class Extension:
         insert_tool_cell(self._shell.input_transformer_manager.cleanup_transforms)
         self._define_names()
         self._register_target()
-        self._stop_adopting = on_new_tool(self.runtime.adopt)
-        for value in tuple(self._shell.user_ns.values()):
-            if type(value) is FunctionTool:
+        self._stop_adopting = listen(NEW_TOOL, self.runtime.adopt)
+        decorated = sys.modules.get("nbtools.plugins.function_tool")  # it takes long to load, and without it there are no such tools
+        if decorated is not None:
+            for value in [value for value in self._shell.user_ns.values() if type(value) is decorated.FunctionTool]:
                 self.runtime.adopt(value)
         atexit.register(self.runtime.close)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from nbtools.notebook.frontend import Kernel, frontend_of
-from nbtools.plugins.function_tool import FunctionTool
 from nbtools.workspace.state_folder import project_folder
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.call_bridge import Bridge
     from nbtools.notebook.mcp.serving import ClientServing
     from nbtools.notebook.open_notebooks import FrontendNotebooks
+    from nbtools.plugins.function_tool import FunctionTool
     from nbtools.session import Session
     from nbtools.session.sync import BlockingSession
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.hidden_characters import seen

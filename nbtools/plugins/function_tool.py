@@ -27,6 +27,7 @@ from typing import Any, TypeVar, get_type_hints, overload
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from nbtools.core.declarative import BaseDeclarativeTool
+from nbtools.core.extension_points import NEW_TOOL, notify
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, ToolInvocation, ToolLocation, UpdateOutput
 
@@ -270,17 +271,7 @@ def tool(
 
     def decorate(function: F) -> FunctionTool:
         created = FunctionTool(function, Kind(kind), confirm, locations)
-        for listener in _LISTENERS:
-            listener(created)
+        notify(NEW_TOOL, created)
         return created
 
     return decorate if function is None else decorate(function)
-
-
-_LISTENERS: list[Callable[[FunctionTool], None]] = []
-
-
-def on_new_tool(listener: Callable[[FunctionTool], None]) -> Callable[[], None]:
-    """Calls ``listener`` with every new function tool until the returned function is called."""
-    _LISTENERS.append(listener)
-    return lambda: _LISTENERS.remove(listener)

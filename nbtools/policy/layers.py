@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtools import shell
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import nearest
+from nbtools.core.message import nearest
 from nbtools.policy.claude_rules import check_allowed_name, claude_meaning, custom_parameter
 from nbtools.policy.modes import Mode, stricter
 from nbtools.policy.own_programs import check_programs

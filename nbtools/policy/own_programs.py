@@ -11,7 +11,7 @@ from typing import Any
 
 from nbtools import shell
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 
 _STYLES = ("getopt", "first", "words", "text")
 _OTHER_KEYS = ("also", "like")

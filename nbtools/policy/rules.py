@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import Any
 
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import nearest
+from nbtools.core.message import nearest
 from nbtools.policy.modes import Mode
 from nbtools.policy.patterns import expression
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from nbtools.core.call import Plan, ToolCallRequest, ValidatingCall
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import CancelledOutput, ToolResult, complete, failed, map_text, with_output
 from nbtools.core.tool import AnyToolBuilder, is_mcp_tool

@@ -90,7 +90,7 @@ def test_importing_nbtools_imports_no_jupyter():
 def test_loading_leaves_the_heavy_things_for_later(bare):
     heavy = (
         *("ipywidgets", "pygments.lexers.python", "tree_sitter", "jsonschema", "markdown_it", "nh3"),
-        *("mcp", "mcp_types", "httpx2", "keyring", "pydantic_ai", "openai"),
+        *("mcp", "mcp_types", "httpx2", "keyring", "pydantic", "pydantic_ai", "openai"),
     )
     bare.run("import sys")
     before = bare.value(f"[m for m in {heavy} if m in sys.modules]")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import Turn
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.core.result import LlmContent, Part
 from nbtools.mcp.client.connection import Connection
 from nbtools.mcp.client.content import content_of, parts_of

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Advice, Message, Parameter
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import Advice, Message, Parameter, did_you_mean
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, UpdateOutput
 from nbtools.core.toolset import ToolRegistry

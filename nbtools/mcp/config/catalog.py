@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.mcp.client.server_requests import Ask
 from nbtools.mcp.config.entries import Address, Login, Program, ServerSettings, variables_in
 from nbtools.mcp.config.files import ConfigProblem, ConfiguredServer, read_servers, write_atomically

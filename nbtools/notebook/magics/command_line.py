@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.notebook.magics.flags import Grammar, Parameter
 
 _SPACE = " \t\r\n"

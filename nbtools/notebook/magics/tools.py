@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ErroredCall, FinishedCall, LiveCall, ValidatingCall
 from nbtools.core.errors import ErrorCode
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.dialects import dialect_names
 from nbtools.notebook.cards.decision_text import decided_by
 from nbtools.notebook.cards.phrases import clock, counted, elapsed

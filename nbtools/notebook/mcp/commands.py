@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import ToolFailure
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.mcp.config.catalog import TrustState, start_summary
 from nbtools.mcp.config.entries import parse_server
 from nbtools.mcp.config.files import add_server, own_file, remove_server

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from nbtools.core.errors import ToolFailure
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import did_you_mean
 from nbtools.mcp.client.prompts import ServerPrompt, fill_prompt, find_prompt, prompts_of
 from nbtools.notebook.cards.tables import Sheet, Text
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, get_args
 
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import nearest
+from nbtools.core.message import nearest
 
 Switch: TypeAlias = Literal["edits", "terminal", "MCP tools"]
 

@@ -20,8 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.core.message import Advice, Message, Parameter, SameCall
-from nbtools.core.parameters import did_you_mean
+from nbtools.core.message import Advice, Message, Parameter, SameCall, did_you_mean
 from nbtools.workspace.files import no_follow
 from nbtools.workspace.processes import landlock
 from nbtools.workspace.processes.process import Limits, run
