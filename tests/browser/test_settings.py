@@ -8,6 +8,7 @@ EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
 SETTINGS = {
     "Layout of diffs",
     "Lines of a preview",
+    "Wrap lines",
     "Notifications",
     "Seconds before a notification",
     "Reload changed files",

@@ -16,6 +16,7 @@ import { FootView, type FootButton } from './foot.js';
 import { HeadView } from './head.js';
 import { phrase } from './phrases.js';
 import { shortName } from '../shared/path.js';
+import { chooseWrapping, hasLongLines, onWrappingChange, wraps } from './wrapping.js';
 import type { CardContext } from '../shared/tokens.js';
 import type { Card, CardAction, CardPlace } from './model.js';
 
@@ -41,8 +42,14 @@ export class CardView {
   private card: Card | null = null;
   private expanded = false;
   private readonly requestedActions = new Set<string>();
+  private readonly stopFollowing: () => void;
+  private readonly resizeObserver = new ResizeObserver(() => this.findLongLines());
+  /** The kinds of blocks whose lines are longer than the card is wide. */
+  private longKinds: readonly Block['type'][] = [];
 
   constructor(private readonly context: CardContext) {
+    this.stopFollowing = onWrappingChange(context, () => this.drawWrapping());
+    this.resizeObserver.observe(this.body);
     this.node.append(this.head.node, element('div', 'nbtools-progress'), this.body, this.foot.node);
   }
 
@@ -60,6 +67,8 @@ export class CardView {
   }
 
   dispose(): void {
+    this.stopFollowing();
+    this.resizeObserver.disconnect();
     this.drawn.forEach(({ view }) => view.dispose?.());
   }
 
@@ -80,6 +89,22 @@ export class CardView {
         slot.view.update(block as never);
       }
     });
+    this.drawWrapping();
+    this.findLongLines();
+  }
+
+  private findLongLines(): void {
+    const blocks = this.card && this.isOpen(this.card) ? this.card.blocks : [];
+    const kinds = [...new Set(blocks.filter(block => hasLongLines(block, this.body.clientWidth)).map(({ type }) => type))];
+    if (kinds.join() !== this.longKinds.join()) {
+      this.longKinds = kinds;
+      this.drawFoot();
+    }
+  }
+
+  private drawWrapping(): void {
+    this.drawn.forEach(({ type, view }) => view.node.classList.toggle('nbtools-wrapped', wraps(type, this.context)));
+    this.longKinds.length && this.drawFoot();
   }
 
   private replace(index: number, type: Block['type']): void {
@@ -116,7 +141,13 @@ export class CardView {
     const links = [...this.placeLinks(card), ...this.blockLinks(card), ...this.collapseLink(card), ...this.actionLinks(card)];
     // The note of a finished call is only the tooltip of its status: it does not get a foot of its own.
     const note = FINISHED.includes(card.state) && !card.record && !links.length ? '' : card.note;
-    this.foot.update({ cancel, record: card.record, note, links });
+    this.foot.update({ cancel, record: card.record, note, links: [...this.wrapLink(), ...links] });
+  }
+
+  private wrapLink(): FootButton[] {
+    const pressed = this.longKinds.every(type => wraps(type, this.context));
+    const run = () => chooseWrapping(this.longKinds, !pressed);
+    return this.longKinds.length ? [{ key: 'wrap', label: this.context.trans.__('Wrap lines'), title: '', run, pressed }] : [];
   }
 
   private placeLinks(card: Card): FootButton[] {

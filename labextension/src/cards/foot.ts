@@ -8,6 +8,7 @@ export interface FootButton {
   /** Null if the button is disabled; the title says why. */
   readonly run: (() => void) | null;
   readonly expanded?: boolean;
+  readonly pressed?: boolean;
 }
 
 export interface FootContent {
@@ -44,6 +45,9 @@ export class FootView {
     entry.node.setAttribute('aria-disabled', String(content.run === null));
     if (content.expanded !== undefined) {
       entry.node.setAttribute('aria-expanded', String(content.expanded));
+    }
+    if (content.pressed !== undefined) {
+      entry.node.setAttribute('aria-pressed', String(content.pressed));
     }
     return entry.node;
   }

@@ -56,6 +56,7 @@ export interface SettingValues {
   readonly diffLayout: 'auto' | 'split' | 'unified';
   /** Lines that a card shows of a result at first, 1–200. */
   readonly previewLines: number;
+  readonly wrapLines: boolean;
   readonly notifications: boolean;
   /** Seconds that a question waits unseen before its notification, 0–3600. */
   readonly notifyAfter: number;

@@ -30,7 +30,8 @@ test('no setting can loosen the policy: the schema is closed and names only how 
     'followChanges',
     'notifications',
     'notifyAfter',
-    'previewLines'
+    'previewLines',
+    'wrapLines'
   ]);
 });
 

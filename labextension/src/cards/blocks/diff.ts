@@ -88,6 +88,7 @@ export class DiffView implements BlockView<DiffBlock> {
     const sides = [...this.node.querySelectorAll('.nbtools-pane')].map(side => side.scrollLeft);
     const panes = this.layout === 'split' ? [this.pane('old'), this.pane('new')] : [this.pane('both')];
     this.node.replaceChildren(...this.title(block), ...panes);
+    this.node.style.setProperty('--nbtools-rows', String(panes[0]!.firstElementChild!.childElementCount));
     panes.forEach((pane, i) => {
       pane.scrollLeft = sides[i] ?? 0;
       pane.addEventListener('scroll', () => panes.forEach(other => (other.scrollLeft = pane.scrollLeft)), { passive: true });
