@@ -88,12 +88,18 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file (``size`` in bytes) or a folder, by its path relative to the workspace; a ``link`` counts as its target."""
+    """A file (``size`` in bytes) or a folder, by its path relative to the workspace; a ``link`` counts as its target.
+
+    In a tree, ``branch`` is what is drawn before the name, which is the last part of the path, and ``note`` a remark after it.  An entry
+    without a path has only a remark: how many entries a folder has that are left out.
+    """
 
     path: str
     folder: bool = False
     size: int | None = None
     link: bool = False
+    branch: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

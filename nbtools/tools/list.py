@@ -286,15 +286,17 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         nodes = list(walk(root))
         folders = sum(node.folder for _, node in nodes)
         closed = tuple(f"{prefix}{path}" for path, node in nodes if node.folder and not node.open)
-        lines = list(_tree_lines(root))
+        entries = list(_tree_entries(root, prefix))
         more = self._more(len(nodes), root.displayed + sum(node.displayed for _, node in nodes))
-        text = joined("\n", filter(None, (f"{printable_path(relative)}/", *(lines or ["(the folder is empty)"]), in_brackets(more))))
+        lines = [_tree_line(entry) for entry in entries] or ["(the folder is empty)"]
+        text = joined("\n", (f"{printable_path(relative)}/", *lines, *filter(None, (in_brackets(more),))))
         summary = f"{_counted(folders, 'folder')}, {_counted(len(nodes) - folders, 'file')}"
         hidden = root.hidden + sum(node.hidden for _, node in nodes)
-        by_policy = f"[{read_filter.hidden_count_note(hidden)}]" if hidden else ""
+        by_policy = read_filter.hidden_count_note(hidden) if hidden else ""
         data = TreeData(relative, folders, len(nodes) - folders, closed, hidden)
-        display = joined("\n", (text, by_policy)) if hidden else text
-        return ToolResult(text, display, summary=summary, data=data, notes=(by_policy,) if hidden else ())
+        empty = "" if entries else "the folder is empty"
+        display = Listing(tuple(entries), len(nodes), joined("; ", filter(None, (empty, more, by_policy))))
+        return ToolResult(text, display, summary=summary, data=data, notes=(f"[{by_policy}]",) if hidden else ())
 
     def _more(self, total: int, count: int) -> str:
         if count == total:
@@ -304,41 +306,47 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         return Message.of(f"{count:,} of {total:,} entries{levels} are displayed; give the path of a folder", higher, " to see more")
 
 
-def _tree_lines(root: Node) -> Iterator[str]:
-    """Yields a line for each displayed entry, and one for the omitted entries of a folder."""
+def _tree_entries(root: Node, prefix: str) -> Iterator[Entry]:
+    """Yields each displayed entry, with its path below ``prefix``, and one for the omitted entries of a folder."""
     # Not recursive: folders may be nested deeper than the interpreter's recursion limit.
-    open_folders = [_rows(root, "")]
+    open_folders = [_rows(root, prefix, "")]
     while open_folders:
         row = next(open_folders[-1], None)
         if row is None:
             open_folders.pop()
             continue
-        line, child, indent = row
-        yield line
-        open_folders.append(_rows(child, indent))
+        entry, child, indent = row
+        yield entry
+        open_folders.append(_rows(child, f"{entry.path}/", indent))
 
 
-def _rows(node: Node, indent: str) -> Iterator[tuple[str, Node, str]]:
-    """Yields for each entry directly in a folder: its line, the entry, and the indentation of its own entries."""
+def _rows(node: Node, prefix: str, indent: str) -> Iterator[tuple[Entry, Node, str]]:
+    """Yields for each entry directly in a folder: the entry, its node, and the indentation of its own entries."""
     missing = len(node.children) - node.displayed
     for position, child in enumerate(node.children[: node.displayed]):
         last = position == node.displayed - 1 and not missing
-        yield f"{indent}{'└── ' if last else '├── '}{_label(child)}", child, indent + ("    " if last else "│   ")
+        branch, note = f"{indent}{'└── ' if last else '├── '}", _note(child)
+        entry = Entry(f"{prefix}{child.name}", folder=child.folder, link=bool(child.to), branch=branch, note=note)
+        yield entry, child, indent + ("    " if last else "│   ")
     if missing:
-        yield f"{indent}└── … {missing:,} more", Node(""), ""
+        yield Entry("", branch=f"{indent}└── ", note=f"… {missing:,} more"), Node(""), ""
 
 
-def _label(node: Node) -> str:
-    name = printable_path(node.name)
+def _tree_line(entry: Entry) -> str:
+    name = f"{printable_path(_name(entry))}{'/' if entry.folder else ''}"
+    return f"{entry.branch}{' '.join(filter(None, (name if entry.path else '', entry.note)))}"
+
+
+def _note(node: Node) -> str:
     if node.to:
-        return f"{name} → {printable_path(node.to)} (symbolic link)"
+        return f"→ {printable_path(node.to)} (symbolic link)"
     if not node.folder:
-        return name
+        return ""
     if node.count < 0:
-        return f"{name}/ (cannot be read)"
+        return "(cannot be read)"
     if not node.open:
-        return f"{name}/ (not opened, {node.count:,} {'entry' if node.count == 1 else 'entries'})"
-    return f"{name}/"
+        return f"(not opened, {node.count:,} {'entry' if node.count == 1 else 'entries'})"
+    return ""
 
 
 def _counted(count: int, noun: str) -> str:

@@ -50,3 +50,12 @@ async def test_the_links_of_a_record_and_a_listing_open_files(open_notebook):
     await tab.look("listing-and-text", tab.panel)
     await tab.card(1).get_by_role("button", name="README.md").click()
     await expect(tab.page.locator(".jp-FileEditor .cm-content:visible, .jp-MarkdownViewer:visible")).to_contain_text("knows what it costs")
+
+
+async def test_the_files_of_a_tree_are_links(open_notebook):
+    tab = await open_notebook("%tool tree")
+    await tab.run(1)
+    await tab.look("tree", tab.cell(1))
+    await expect(tab.card(1).get_by_role("button", name="src", exact=True)).to_have_count(0)
+    await tab.card(1).get_by_role("button", name="items.py").click()
+    await expect(tab.page.locator(".jp-FileEditor .cm-content:visible")).to_contain_text("What is in a cart.")

@@ -32,9 +32,16 @@ async def tree(folder, **params):
     return await TreeTool(Workspace(folder)).validate_build_and_execute(params)
 
 
+def line_of(entry):
+    name = entry.path.rpartition("/")[2] + "/" * entry.folder
+    return entry.branch + " ".join(filter(None, (name, entry.note)))
+
+
 async def test_the_whole_tree(folder):
     result = await tree(folder)
-    assert result.llm_content == result.return_display
+    entries = result.return_display.entries
+    assert result.llm_content.split("\n")[1:] == [line_of(entry) for entry in entries]
+    assert "src/deep/a.py" in [entry.path for entry in entries]
     assert result.llm_content == (
         "./\n"
         "├── .git/ (not opened, 2 entries)\n"

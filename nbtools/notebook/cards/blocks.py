@@ -190,7 +190,10 @@ def _match(match: Match) -> MatchLine:
 @_blocks.register
 def _(display: Listing) -> tuple[Block, ...]:
     listed = display.entries[:MAX_LINES]
-    entries = tuple(ListingEntry(path=seen(entry.path), folder=entry.folder, size=entry.size) for entry in listed)
+    entries = tuple(
+        ListingEntry(path=seen(entry.path), branch=entry.branch, folder=entry.folder, size=entry.size, note=seen(entry.note))
+        for entry in listed
+    )
     more = _more(len(display.entries) - len(listed), "entry", display.more)
     return (ListingBlock(entries=entries, more=more),) if entries or more else ()
 

@@ -48,7 +48,7 @@ export class ListingView implements BlockView<ListingBlock> {
 
   private drawEntry(entry: Entry, isTree: boolean): HTMLElement {
     const label = entryName(entry);
-    const name = entry.folder ? element('span', 'nbtools-folder', label) : placeLink(this.context, label, entry.path, null);
+    const name = entry.folder || !entry.path ? element('span', 'nbtools-folder', label) : placeLink(this.context, label, entry.path, null);
     const size = entry.size === null ? '' : formatBytes(entry.size);
     const before = isTree ? element('span', 'nbtools-branch', entry.branch) : element('span', 'nbtools-number', size);
     const note = entry.note ? [element('span', 'nbtools-quiet', entry.note)] : [];
