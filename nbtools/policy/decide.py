@@ -100,12 +100,16 @@ class PolicyEngine:
     def _allowed(self, rules: ToolRules, case: CallMatcher) -> Decision:
         """Returns the decision of the allow rules, else that of the mode.
 
-        Where both ask, the reason comes from the rules: it says which part no rule covers.
+        Where both ask, the reason comes from the rules: it says which part no rule covers.  Where both allow reading, and the rule is one
+        for edits, the reason comes from the mode: nobody would look for reading in that rule.
         """
         by_rules = case.allow_decision()
-        if by_rules is not None and by_rules.action is Action.ALLOW:
+        allowed = by_rules is not None and by_rules.action is Action.ALLOW
+        if by_rules is not None and allowed and not case.is_read_by_edit_rule():
             return by_rules
         default = self._default(rules, case)
+        if by_rules is not None and allowed:
+            return default if default.action is Action.ALLOW else by_rules
         if default.action is not Action.ASK:
             return default
         question = default if by_rules is None else replace(by_rules, rule=default.rule)

@@ -94,6 +94,10 @@ class CallMatcher:
         """Returns a path of the call that is outside the workspace; empty where all are inside."""
         return ""
 
+    def is_read_by_edit_rule(self) -> bool:
+        """Whether the call only reads, and is allowed by a rule for edits."""
+        return False
+
     def remark(self) -> str:
         """Returns an addition to the reason where no rule allows the call; empty where there is nothing to add."""
         return ""
@@ -202,6 +206,10 @@ class PathMatcher(CallMatcher):
             reads = self.rules.allow.reads
             return reads.find_touching(resolved) if self.rules.kind is Kind.SEARCH else reads.find_covering(resolved)
         return own
+
+    def is_read_by_edit_rule(self) -> bool:
+        covering = () if self._writes else map(self._cover, self.resolved_paths)
+        return any(one is not None and one.rule.tool == "edit" for one in covering)
 
     def path_outside_workspace(self) -> str:
         return next((path for path, resolved in zip(self.paths, self.resolved_paths, strict=True) if not resolved.inside), "")

@@ -49,7 +49,7 @@ async def test_what_was_changed_since_is_merged_when_the_person_says_so(open_not
     await expect(tab.status(1).last).to_have_text("Changed in the meantime")
     assert "Decimal(0)" in tab.read("src/cart.py")
     await tab.look("undo-merge", tab.cell(1))
-    await press(tab, "apply this merge")
+    await press(tab, "Merge")
     await expect(tab.status(1).first).to_have_text("Undone")
     assert tab.read("src/cart.py") == CART.replace("what it costs", "what it is")
 
@@ -59,7 +59,7 @@ async def test_what_does_not_fit_together_is_left_alone(open_notebook):
     await tab.run(2)
     await press(tab, "undo")
     await expect(tab.status(1).last).to_have_text("Changed in the meantime")
-    await expect(tab.card(1).last.get_by_role("button", name="apply this merge")).to_have_count(0)
+    await expect(tab.card(1).last.get_by_role("button", name="Merge")).to_have_count(0)
     assert "Decimal(1)" in tab.read("src/cart.py")
     await tab.look("undo-conflict", tab.cell(1))
 

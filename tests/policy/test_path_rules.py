@@ -81,6 +81,20 @@ def test_looking_into_a_folder_is_asked_where_what_is_named_may_be_in_it() -> No
     assert action(policy, READ, "src") == "allow"
 
 
+@pytest.mark.parametrize("tool", [READ, GREP], ids=["read", "grep"])
+def test_reading_is_not_credited_to_a_grant_for_edits(tool: AnyTool) -> None:
+    """The mode allows reading; a rule for reading is named."""
+
+    def decided(by_tool: AnyTool, *allow: str) -> tuple[str, str]:
+        engine = PolicyEngine(Policy("default", allow=allow), ("edit(src/**)",), grounds=GROUNDS)
+        decision = engine.decide(by_tool, by_tool.build({"paths": ("src/a",)}))
+        return decision.rule, decision.source
+
+    assert decided(tool) == ("reading changes nothing" if tool is READ else "searching changes nothing", "")
+    assert decided(tool, "read(src/**)") == ("read(src/**)", "session")
+    assert decided(EDIT) == ("edit(src/**)", "grant")
+
+
 def test_looking_at_names_alone_is_not_asked() -> None:
     policy = Policy("yolo", ask=("read(*.pem)",))
     with Session(policy=policy).sync() as session:

@@ -52,7 +52,7 @@ const PHRASES: Readonly<Record<string, (trans: TranslationBundle) => string>> = 
   'show text': trans => trans.__('show text'),
   undo: trans => trans.__('undo'),
   redo: trans => trans.__('redo'),
-  'apply this merge': trans => trans.__('apply this merge'),
+  Merge: trans => trans.__('Merge'),
   show: trans => trans.__('show')
 };
 

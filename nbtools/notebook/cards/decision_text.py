@@ -191,8 +191,9 @@ def mergeable(call: FinishedCall, card: Card) -> Card:
     changed_since = [file for file in data.files if file.outcome in ("mergeable", "conflict")]
     if not changed_since or any(file.outcome == "conflict" for file in changed_since):
         return card
-    action = _card_action("merge", data.call, "apply this merge")
-    return card.model_copy(update={"record": "Apply the merge to keep the later changes, or leave the file as it is.", "deeds": (action,)})
+    action = _card_action("merge", data.call, "Merge")
+    record = "The file has changed since. Merge undoes the call's own changes, as shown, and keeps the later ones."
+    return card.model_copy(update={"record": record, "deeds": (action,)})
 
 
 def _is_conflict(call: ErroredCall) -> bool:
