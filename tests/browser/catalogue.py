@@ -83,7 +83,8 @@ TERMINAL = tuple((f"{style} ", style) for style in ["bold", "dim", "italic", "un
 COLOURS = tuple((f"{n:2} ", f"{side}{n}") for side in ("fg", "bg") for n in range(16))
 TRUE_COLOURS = tuple((f"{a}{b} ", f"fg#{a} bg#{b}") for a in ("ff0000", "00ff00", "777777") for b in ("000000", "ffffff", "336699"))
 TONES = (
-    TextBlock(text="A sentence of plain text."),
+    TextBlock(text="A sentence of plain text, see https://example.org/text."),
+    TextBlock(text="\n".join(f"line {n}" for n in range(1, 41))),
     TextBlock(text="Secondary text.", tone="quiet"),
     TextBlock(text="A warning.", tone="warning"),
     TextBlock(text="An error, with the reason.", tone="error"),
@@ -118,11 +119,16 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
         MatchesBlock(
             groups=(
                 MatchGroup(
-                    path="src/cart.py", lines=(MatchLine(number=3, spans=STYLES), MatchLine(number=4, spans=(("next", ""),), context=True))
+                    path="src/cart.py",
+                    lines=(
+                        MatchLine(number=3, spans=STYLES),
+                        MatchLine(number=4, spans=(("next", ""),), context=True),
+                        MatchLine(number=9, spans=STYLES),
+                    ),
                 ),
                 MatchGroup(path=LONG, lines=tuple(MatchLine(number=n, spans=(("round", "hit"), ("(x) " * 60, ""))) for n in range(1, 30))),
             ),
-            more="12 more files: narrow the pattern",
+            more="12 more files: narrow the pattern, see https://example.org/grep",
         ),
     ),
     "listing": (
@@ -130,8 +136,19 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
             entries=(ListingEntry(path="src", folder=True), *(ListingEntry(path=f"{LONG}{n}", size=n * 999) for n in range(30))),
             more="55 more",
         ),
+        ListingBlock(
+            entries=(
+                ListingEntry(path="src", branch="├── ", folder=True),
+                ListingEntry(path="src/cart.py", branch="│   └── "),
+                ListingEntry(path="build", branch="├── ", folder=True, note="(not opened, 3 entries)"),
+                ListingEntry(path="", branch="└── ", note="… 93 more"),
+            )
+        ),
     ),
-    "code": (CodeBlock(path="src/cart.py", start=17, lines=(STYLES, *(((f"x{n} = {n}", ""),) for n in range(30))), more="lines 50–85"),),
+    "code": (
+        CodeBlock(path="src/cart.py", start=17, lines=(STYLES, *(((f"x{n} = {n}", ""),) for n in range(30))), more="lines 50–85"),
+        CodeBlock(path="", start=1, lines=((("print", "b"), ("(1)", "")),), title="python code", total=1),
+    ),
     "text": TONES,
     "image": (ImageBlock(path="docs/picture.png", mime_type="image/png", data=png(), note="64 × 40 pixels"),),
     "pages": (PagesBlock(path="docs/paper.pdf", pages=tuple(Page(number=n, data=png()) for n in range(1, 5))),),
@@ -142,7 +159,12 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
         ),
     ),
     "question": (
-        QuestionBlock(header="Storage", text="Where do totals go?", choices=(("File", "simple"), ("Database", "")), answer="File"),
+        QuestionBlock(
+            header="Storage",
+            text="Where do totals go? See https://example.org/totals.",
+            choices=(("File", "simple"), ("Database", "")),
+            answer="File",
+        ),
         QuestionBlock(header="Taxes", text="Which?", choices=(("A", "a"), ("B", "b")), several=True),
     ),
 }

@@ -14,9 +14,13 @@ import nbformat
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from nbtools.notebook.cards.card import bundle
+from tests.browser.catalogue import cards
 from tests.contract.sample_cards import BUNDLES, CARDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+CATALOGUE = [card for card in cards() if card.id.startswith("block-")]
+"""A finished card for each type of block."""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
@@ -35,6 +39,10 @@ def folder(tmp_path_factory):
         cell.outputs = [nbformat.v4.new_output("display_data", data=data)]
         notebook.cells.append(cell)
     nbformat.write(notebook, root / "notebooks" / "cards.ipynb")
+    notebook.cells = [
+        nbformat.v4.new_code_cell("%tool", outputs=[nbformat.v4.new_output("display_data", data=bundle(card))]) for card in CATALOGUE
+    ]
+    nbformat.write(notebook, root / "notebooks" / "catalogue.ipynb")
     return root
 
 

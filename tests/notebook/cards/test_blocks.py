@@ -99,7 +99,7 @@ def test_a_to_do_list_has_a_mark_each() -> None:
 def test_a_question_shows_its_choices_and_its_answer() -> None:
     question = Question("Which\none?", "Colour", choices=(Choice("red", "<i>"), Choice("blue")))
     page = card_html(card(question_block(question)))
-    assert "○ red" in page
+    assert "<li>red" in page
     assert "&lt;i&gt;" in page
     assert card_text(card(question_block(question, "blue"))).splitlines()[1:] == [
         "  Colour · Which",

@@ -18,7 +18,7 @@ export class AudioView implements BlockView<AudioBlock> {
     if (this.player.src !== source) {
       this.player.src = source;
     }
-    this.note.textContent = block.note;
+    this.note.textContent = `♪ ${block.note}`;
   }
 
   dispose(): void {

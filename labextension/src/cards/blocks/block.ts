@@ -4,6 +4,9 @@ import type { Card } from '../model.js';
 
 export type Block = Card['blocks'][number];
 
+/** The web addresses in a text. */
+const ADDRESS = /(https?:\/\/[^\s<>"'‹›]+[^\s<>"'‹›.,;:!?)\]}])/;
+
 /** A link that a block adds to the card's foot. */
 export interface Action {
   readonly label: string;
@@ -45,4 +48,18 @@ export function scrollBox(className: string, label: string): HTMLElement {
 /** Sets the width of the line number column to fit the largest number. */
 export function setNumberWidth(box: HTMLElement, last: number): void {
   box.style.setProperty('--nbtools-digits', String(String(last).length));
+}
+
+/** Returns a text with its web addresses as links. */
+export function withLinks(text: string): (Node | string)[] {
+  return text.split(ADDRESS).map((part, i) => {
+    if (i % 2 === 0) {
+      return part;
+    }
+    const link = element('a', '', part);
+    link.href = part;
+    link.rel = 'noopener noreferrer';
+    link.target = '_blank';
+    return link;
+  });
 }

@@ -1,6 +1,7 @@
 import { element, linkButton } from '../../shared/element.js';
 import { DEFAULT_SETTINGS } from '../../shared/setting_values.js';
 import type { CardContext } from '../../shared/tokens.js';
+import { withLinks } from './block.js';
 
 /** A block with up to this many more lines is shown whole. */
 const SLACK = 4;
@@ -38,7 +39,7 @@ export class Preview {
     this.button.textContent = this.expanded ? trans.__('Collapse') : all;
     this.button.hidden = !foldable;
     this.button.setAttribute('aria-expanded', String(this.expanded));
-    this.note.textContent = sentence;
+    this.note.replaceChildren(...withLinks(sentence));
     this.node.hidden = !foldable && !sentence;
     this.box.classList.toggle('nbtools-faded', shown < count);
   }

@@ -1,6 +1,6 @@
 import { element } from '../../shared/element.js';
 import type { QuestionBlock } from '../model.js';
-import type { BlockView } from './block.js';
+import { withLinks, type BlockView } from './block.js';
 
 /** A question to the person, with its choices and, once given, the answer. */
 export class QuestionView implements BlockView<QuestionBlock> {
@@ -8,7 +8,7 @@ export class QuestionView implements BlockView<QuestionBlock> {
 
   update(block: QuestionBlock): void {
     const header = block.header ? [element('b', '', block.header), ' · '] : [];
-    const question = element('div', 'nbtools-asked', ...header, block.text);
+    const question = element('div', 'nbtools-asked', ...header, ...withLinks(block.text));
     const choices = block.choices.map(([label, description]) =>
       element('li', '', label, ...(description ? [' ', element('span', 'nbtools-quiet', description)] : []))
     );

@@ -1,12 +1,11 @@
 import { element, updateChildren } from '../../shared/element.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { TextBlock } from '../model.js';
-import type { BlockView } from './block.js';
+import { withLinks, type BlockView } from './block.js';
 import { Preview } from './preview.js';
 
 /** Characters that count as one line in a text with long lines. */
 const LONG_LINE = 100;
-const ADDRESS = /(https?:\/\/[^\s<>"'‹›]+[^\s<>"'‹›.,;:!?)\]}])/;
 
 /** Plain text, with web addresses as links, or rendered markdown, which is never shortened: a cut would open lists and code. */
 export class TextView implements BlockView<TextBlock> {
@@ -37,8 +36,8 @@ export class TextView implements BlockView<TextBlock> {
     } else {
       this.box.replaceChildren(element('pre', '', ...withLinks(this.currentText)));
     }
-    const counts = [shown, lines.length].map(count => count.toLocaleString());
-    const sentence = shown < lines.length ? this.context.trans.__('%1 of %2 lines', ...counts) : '';
+    const missing = lines.length - shown;
+    const sentence = missing ? this.context.trans._n('⋯ %1 more line', '⋯ %2 more lines', missing, missing.toLocaleString()) : '';
     this.preview.update(shown, lines.length, lines.length, sentence, height);
   }
 
@@ -61,17 +60,4 @@ function firstLines(lines: readonly string[], height: number): number {
   let used = 0;
   const end = lines.findIndex(line => (used += Math.ceil((line.length + 1) / LONG_LINE)) > height);
   return end < 0 ? lines.length : Math.max(1, end);
-}
-
-function withLinks(text: string): (Node | string)[] {
-  return text.split(ADDRESS).map((part, i) => {
-    if (i % 2 === 0) {
-      return part;
-    }
-    const link = element('a', '', part);
-    link.href = part;
-    link.rel = 'noopener noreferrer';
-    link.target = '_blank';
-    return link;
-  });
 }
