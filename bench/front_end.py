@@ -2,8 +2,7 @@
 
 python bench/front_end.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 
-Compared with the same JupyterLab whose user has switched the extension off, where cards are HTML.  Processor time is that of the page's
-main thread, as the browser counts it.
+Compared with the same JupyterLab whose user has switched the extension off, where cards are HTML.
 """
 
 from __future__ import annotations
@@ -11,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 import nbformat
-from playwright.async_api import Browser, Page, async_playwright
+from idle import SECONDS, IdleMeter
+from playwright.async_api import Browser, async_playwright
 from report import Figure, table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -28,8 +26,6 @@ from tests.browser.tab import Tab, open_lab
 
 BUILT = Path(__file__).resolve().parents[1] / "nbtools" / "labextension" / "static"
 CARDS = 200
-IDLE = 20
-"""Seconds for which nothing happens."""
 OPENINGS = 5
 PAINTED = """async ([path, selector]) => {
     const begin = performance.now();
@@ -54,19 +50,7 @@ def write(path: Path) -> None:
     nbformat.write(made, path)  # type: ignore[no-untyped-call]
 
 
-async def idle_share(page: Page) -> list[float]:
-    """Percent of a processor that the page's main thread takes while nothing happens, second by second."""
-    session = await page.context.new_cdp_session(page)
-    await session.send("Performance.enable")
-    seen = []
-    for _ in range(IDLE + 1):
-        metrics = await session.send("Performance.getMetrics")
-        seen.append({one["name"]: float(one["value"]) for one in metrics["metrics"]})
-        await asyncio.sleep(1)
-    return [100 * (b["TaskDuration"] - a["TaskDuration"]) / (b["Timestamp"] - a["Timestamp"]) for a, b in pairwise(seen)]
-
-
-async def measure(browser: Browser, *, extension: bool) -> tuple[list[float], list[float]]:
+async def measure(browser: Browser, *, extension: bool) -> tuple[list[float], float]:
     """Milliseconds to the first card, opening by opening, and the percent of a processor that the idle page takes."""
     with tempfile.TemporaryDirectory() as served, tempfile.TemporaryDirectory() as home:
         write(Path(served, "cards.ipynb"))
@@ -83,8 +67,9 @@ async def measure(browser: Browser, *, extension: bool) -> tuple[list[float], li
                 await tab.close()
             await tab.command("docmanager:open", path="cards.ipynb")
             await tab.ready()
-            await asyncio.sleep(10)  # until the cells below are drawn
-            share = await idle_share(page)
+            meter = await IdleMeter.of(browser)
+            await meter.settle()
+            share = await meter.percent()
             await page.close()
     return times, share
 
@@ -102,8 +87,10 @@ async def main() -> None:
         f"{CARDS} cards, until the first is painted",
         [Figure(name, values, "ms") for name, values in zip(names, (without, times), strict=True)],
     )
-    shares = f"{median(idle_without):.2f} without the extension, {median(idle):.2f} with it  (≤ 1 more)"
-    print(f"\nidle, {CARDS} cards, percent of a processor: {shares}")
+    table(
+        f"{CARDS} cards, idle for {SECONDS} s, percent of a processor",
+        [Figure(names[0], [idle_without], "%"), Figure(names[1], [idle], "%", "≤ 1 % more")],
+    )
 
 
 if __name__ == "__main__":
