@@ -43,6 +43,7 @@ _HERE = re.compile(r"(?:\./+)*\.?")
 _LOOP = re.compile(r"\b(?:for|while|until)\b")
 _MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SAME_SHELL = frozenset({"eval", "trap", "source", "."})
+_READING = ("<", "<>")
 _CONNECTION = re.compile(r"/+dev/+(?:tcp|udp)/")
 
 
@@ -169,53 +170,30 @@ class _Walk:
             self._program(head, start, (), context)
 
     def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], code: str = "") -> None:
-        places, dynamic_words = self.places, set(effects.unclear)
         folder = "" if _HERE.fullmatch(effects.folder) else effects.folder
-        reads, writes = places.resolve(effects.reads, folder), places.resolve(effects.writes, folder)
-        redirected: tuple[str, ...] = ()
-        if redirects:  # the shell opens these in the line's folder
-            opened = [redirect for redirect in redirects if redirect.writes]
-            inputs = [redirect for redirect in redirects if redirect.operator in ("<", "<>")]
-            redirected = places.resolve(tuple([_path_of(redirect) for redirect in opened]))
-            reads, writes = (*reads, *places.resolve(tuple([_path_of(redirect) for redirect in inputs]))), (*writes, *redirected)
-            dynamic_words.update([redirect.target for redirect in (*opened, *inputs) if redirect.dynamic])
-        dynamic_words.update([head.words[place] for place in head.dynamic])
-        if effects.project and self.links:
-            earlier = [link for link in self.links if link != "."]
-            named = (*places.resolve_folder(folder), *places.resolve(head.words[1:], folder))
-            created = any(_is_through_link(path, earlier) for path in named if path)
-            effects = effects._replace(risk=effects.risk or ("it runs files that the line itself creates" if created else ""))
-        risk = effects.risk
-        if head.assignments and head.words:
-            risk = risk or exported_risk(head.assignments, project=effects.project)
-        if (reads or writes) and any(map(_CONNECTION.match, (*reads, *writes))):
-            risk = risk or "it opens a network connection"
+        reads, writes, redirected = self._paths(effects, redirects, folder)
+        if effects.project and self.links and not effects.risk and self._runs_created_files(head, folder):
+            effects = effects._replace(risk="it runs files that the line itself creates")
+        risk = _risk(head, effects, (*reads, *writes))
         critical = head.critical or effects.critical
         if effects.removes or writes:
             critical = critical or self._critical(head, effects, writes)
-        unclear = tuple([path for path in dict.fromkeys((*reads, *writes)) if _is_dynamic(path, dynamic_words)]) if dynamic_words else ()
-        if self.links and (reads or writes):
-            unclear = tuple(dict.fromkeys((*unclear, *[path for path in (*reads, *writes) if _is_through_link(path, self.links)])))
-        links = places.resolve(effects.links, folder)
+        links = self.places.resolve(effects.links, folder)
         self.acts.append(
             AnalysedCommand(
-                head.text,
-                head.words,
-                head.assignments,
-                head.dynamic,
-                head.via,
+                *head[:5],
                 effects.transparent and not risk,
                 risk,
                 effects.spelled if risk == effects.risk else 0,
                 reads,
                 writes,
-                places.resolve(effects.removes, folder),
+                self.places.resolve(effects.removes, folder),
                 redirected,
-                places.resolve(effects.named, folder),
+                self.places.resolve(effects.named, folder),
                 effects.rewrites,
                 links,
-                unclear,
-                places.resolve_folder(folder),
+                self._unclear((*reads, *writes), head, effects, redirects),
+                self.places.resolve_folder(folder),
                 critical,
                 effects.harmless and not (risk or writes or critical),
                 head.launched,
@@ -231,6 +209,32 @@ class _Walk:
         )
         self.links.extend(links)
 
+    def _paths(self, effects: Effects, redirects: tuple[Redirect, ...], folder: str) -> tuple[tuple[str, ...], ...]:
+        """Returns the paths that the command reads, those that it writes, and those of them that redirects write."""
+        reads, writes = self.places.resolve(effects.reads, folder), self.places.resolve(effects.writes, folder)
+        if not redirects:
+            return reads, writes, ()
+        # The shell opens these in the line's folder.
+        redirected = self.places.resolve(tuple([_path_of(redirect) for redirect in redirects if redirect.writes]))
+        inputs = self.places.resolve(tuple([_path_of(redirect) for redirect in redirects if redirect.operator in _READING]))
+        return (*reads, *inputs), (*writes, *redirected), redirected
+
+    def _unclear(self, paths: tuple[str, ...], head: _Head, effects: Effects, redirects: tuple[Redirect, ...]) -> tuple[str, ...]:
+        """Returns those of ``paths`` that are only known at run time, or may lead through a link that the line creates."""
+        if not paths:
+            return ()
+        words = {*effects.unclear, *[head.words[place] for place in head.dynamic]}
+        words.update([one.target for one in redirects if one.dynamic and (one.writes or one.operator in _READING)])
+        unclear = [path for path in paths if _is_dynamic(path, words)] if words else []
+        linked = [path for path in paths if _is_through_link(path, self.links)] if self.links else []
+        return tuple(dict.fromkeys((*unclear, *linked)))
+
+    def _runs_created_files(self, head: _Head, folder: str) -> bool:
+        """Whether the command is about files that may lie behind a link that an earlier command of the line creates."""
+        earlier = [link for link in self.links if link != "."]
+        named = (*self.places.resolve_folder(folder), *self.places.resolve(head.words[1:], folder))
+        return any(_is_through_link(path, earlier) for path in named if path)
+
     def _critical(self, head: _Head, effects: Effects, writes: tuple[str, ...]) -> str:
         dynamic = {head.words[place] for place in head.dynamic}.union(effects.unclear) if effects.removes else set()
         for path in effects.removes:
@@ -239,6 +243,14 @@ class _Walk:
                 if why:
                     return why
         return next((why for why in map(critical_write, writes) if why), "")
+
+
+def _risk(head: _Head, effects: Effects, paths: tuple[str, ...]) -> str:
+    """Returns why only a rule with exactly this command may allow it; empty if an open-ended rule may."""
+    risk = effects.risk
+    if not risk and head.assignments and head.words:
+        risk = exported_risk(head.assignments, project=effects.project)
+    return risk or ("it opens a network connection" if paths and any(map(_CONNECTION.match, paths)) else "")
 
 
 def _is_through_link(path: str, links: list[str]) -> bool:

@@ -3,48 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, TypeVar, get_origin
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from nbtools.mcp.auth import oauth_callback
 from nbtools.notebook.agent.model import RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.representations import html_of
 from nbtools.notebook.cards.html import block_html, body_html, card_html, head_html
 from nbtools.notebook.cards.markup import render
-from nbtools.notebook.cards.model import (
-    AudioBlock,
-    Block,
-    Card,
-    CardAction,
-    CardPlace,
-    CodeBlock,
-    CommandBlock,
-    CommandPart,
-    DiffBlock,
-    Hunk,
-    ImageBlock,
-    Line,
-    ListingBlock,
-    ListingEntry,
-    MatchesBlock,
-    MatchGroup,
-    MatchLine,
-    OutputBlock,
-    Page,
-    PagesBlock,
-    QuestionBlock,
-    Row,
-    TextBlock,
-    TodoBlock,
-    TodoEntry,
-)
+from nbtools.notebook.cards.model import Block, Card, CardAction, CardPlace, TextBlock
 from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.explorer.export.comparison_html import comparison_html
 from nbtools.notebook.explorer.export.static_html import trace_html
@@ -57,7 +32,9 @@ from nbtools.traces.corpus.corpus import Ingested
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
 from nbtools.traces.query.result_table import query_result_html
+from tests.browser.catalogue import BLOCKS
 
+M = TypeVar("M", bound=BaseModel)
 PACKAGE = Path(__file__).parents[2] / "nbtools"
 TEMPLATES = sorted(str(path.relative_to(PACKAGE)).removesuffix(".html.jinja") for path in PACKAGE.rglob("*.jinja"))
 
@@ -91,28 +68,30 @@ def card(text: str, *blocks: Block, **more: Any) -> Card:
     return Card(**{**shared, **fields, "state": "success", "blocks": blocks, **more})
 
 
-def blocks(text: str) -> Iterator[Block]:
-    """One block of each type, and the variants that are drawn differently."""
-    spans = tuple((text, words) for words in ("", "k", "mark", "hit", "hidden", "fg1 bg2"))
-    line = Line(number=7, spans=spans)
-    changed = (Row(old=line, new=None, changed=True), Row(old=None, new=line, changed=True))
-    hunk = Hunk(rows=(Row(old=line, new=line, changed=False), Row(old=line, new=line, changed=True), *changed))
-    yield DiffBlock(path=text, added=1, removed=1, hunks=(hunk, hunk.model_copy(update={"folded": True})), titled=True)
-    yield DiffBlock(path=text, added=1, removed=0, hunks=(hunk,), created=True)
-    parts = [CommandPart(operator=text, spans=spans, note=text, warning=warning) for warning in (True, False)]
-    yield CommandBlock(parts=tuple(parts), sandbox=text)
-    yield OutputBlock(lines=(spans,) * 30, earlier=1, full_output=text)
-    lines = (MatchLine(number=3, spans=spans), MatchLine(number=4, spans=spans, context=True))
-    yield MatchesBlock(groups=(MatchGroup(path=text, lines=lines),), more=text)
-    yield ListingBlock(entries=(ListingEntry(path=text, size=4), ListingEntry(path=text, folder=True)), more=text)
-    yield CodeBlock(path=text, start=1, lines=(spans, spans), more=text)
-    for tone in ("plain", "quiet", "warning"):
-        yield TextBlock(text=text, tone=tone)
-    yield ImageBlock(path=text, mime_type="image/png", data="AAAA", note=text)
-    yield PagesBlock(path=text, pages=(Page(number=1, data="AAAA"),), more=text)
-    yield AudioBlock(mime_type="audio/wav", data="AAAA", note=text)
-    yield TodoBlock(items=tuple(TodoEntry(text=text, status=status) for status in ("completed", "in_progress", "pending")))
-    yield QuestionBlock(header=text, text=text, choices=((text, text),), answer=text)
+def blocks(text: str) -> list[Block]:
+    """The blocks of the catalogue with ``text`` in all of their fields."""
+    return [with_text(block, text) for blocks in BLOCKS.values() for block in blocks]
+
+
+def with_text(model: M, text: str) -> M:
+    return model.model_copy(
+        update={
+            name: field_with_text(getattr(model, name), text, both=name == "choices")
+            for name, field in type(model).model_fields.items()
+            if name != "data" and get_origin(field.annotation) is not Literal
+        }
+    )
+
+
+def field_with_text(value: object, text: str, *, both: bool) -> object:
+    """The value with ``text`` for its texts.  Of the pairs of strings, spans keep their styles."""
+    if isinstance(value, BaseModel):
+        return with_text(value, text)
+    if isinstance(value, tuple):
+        if len(value) == 2 and all(isinstance(part, str) for part in value):
+            return (text, text if both else value[1])
+        return tuple(field_with_text(part, text, both=both) for part in value)
+    return text if isinstance(value, str) else value
 
 
 def blocks_of(kind: str) -> Callable[[str], str]:
@@ -120,7 +99,7 @@ def blocks_of(kind: str) -> Callable[[str], str]:
 
 
 def diff(text: str) -> str:
-    first = next(blocks(text))
+    first = blocks(text)[0]
     return body_html(card(text, first), view="split") + body_html(card(text, first), view="unified")
 
 
