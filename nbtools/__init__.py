@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from nbtools.core.result import TodoList as TodoList
     from nbtools.core.result import ToolResult as ToolResult
     from nbtools.core.result import ToolResultDisplay as ToolResultDisplay
-    from nbtools.core.schema import convert_to_function_response as convert_to_function_response
-    from nbtools.core.schema import has_cycle_in_schema as has_cycle_in_schema
+    from nbtools.core.schema.json_schema import convert_to_function_response as convert_to_function_response
+    from nbtools.core.schema.json_schema import has_cycle_in_schema as has_cycle_in_schema
     from nbtools.core.settings import Settings as Settings
     from nbtools.core.tool import AnyToolInvocation as AnyToolInvocation
     from nbtools.core.tool import BaseToolInvocation as BaseToolInvocation
@@ -104,7 +104,7 @@ _MODULES = {
     "nbtools.core.declarative": "AnyDeclarativeTool BaseDeclarativeTool DeclarativeTool",
     "nbtools.core.errors": "AgentError ErrorCode NbtoolsError PolicyError SessionError ToolError ToolFailure",
     "nbtools.core.result": "DiffStat FileDiff FileDiffs Media TodoItem TodoList ToolResult ToolResultDisplay",
-    "nbtools.core.schema": "convert_to_function_response has_cycle_in_schema",
+    "nbtools.core.schema.json_schema": "convert_to_function_response has_cycle_in_schema",
     "nbtools.core.settings": "Settings",
     "nbtools.core.tool": "AnyToolInvocation BaseToolInvocation Icon Kind ModifiableTool ModifyContext ToolBuilder ToolInvocation "
     "ToolLocation is_tool",

@@ -98,7 +98,7 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from nbtools.notebook.explorer import terminal  # noqa: PLC0415 - only this command reads logs
+    from nbtools.notebook.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
 
     try:
         if options.json:

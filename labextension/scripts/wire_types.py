@@ -22,7 +22,7 @@ from pydantic.json_schema import models_json_schema
 from nbtools.notebook.agent import model as agent
 from nbtools.notebook.approval import model as approval
 from nbtools.notebook.cards import model as call
-from nbtools.notebook.cards.icons import ICON_PATHS
+from nbtools.notebook.cards.markup import ICON_PATHS
 from nbtools.notebook.explorer import model as trace
 from nbtools.notebook.explorer.comm import TRACE_TARGET
 from nbtools.notebook.explorer.log_tabs import LOG_TARGET

@@ -13,7 +13,7 @@ from pydantic_core import SchemaValidator, core_schema
 from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode
 from nbtools.core.result import Part, ToolResult
-from nbtools.core.schema import describe_media, is_recording
+from nbtools.core.schema.json_schema import describe_media, is_recording
 from nbtools.session import Session
 from nbtools.session.pipeline import CallBatch
 

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from nbtools.core import parameters
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult, complete, failed
+from nbtools.core.schema import parameters
 from nbtools.core.tool import Asks, Example, Icon, Kind, ToolInvocation, UpdateOutput
 
 P = TypeVar("P")

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import did_you_mean
-from nbtools.core.parameters import schema_of
+from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Example, examples_of
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.core.toolset import RenamedTool, ToolRegistry

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
-from nbtools.core.parameters import describe_errors
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.parameters import describe_errors
 from nbtools.dialects.dialect import Arguments, CallContext
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from nbtools.core.parameters import schema_of
+from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, ToolMapping, dialect, dialect_names
 

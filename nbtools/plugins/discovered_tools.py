@@ -19,8 +19,8 @@ from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.schema import has_cycle_in_schema
-from nbtools.core.schema_validation import import_jsonschema
+from nbtools.core.schema.json_schema import has_cycle_in_schema
+from nbtools.core.schema.validation import import_jsonschema
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 from nbtools.workspace.processes.capture import MAX_BYTES, CaptureResult, capture
 from nbtools.workspace.throttle import Throttle

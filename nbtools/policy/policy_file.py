@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import describe_errors
+from nbtools.core.schema.parameters import describe_errors
 from nbtools.policy.layers import Policy, is_plain
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule, read_spec

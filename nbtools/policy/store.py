@@ -26,7 +26,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, fiel
 
 from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, PolicyError, from_os_error
-from nbtools.core.parameters import describe_errors
+from nbtools.core.schema.parameters import describe_errors
 from nbtools.policy.grants import Grant
 from nbtools.policy.layers import SAVED, Layer, Policy, as_rule, grant_policy
 from nbtools.policy.policy_file import add_policy, read_policy

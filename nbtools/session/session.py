@@ -20,7 +20,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.extension_points import extension
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResult
-from nbtools.core.schema import Json, Provider, declarations
+from nbtools.core.schema.json_schema import Json, Provider, declarations
 from nbtools.core.settings import Settings
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry

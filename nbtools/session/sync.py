@@ -13,7 +13,7 @@ from nbtools.core.call import FinishedCall, LiveCall
 from nbtools.core.decision import Decision
 from nbtools.core.errors import SessionError
 from nbtools.core.result import ToolResult
-from nbtools.core.schema import Json, Provider
+from nbtools.core.schema.json_schema import Json, Provider
 
 if TYPE_CHECKING:
     from nbtools.dialects import DialectTools

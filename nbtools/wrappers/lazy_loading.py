@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from nbtools.core.declarative import DeclarativeTool
-from nbtools.core.parameters import schema_of
+from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Asks, Kind, ModifiableTool
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nbtools.core.formats import TEXT_FORMATS, fits_format
-from nbtools.core.schema import validate
+from nbtools.core.schema.formats import TEXT_FORMATS, fits_format
+from nbtools.core.schema.json_schema import validate
 
 GOOD: dict[str, list[Any]] = {
     "date": ["2024-02-29", "1999-12-31"],

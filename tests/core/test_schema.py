@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult, failed
-from nbtools.core.schema import convert_to_function_response, has_cycle_in_schema, sanitize_schema, validate, without_titles
+from nbtools.core.schema.json_schema import convert_to_function_response, has_cycle_in_schema, sanitize_schema, validate, without_titles
 
 
 @pytest.mark.parametrize(

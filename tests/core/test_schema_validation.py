@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nbtools.core.patterns import pattern_occurs
-from nbtools.core.schema import validate
+from nbtools.core.schema.json_schema import validate
+from nbtools.core.schema.patterns import pattern_occurs
 
 
 def of(**properties: Any) -> dict[str, Any]:

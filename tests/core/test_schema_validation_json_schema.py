@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-_COMMON = "import sys; from nbtools.core.schema_validation import import_jsonschema\n"
+_COMMON = "import sys; from nbtools.core.schema.validation import import_jsonschema\n"
 
 
 def said(code: str) -> list[str]:
@@ -16,7 +16,7 @@ def said(code: str) -> list[str]:
 def test_a_tool_with_a_bare_schema_compiles_no_grammar() -> None:
     code = """
 import importlib.util, nbtools
-from nbtools.core.schema import validate
+from nbtools.core.schema.json_schema import validate
 print(importlib.util.find_spec("rfc3987_syntax") is not None, "jsonschema" in sys.modules)
 print(validate({"type": "object"}, {}), "jsonschema" in sys.modules)
 print(len(validate({"required": ["m"]}, {})), "jsonschema" in sys.modules, "rfc3987_syntax" in sys.modules)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtools.core.schema_validation import PlainSchema, import_jsonschema
+from nbtools.core.schema.validation import PlainSchema, import_jsonschema
 
 NAMES = st.sampled_from(["a", "b", "path"])
 VALUES = st.recursive(

@@ -11,7 +11,7 @@ import pytest
 from nbtools import Policy, Session
 from nbtools.core.errors import ErrorCode
 from nbtools.core.result import ToolResult
-from nbtools.core.schema import has_cycle_in_schema
+from nbtools.core.schema.json_schema import has_cycle_in_schema
 from nbtools.dialects.claude import CLAUDE
 from nbtools.testing import ScriptedConfirmer, answers
 from nbtools.tools.fetch import FetchData, Page

@@ -10,7 +10,7 @@ import pytest
 
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
-from nbtools.core.schema import convert_to_function_response, has_cycle_in_schema
+from nbtools.core.schema.json_schema import convert_to_function_response, has_cycle_in_schema
 from nbtools.dialects import dialect
 from nbtools.dialects.gemini.replies import untrusted
 from tests.dialects.table import Case, play, put, text_of

@@ -9,7 +9,7 @@ import pytest
 
 from nbtools import Policy, Session
 from nbtools.agents.toolset import content_of
-from nbtools.core.schema import convert_to_function_response, recording_parts
+from nbtools.core.schema.json_schema import convert_to_function_response, recording_parts
 
 FILES = {
     "a.mp3": (b"ID3\x04\0\0\0\0\0\0" + b"\0" * 50, "audio/mpeg"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from nbtools.core.errors import ToolFailure
-from nbtools.core.parameters import schema_of
-from nbtools.core.schema import Provider, has_cycle_in_schema, sanitize_schema, validate
+from nbtools.core.schema.json_schema import Provider, has_cycle_in_schema, sanitize_schema, validate
+from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, ToolMapping
 from nbtools.dialects.dialect import CallContext

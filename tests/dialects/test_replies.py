@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtools import Policy, Session
-from nbtools.core.parameters import schema_of
+from nbtools.core.schema.parameters import schema_of
 from nbtools.dialects import Dialect, ToolMapping, dialect, dialect_names
 from tests.dialects.laws import DIALECTS, MODELS
 from tests.dialects.references import all_names, foreign_names, names_in, vocabulary, words_in

@@ -10,7 +10,7 @@ import pytest
 
 from nbtools import Policy, Session, Settings, ToolResult
 from nbtools.core.result import CommandOutput
-from nbtools.core.schema import Provider, convert_to_function_response
+from nbtools.core.schema.json_schema import Provider, convert_to_function_response
 from nbtools.dialects import dialect_names
 from nbtools.testing import ONCE, ScriptedConfirmer
 from nbtools.workspace.processes.sandbox import bubblewrap

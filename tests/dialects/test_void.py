@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome
 from nbtools.core.errors import ToolFailure
-from nbtools.core.schema import Provider
+from nbtools.core.schema.json_schema import Provider
 from nbtools.dialects.void import VOID
 from nbtools.workspace.text.patch_plan import plan_patch, read_patch
 from nbtools.workspace.workspace import Workspace

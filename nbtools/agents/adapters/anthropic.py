@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, parts_of, placeholder_text
 from nbtools.core.result import Part, ToolResult
-from nbtools.core.schema import Json
+from nbtools.core.schema.json_schema import Json
 
 if TYPE_CHECKING:
     from anthropic.types import Message, ToolParam, ToolResultBlockParam

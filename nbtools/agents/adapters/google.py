@@ -6,7 +6,7 @@ import base64
 
 from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, missing_package, parts_of, placeholder_text
 from nbtools.core.result import Part, ToolResult
-from nbtools.core.schema import describe_media, is_recording, recording_parts
+from nbtools.core.schema.json_schema import describe_media, is_recording, recording_parts
 
 try:
     from google.genai import types

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.schema_validation import import_jsonschema
+from nbtools.core.schema.validation import import_jsonschema
 from nbtools.mcp.client.errors import error_text, is_vague
 from nbtools.mcp.client.list_changes import ListChanges, list_all
 from nbtools.mcp.client.timeouts import Backoff, ProgressCallback, ProgressListener, RequestTimeouts

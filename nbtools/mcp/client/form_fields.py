@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from nbtools.core.patterns import pattern_occurs
+from nbtools.core.schema.patterns import pattern_occurs
 
 Value: TypeAlias = str | int | float | bool | list[str]
 

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation
 
 from nbtools import __version__
-from nbtools.core.schema_validation import JsonSchemaValidator
+from nbtools.core.schema.validation import JsonSchemaValidator
 from nbtools.mcp.auth.bearer_token import BearerAuth
 from nbtools.mcp.client.http import http_client
 from nbtools.mcp.client.stdio import MOST_MESSAGE_BYTES, TransportListener, program_streams

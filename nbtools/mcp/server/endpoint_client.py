@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from nbtools.core.errors import SessionError
-from nbtools.core.schema import Json
+from nbtools.core.schema.json_schema import Json
 from nbtools.mcp.server.endpoint_messages import (
     VERSION,
     CallProgress,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nbtools.core.confirmation import Answer, Confirmation, answer_unavailable_message, confirmation_unavailable_message
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure
-from nbtools.core.schema import Json
+from nbtools.core.schema.json_schema import Json
 from nbtools.core.settings import Settings
 from nbtools.dialects import Dialect
 from nbtools.mcp.server.endpoint_client import EndpointClient

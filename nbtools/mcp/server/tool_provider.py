@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from nbtools.core.call import AwaitingApprovalCall, CallEvent, OutputEvent
 from nbtools.core.errors import SessionError
 from nbtools.core.result import CommandOutput, ToolResult, ToolResultDisplay
-from nbtools.core.schema import Json, convert_to_function_response, declarations
+from nbtools.core.schema.json_schema import Json, convert_to_function_response, declarations
 from nbtools.core.terminal_text import plain_text
 from nbtools.dialects import Dialect
 from nbtools.session.session import Session

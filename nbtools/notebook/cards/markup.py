@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -17,7 +18,6 @@ from markupsafe import Markup
 from nbtools.core.html_templates import HtmlTemplates
 from nbtools.notebook.cards.diff_rows import UnifiedLine, number_width, one_sided, unified_lines
 from nbtools.notebook.cards.first_lines import entry_name, preview
-from nbtools.notebook.cards.icons import ICON_PATHS
 from nbtools.notebook.cards.model import Card, ListingBlock, Span
 from nbtools.notebook.cards.phrases import TODO_MARKS, counted, size
 from nbtools.notebook.cards.style import MARKS, STYLES, span_style, tint
@@ -25,6 +25,12 @@ from nbtools.notebook.hidden_characters import one_line, seen
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+
+ICON_PATHS: dict[str, str] = json.loads(Path(__file__).with_name("icons.json").read_text(encoding="utf-8"))
+"""The icons of cards and explorer by name: SVG paths in a 16 × 16 view box, stroked in the text colour.
+
+They are also written into ``labextension/src/cards/model.ts``.
+"""
 
 
 @lru_cache(maxsize=4096)

@@ -103,7 +103,7 @@ class TraceMagics(Magics):
 
 def _show_error(line: str, error: NbtoolsError) -> None:
     from nbtools.notebook.cards.card import bundle  # noqa: PLC0415 - loaded on first use
-    from nbtools.notebook.explorer.error_cards import line_error_card  # noqa: PLC0415 - as above
+    from nbtools.notebook.explorer.recorded_card import line_error_card  # noqa: PLC0415 - as above
 
     _show(bundle(line_error_card(line, error)))
 
@@ -114,7 +114,7 @@ def _load_or_show(log: str, load: Callable[[], T]) -> T | None:
         return load()
     except TraceError as error:
         from nbtools.notebook.cards.card import bundle  # noqa: PLC0415 - loaded on first use
-        from nbtools.notebook.explorer.error_cards import open_error_card  # noqa: PLC0415 - as above
+        from nbtools.notebook.explorer.recorded_card import open_error_card  # noqa: PLC0415 - as above
 
         _show(bundle(open_error_card(log, error)))
         return None

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import describe_errors
+from nbtools.core.schema.parameters import describe_errors
 from nbtools.core.tool_names import mcp_rule
 from nbtools.policy.claude_rules import READERS, WRITERS, claude_meaning
 from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available, rules_or_problem

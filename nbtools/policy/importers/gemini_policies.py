@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import describe_errors
+from nbtools.core.schema.parameters import describe_errors
 from nbtools.policy.importers.gemini_dangers import dangerous_commands
 from nbtools.policy.importers.gemini_names import EVERY_TOOL, PATH_ARGUMENTS, allowed_tool, possible_tools
 from nbtools.policy.importers.gemini_patterns import (

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import PolicyError
-from nbtools.core.parameters import describe_errors
+from nbtools.core.schema.parameters import describe_errors
 from nbtools.core.tool_names import CANONICAL_NAMES, mcp_rule
 from nbtools.policy.importers.gemini_dangers import dangerous_commands
 from nbtools.policy.importers.gemini_names import EVERY_TOOL, SHELL, allowed_tool, is_same_server, possible_tools, settings_tool_name

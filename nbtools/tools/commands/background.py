@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter
-from nbtools.core.patterns import compile_pattern, pattern_occurs
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.schema.patterns import compile_pattern, pattern_occurs
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.processes.background import BackgroundCommand, JobState, NewOutput, Status
 from nbtools.workspace.workspace import Workspace

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from nbtools.core.patterns import pattern_occurs
+from nbtools.core.schema.patterns import pattern_occurs
 
 MOST_BYTES = 200_000
 """The part of an ignore file, in bytes, that is read."""

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from nbtools import Policy, Session
 from nbtools.core.result import FileText, Markdown, Media, Several
-from nbtools.core.schema import convert_to_function_response
+from nbtools.core.schema.json_schema import convert_to_function_response
 from nbtools.mcp.config.entries import parse_server
 from nbtools.notebook.cards.blocks import blocks_of
 from nbtools.notebook.cards.html import block_html

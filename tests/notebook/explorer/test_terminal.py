@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer import terminal
+from nbtools.notebook.explorer.export import terminal
 from tests.traces.recorded import LOGS, SAMPLES
 
 HOSTILE = "\x1b]52;c;QUFB\x07\x9b2J\x7f\u202e\U000e0001"

@@ -7,15 +7,15 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from nbtools.core import schema
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter, did_you_mean, joined
+from nbtools.core.schema import json_schema
 
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
     """Returns the JSON Schema of a tool's parameters, without the titles that pydantic derives from the names."""
     if isinstance(declared, type):
-        return schema.without_titles(declared.model_json_schema())
+        return json_schema.without_titles(declared.model_json_schema())
     return dict(declared)
 
 
@@ -44,7 +44,7 @@ def _got(value: object) -> str:
 
 def check_against_schema(tool: str, declared: Mapping[str, Any], params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns ``params`` unchanged.  Raises ``ToolFailure`` with all problems in one line."""
-    problems = schema.validate(declared, params)
+    problems = json_schema.validate(declared, params)
     if problems:
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{tool}: {'; '.join(problems)}")
     return params

@@ -20,8 +20,8 @@ from typing import Any, TypeAlias, cast
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from nbtools.core.formats import fits_format, is_checked
-from nbtools.core.patterns import is_supported, pattern_occurs
+from nbtools.core.schema.formats import fits_format, is_checked
+from nbtools.core.schema.patterns import is_supported, pattern_occurs
 
 _MOST_NODES = 200
 """The most nodes of a plain schema.  It bounds the time, as each value may be checked against each node."""

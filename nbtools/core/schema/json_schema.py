@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote
 
 from nbtools.core.result import Part, ToolResult
-from nbtools.core.schema_validation import JsonSchemaValidator
+from nbtools.core.schema.validation import JsonSchemaValidator
 from nbtools.core.tool import AnyToolBuilder, Kind
 
 Provider: TypeAlias = Literal["gemini", "anthropic", "openai", "mcp"]

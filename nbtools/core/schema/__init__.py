@@ -1,0 +1,1 @@
+"""JSON Schema: the parameters of tools, their validation, and what model providers accept."""
