@@ -7,11 +7,15 @@ from typing import Any
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Page, ViewportSize
 
+from tests.browser.tab import THEMES, Tab
+
 OURS = '[class*="nbtools-"], [class*="nbt-"]'
 """Everything of ours has such a class, and so has the outermost node of each card, question, panel, form and dialog."""
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 SIZE: ViewportSize = {"width": 1200, "height": 900}
 TALL = 8000
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""JupyterLab lays out a window some time after its size has changed."""
 RUN = """async ([selector, tags]) => {
     const all = [...document.querySelectorAll(selector)].filter(node => node.checkVisibility());
     const outermost = all.filter(node => !node.parentElement.closest(selector));
@@ -37,6 +41,7 @@ async def violations(page: Page, selector: str = OURS) -> list[str]:
         await page.evaluate(AXE_SCRIPT)
     size = page.viewport_size or SIZE
     await page.set_viewport_size({**size, "height": TALL})  # axe measures the contrast of what is in view
+    await page.evaluate(DRAWN)
     found: list[str] = await page.evaluate(RUN, [selector, RULES])
     await page.set_viewport_size(size)
     return found
@@ -113,3 +118,21 @@ async def cut_buttons(page: Page, selector: str = OURS) -> list[str]:
 async def emulate(page: Page, **media: Any) -> None:
     """Asks the page's style sheets as this user's system would: ``forced_colors``, ``contrast``, ``reduced_motion``.  None resets all."""
     await page.emulate_media(**{"forced_colors": "none", "contrast": "no-preference", "reduced_motion": "no-preference", **media})
+
+
+EMULATED = ({"forced_colors": "active"}, {"contrast": "more"}, {"reduced_motion": "reduce"})
+
+
+async def in_all_themes(tab: Tab, selector: str = OURS) -> None:
+    """Checks axe's rules and the focus in all themes and in the modes that systems offer, and leaves the light theme."""
+    for theme in THEMES:
+        await tab.theme(theme)
+        await is_accessible(tab.page, selector)
+        assert await without_visible_focus(tab.page, selector) == []
+    await tab.theme("light")
+    for media in EMULATED:
+        await emulate(tab.page, **media)
+        await is_accessible(tab.page, selector)
+        assert await without_visible_focus(tab.page, selector) == []
+        assert "reduced_motion" not in media or await moving(tab.page, selector) == []
+    await emulate(tab.page)

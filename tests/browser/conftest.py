@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, async_playwright, expect
 
+from tests.browser.accessibility import emulate
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
 from tests.browser.tab import THEMES, Tab, open_lab
@@ -26,6 +27,8 @@ ARGUMENTS = (
     *("--disable-component-update", "--disable-sync"),
     "--disable-features=LocalNetworkAccessChecks",  # pages that a test makes up talk to the server on this machine
 )
+ZOOMED: ViewportSize = {"width": 600, "height": 450}
+"""A window of 1,200 × 900 pixels at 200 %."""
 OpenNotebook = Callable[..., Awaitable[Tab]]
 
 
@@ -137,6 +140,20 @@ def open_notebook(open_file: OpenNotebook, project: Path) -> OpenNotebook:
         return tab
 
     return open_notebook
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def zoomed(lab: Page) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Halves the window, as a zoom of 200 % does."""
+    before = lab.viewport_size
+
+    async def zoomed() -> None:
+        await lab.set_viewport_size(ZOOMED)
+
+    yield zoomed
+    if before:
+        await lab.set_viewport_size(before)
+    await emulate(lab)
 
 
 @pytest.fixture

@@ -7,22 +7,17 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import expect
 
 from nbtools.notebook.cards.model import Block, State
 from tests.browser import catalogue
-from tests.browser.accessibility import cut_buttons, emulate, is_accessible, moving, violations, without_visible_focus
+from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible, violations, without_visible_focus
 from tests.browser.explorer import Explorer
-from tests.browser.tab import THEMES
 from tests.browser.test_agent import STORY, TASK
 from tests.browser.test_trace import REAL
 from tests.notebook.agent.scripts import PLAYING
 
 CATALOGUE = "import os, sys\nsys.path.insert(0, os.getcwd())\nimport catalogue\ncatalogue.{}()"
-EMULATED = ({"forced_colors": "active"}, {"contrast": "more"}, {"reduced_motion": "reduce"})
-ZOOMED = {"width": 600, "height": 450}
-"""A window of 1,200 × 900 pixels at 200 %."""
 
 
 def test_the_catalogue_has_every_block_and_every_state():
@@ -31,21 +26,6 @@ def test_the_catalogue_has_every_block_and_every_state():
     for name, blocks in catalogue.BLOCKS.items():
         assert {block.type for block in blocks} == {name}
     assert {card.state for card in catalogue.cards()} == set(get_args(State))
-
-
-async def in_all_themes(tab):
-    """Checks axe's rules and the focus in all themes and in the modes that systems offer, and leaves the light theme."""
-    for theme in THEMES:
-        await tab.theme(theme)
-        await is_accessible(tab.page)
-        assert await without_visible_focus(tab.page) == []
-    await tab.theme("light")
-    for media in EMULATED:
-        await emulate(tab.page, **media)
-        await is_accessible(tab.page)
-        assert await without_visible_focus(tab.page) == []
-        assert "reduced_motion" not in media or await moving(tab.page) == []
-    await emulate(tab.page)
 
 
 @pytest.fixture
@@ -59,19 +39,6 @@ def open_catalogue(open_notebook, project):
         return tab
 
     return open_catalogue
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def zoomed(lab):
-    """Halves the window, as a zoom of 200 % does."""
-    before = lab.viewport_size
-
-    async def zoomed():
-        await lab.set_viewport_size(ZOOMED)
-
-    yield zoomed
-    await lab.set_viewport_size(before)
-    await emulate(lab)
 
 
 async def test_the_check_finds_faults(open_notebook):

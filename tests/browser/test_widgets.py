@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
 from tests.browser.server import free_port
 from tests.browser.tab import PATIENCE
@@ -109,9 +110,12 @@ async def test_it_has_the_colours_of_its_front_end(open_page, kind, theme):
     await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
     paper = await trace.evaluate("node => getComputedStyle(node).backgroundColor")
     assert paper == await host.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    await is_accessible(host.page)
+    assert await without_visible_focus(host.page) == []
     for width in (380, 800, 1280):
         await host.page.set_viewport_size({"width": width, "height": 900})
         assert await host.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert await cut_buttons(host.page) == []
         await host.page.screenshot(path=SHOTS / f"widget-{kind}-{theme}-{width}.png", animations="disabled")
 
 
@@ -218,9 +222,12 @@ async def test_a_question_is_answered_through_a_comm(open_page, plain_server, ki
     await host.start("%tool write one.txt first")
     question = host.cells.locator(".nbtools-asking")
     await expect(question.get_by_role("button", name="Deny")).to_be_visible()
+    await is_accessible(host.page)
+    assert await without_visible_focus(host.page) == []
     for width in (380, 800, 1280):
         await host.page.set_viewport_size({"width": width, "height": 900})
         assert await host.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert await cut_buttons(host.page) == []
         await host.page.screenshot(path=SHOTS / f"question-{kind}-{theme}-{width}.png", animations="disabled")
     await question.get_by_role("button", name="Deny").click()
     await expect(host.cells.nth(1)).to_contain_text("Denied by you")

@@ -1,5 +1,5 @@
 import { CardView } from '../cards/card.js';
-import { element } from '../shared/element.js';
+import { element, makeScrollable } from '../shared/element.js';
 import type { CardContext } from '../shared/tokens.js';
 import { AnswerBar } from './answer_bar.js';
 import { formAction, keyAction, type FormField as FieldKind, type KeyPress, type Role } from './answer_keys.js';
@@ -143,6 +143,11 @@ export class QuestionView {
       const room = this.node.closest('.jp-WindowedPanel-outer')?.clientHeight ?? window.innerHeight;
       const rest = this.node.offsetHeight - body.offsetHeight;
       body.style.maxHeight = `${Math.round(Math.max(MIN_BODY, Math.min(BODY_SHARE * window.innerHeight, room - rest - MARGIN)))}px`;
+      if (!this.isForm && body.scrollHeight > body.clientHeight) {
+        makeScrollable(body, this.context.trans.__('Details'));
+      } else {
+        body.removeAttribute('tabindex');
+      }
     }
   }
 

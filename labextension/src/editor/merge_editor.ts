@@ -17,7 +17,7 @@ const SCAN_LIMIT = 2000;
 /** Opens JupyterLab's editor for the proposal, with the changes to the file marked; each can be kept or left out. */
 export async function openEditor(request: EditRequest, services: IEditorServices, trans: TranslationBundle): Promise<void> {
   // Loaded on demand: most pages never need it.
-  const { getChunks, goToNextChunk, goToPreviousChunk, unifiedMergeView } = await import('@codemirror/merge');
+  const { getChunks, goToNextChunk, goToPreviousChunk, rejectChunk, unifiedMergeView } = await import('@codemirror/merge');
   const { host, original, proposed, path } = request;
   const lineEnd = /\r\n/.test(proposed) && !/(^|[^\r])\n/.test(proposed) ? '\r\n' : '\n';
   const model = new CodeEditor.Model({ mimeType: services.mimeTypeService.getMimeTypeByFilePath(path) });
@@ -30,7 +30,7 @@ export async function openEditor(request: EditRequest, services: IEditorServices
     model,
     config: { lineNumbers: true, lineWrap: false, searchWithCM: true, scrollPastEnd: false },
     extensions: [
-      actions(request, goToNextChunk, goToPreviousChunk),
+      actions(request, { next: goToNextChunk, previous: goToPreviousChunk, leaveOut: view => rejectChunk(view) }),
       EditorView.contentAttributes.of({ 'aria-label': request.label }),
       EditorView.updateListener.of(({ docChanged, state }) => {
         docChanged && request.onChange(state.doc.toString().replace(/\n/g, lineEnd));
@@ -54,13 +54,17 @@ export async function openEditor(request: EditRequest, services: IEditorServices
   host.scrollIntoView({ block: 'nearest' });
 }
 
-function actions({ onSubmit, onCancel }: EditRequest, next: Command, previous: Command): Extension {
+function actions(
+  { onSubmit, onCancel }: EditRequest,
+  { next, previous, leaveOut }: Record<'next' | 'previous' | 'leaveOut', Command>
+): Extension {
   const done = (action: () => void) => () => (action(), true);
   return [
     Prec.highest(
       keymap.of([
         { key: 'Mod-Enter', run: done(onSubmit) },
-        { key: 'F7', run: next, shift: previous }
+        { key: 'F7', run: next, shift: previous },
+        { key: 'F8', run: leaveOut }
       ])
     ),
     // After the other actions of Esc, such as closing the search panel.
@@ -89,6 +93,7 @@ function changes(original: string, trans: TranslationBundle): Parameters<typeof 
 function hint(trans: TranslationBundle): HTMLElement {
   const keys: readonly (readonly [string, string])[] = [
     ['F7', trans.__('next change')],
+    ['F8', trans.__('leave it out')],
     [trans.__('Ctrl/⌘ F'), trans.__('search')],
     [trans.__('Ctrl/⌘ Enter'), trans.__('update the proposal')],
     ['Esc', trans.__('back')]

@@ -2,26 +2,30 @@ import { Dialog, showDialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { Widget } from '@lumino/widgets';
-import { element } from '../shared/element.js';
+import { element, makeScrollable } from '../shared/element.js';
 
 const PREFIX = 'nbtools:';
 
 /** Shows the keys of nbtools: the current bindings of its commands, and the fixed keys of questions and of the explorer. */
 export async function showKeySheet(commands: CommandRegistry, trans: TranslationBundle): Promise<void> {
+  const title = trans.__('Keyboard shortcuts of nbtools');
   const body = new Widget({ node: element('div', 'nbtools-keys', ...sections(commands, trans)) });
-  await showDialog({ title: trans.__('Keyboard shortcuts of nbtools'), body, buttons: [Dialog.okButton({ label: trans.__('Close') })] });
+  makeScrollable(body.node, title);
+  await showDialog({ title, body, buttons: [Dialog.okButton({ label: trans.__('Close') })] });
 }
 
 type Row = readonly [keys: string, meaning: string];
+type KeyRow = readonly [keys: readonly string[], meaning: string];
 
 function sections(commands: CommandRegistry, trans: TranslationBundle): HTMLElement[] {
   const fixed = (title: string, rows: readonly Row[]) =>
     section(
       title,
-      rows.map(([keys, meaning]) => [keys.split(' '), meaning] as const)
+      rows.map(([keys, meaning]) => [keys.split(' '), meaning] as const),
+      trans
     );
   return [
-    section(trans.__('Commands (change them in Settings → Keyboard Shortcuts)'), commandRows(commands, trans)),
+    section(trans.__('Commands (change them in Settings → Keyboard Shortcuts)'), commandRows(commands), trans),
     fixed(trans.__('In a question'), [
       ['y', trans.__('approve once')],
       ['a', trans.__('always allow')],
@@ -44,23 +48,24 @@ function sections(commands: CommandRegistry, trans: TranslationBundle): HTMLElem
   ];
 }
 
-/** Returns a row for each command without arguments; a command without a key says so. */
-function commandRows(commands: CommandRegistry, trans: TranslationBundle): (readonly [readonly string[], string])[] {
+/** Returns a row for each command without arguments; those with keys come first. */
+function commandRows(commands: CommandRegistry): KeyRow[] {
   const ids = commands.listCommands().filter(id => id.startsWith(PREFIX) && commands.label(id) !== '');
   return ids
     .map(id => {
       const keys = commands.keyBindings
         .filter(binding => binding.command === id)
         .map(binding => CommandRegistry.formatKeystroke(binding.keys));
-      return [keys.length ? keys : [trans.__('no key')], commands.label(id)] as const;
+      return [keys, commands.label(id)] as const;
     })
-    .sort(([a], [b]) => Number(a[0] === trans.__('no key')) - Number(b[0] === trans.__('no key')));
+    .sort(([a], [b]) => Number(a.length === 0) - Number(b.length === 0));
 }
 
-function section(title: string, rows: readonly (readonly [readonly string[], string])[]): HTMLElement {
+function section(title: string, rows: readonly KeyRow[], trans: TranslationBundle): HTMLElement {
   const list = element('dl', '');
   for (const [keys, meaning] of rows) {
-    list.append(element('dt', '', ...keys.map(key => element('kbd', '', key))), element('dd', '', meaning));
+    const signs = keys.length ? keys.map(key => element('kbd', '', key)) : [trans.__('no key')];
+    list.append(element('dt', '', ...signs), element('dd', '', meaning));
   }
   return element('section', '', element('h3', '', title), list);
 }

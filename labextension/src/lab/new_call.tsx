@@ -216,6 +216,9 @@ function ToolForm({ tool, connection, trans, finish }: ToolFormProps) {
   const [values, setValues] = useState<ReadonlyJSONObject>({});
   const [answer, setAnswer] = useState<FormAnswer | null>(null);
   const drawn = useMemo(() => (form ? fieldsOf(form) : null), [form]);
+  const fields = useRef<HTMLDivElement>(null);
+
+  useEffect(() => nameControls(fields.current));
 
   useEffect(() => {
     connection.ask({ verb: 'form', tool: tool.name }).then(
@@ -244,7 +247,7 @@ function ToolForm({ tool, connection, trans, finish }: ToolFormProps) {
   const source = answer?.source ?? '';
   return (
     <div className="nbtools-tool-form">
-      <div className="nbtools-tool-fields">
+      <div className="nbtools-tool-fields" ref={fields}>
         <FormComponent
           schema={drawn.schema}
           uiSchema={drawn.uiSchema}
@@ -261,7 +264,7 @@ function ToolForm({ tool, connection, trans, finish }: ToolFormProps) {
       <div className="nbtools-form-verdict" role="status" data-action={answer?.problem ? 'problem' : (answer?.action ?? '')}>
         {answer && <Verdict answer={answer} trans={trans} />}
       </div>
-      <pre className="nbtools-form-source" aria-label={trans.__('Cell')} tabIndex={0}>
+      <pre className="nbtools-form-source" role="group" aria-label={trans.__('Cell')} tabIndex={0}>
         {source}
       </pre>
       <div className="nbtools-form-buttons">
@@ -277,6 +280,16 @@ function ToolForm({ tool, connection, trans, finish }: ToolFormProps) {
       </div>
     </div>
   );
+}
+
+/** Names each control by the title of its field, which JupyterLab draws as text beside it. */
+function nameControls(fields: HTMLElement | null): void {
+  for (const control of fields?.querySelectorAll<HTMLInputElement>('input, textarea, select') ?? []) {
+    const title = control.closest('.form-group')?.querySelector('.jp-FormGroup-fieldLabel')?.textContent;
+    if (title && !control.labels?.length) {
+      control.setAttribute('aria-label', title);
+    }
+  }
 }
 
 function Verdict({ answer, trans }: { readonly answer: FormAnswer; readonly trans: TranslationBundle }) {

@@ -127,6 +127,7 @@ class Section extends ReactWidget {
     this.addClass('nbtools-section');
     this.node.dataset['section'] = name;
     this.title.label = label;
+    this.node.tabIndex = 0; // it scrolls, and may have nothing else that the keyboard reaches
   }
 
   refresh(): void {

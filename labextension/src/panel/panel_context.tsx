@@ -4,6 +4,7 @@ import { type JSX, useEffect, useRef } from 'react';
 import { CardView } from '../cards/card.js';
 import { cardContext, type Services } from '../cards/context.js';
 import type { Card } from '../cards/model.js';
+import { makeScrollable } from '../shared/element.js';
 import { locate } from '../shared/path.js';
 import type { CardContext, FollowedKernel, FollowedState, IKernelStates } from '../shared/tokens.js';
 import type { RecentLogs } from './recent_logs.js';
@@ -49,20 +50,12 @@ export function CardNode({ card, context }: { card: Card; context: CardContext }
   useEffect(() => {
     const created = (view.current = new CardView(context));
     host.current!.replaceChildren(created.node);
-    makeScrollable(created.node.querySelector<HTMLElement>('.nbtools-body'), context.trans.__('Details'));
+    const body = created.node.querySelector<HTMLElement>('.nbtools-body');
+    body && makeScrollable(body, context.trans.__('Details'));
     return () => created.dispose();
   }, []);
   useEffect(() => view.current!.update(card), [card]);
   return <div className="nbtools-rendered" ref={host} />;
-}
-
-/** The body of a card scrolls in the panel, so that it must be reachable with the keyboard. */
-function makeScrollable(body: HTMLElement | null, label: string): void {
-  if (body) {
-    body.tabIndex = 0;
-    body.setAttribute('role', 'group');
-    body.setAttribute('aria-label', label);
-  }
 }
 
 /** A section without rows: what would be there, or how to begin. */

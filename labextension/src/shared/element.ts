@@ -17,6 +17,13 @@ export function linkButton(label: string, onClick: () => void, title = ''): HTML
   return button;
 }
 
+/** Lets the keyboard reach a box that scrolls, and names it for screen readers. */
+export function makeScrollable(box: HTMLElement, label: string): void {
+  box.tabIndex = 0;
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', label);
+}
+
 /** Sets a node's text if it differs: an unchanged node keeps its selection and is not announced again by a screen reader. */
 export function setText(node: HTMLElement, text: string): void {
   if (node.textContent !== text) {

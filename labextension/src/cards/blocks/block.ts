@@ -1,4 +1,4 @@
-import { element, linkButton } from '../../shared/element.js';
+import { element, linkButton, makeScrollable } from '../../shared/element.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { Card } from '../model.js';
 
@@ -39,9 +39,7 @@ export function placeLink(context: CardContext, label: string, path: string, lin
 /** Creates a box with a limited height that can be scrolled with the keyboard. */
 export function scrollBox(className: string, label: string): HTMLElement {
   const box = element('div', `nbtools-scroll ${className}`);
-  box.tabIndex = 0;
-  box.setAttribute('role', 'group');
-  box.setAttribute('aria-label', label);
+  makeScrollable(box, label);
   return box;
 }
 

@@ -1,0 +1,46 @@
+"""Accessibility of questions: each kind of call, each kind of field, and the editor."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.async_api import expect
+
+from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible
+from tests.browser.test_ask import DATABASE, NAME, SURE, TESTS
+from tests.browser.test_editing import CHANGED, LONG
+from tests.browser.test_mcp import ADD, CONNECTING
+from tests.replay.samples import bash, edit, log, shop
+
+FIELDS = json.dumps([DATABASE, TESTS, NAME, SURE])
+SEVERAL = f"""\
+from pathlib import Path
+Path("long.py").write_text({LONG!r})
+hunks = tools.write.background("long.py", {CHANGED!r})
+new = tools.write.background("new.md", "# New\\n\\nA file.\\n")
+shell = tools.shell.background("python - <<'EOF' | tee ../log.txt\\nimport sys\\nprint(sys.version)\\nEOF")
+gone = tools.delete.background("src/items.py")
+price = tools.mcp__shop__price.background("pears", count=3)
+fields = tools.ask.background(json.loads({FIELDS!r}))"""
+KINDS = 6
+
+
+async def test_each_kind_of_question_and_the_editor(open_notebook, project, zoomed):
+    shop(project / "shop")
+    log(project / "log.jsonl", edit("price = 1", "price = 3"), bash("cat price.py; touch new", ""))
+    tab = await open_notebook(f"import json\n{ADD}", SEVERAL, "%trace log.jsonl --replay 3 --in shop")
+    await tab.start(1)
+    await expect(tab.output(1).get_by_text("connected", exact=True)).to_be_visible(timeout=CONNECTING)
+    await tab.done(1)
+    await tab.run(2)
+    await tab.start(3)
+    await tab.asked(2, KINDS)
+    await tab.asked(3)
+    await in_all_themes(tab)
+    for label in ("value_20", "tee"):
+        await tab.question(2).filter(has_text=label).get_by_role("button", name="Modify…").click()
+    await expect(tab.question(2).locator(".nbtools-editor-host :focus")).to_have_count(1)
+    await in_all_themes(tab)
+    await zoomed()
+    await is_accessible(tab.page)
+    assert await cut_buttons(tab.page) == []
