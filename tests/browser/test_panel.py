@@ -262,3 +262,20 @@ async def test_a_question_in_view_is_not_notified(open_notebook):
     await tab.page.wait_for_function("since => performance.now() - since > 7000", arg=since)
     await expect(tab.page.locator(".Toastify__toast", has_text="asks")).to_have_count(0)
     await tab.answer(1, "Deny")
+
+
+@pytest.mark.parametrize("answer", ["Approve once", "Deny"])
+async def test_a_question_that_waits_is_answered_from_the_panel_after_a_reload(open_notebook, open_agents, answer):
+    """The kernel is still executing the cell that asks."""
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.asked(1)
+    await tab.save()
+    await tab.load_again()
+    agents = await open_agents(tab)
+    await expect(agents.waiting).to_contain_text("cart.py")
+    await is_settled(agents)
+    await agents.waiting.get_by_role("button", name=answer).click()
+    await expect(agents.waiting).to_have_count(0)
+    await expect(tab.status(1)).to_have_text("Done" if answer == "Approve once" else "Denied")
+    assert ("Decimal(0)" in tab.read("src/cart.py")) is (answer == "Approve once")

@@ -1,6 +1,7 @@
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Signal } from '@lumino/signaling';
+import { hasComms } from '../live_cells/busy_kernel.js';
 import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_replies.js';
 import type { FollowedKernel, IKernelStates } from '../shared/tokens.js';
 import { STATE_TARGET, type StateReply, type StateRequest } from './model.js';
@@ -119,12 +120,8 @@ class KernelEntry implements FollowedKernel {
     if (!kernel || this.connection || kernel.connectionStatus !== 'connected') {
       return;
     }
-    kernel.requestCommInfo({ target_name: STATE_TARGET }).then(
-      ({ content }) => {
-        if (content.status === 'ok' && Object.keys(content.comms).length > 0) {
-          this.connect(kernel);
-        }
-      },
+    hasComms(kernel, STATE_TARGET).then(
+      loaded => loaded && this.connect(kernel),
       () => undefined // the kernel has restarted or ended
     );
   }
