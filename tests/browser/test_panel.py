@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -279,3 +280,23 @@ async def test_a_question_that_waits_is_answered_from_the_panel_after_a_reload(o
     await expect(agents.waiting).to_have_count(0)
     await expect(tab.status(1)).to_have_text("Done" if answer == "Approve once" else "Denied")
     assert ("Decimal(0)" in tab.read("src/cart.py")) is (answer == "Approve once")
+
+
+async def test_a_form_is_reached_from_the_panel_and_its_first_field_has_the_focus(open_notebook, open_second, open_agents):
+    questions = json.dumps([{"text": "Which name?", "header": "Name"}, {"text": "Which place?", "header": "Place"}])
+    tab = await open_notebook("import json", f"tools.ask(json.loads({questions!r})).data.answers")
+    await tab.run(1)
+    await tab.start(2)
+    await open_second("1 + 1")
+    agents = await open_agents(tab)
+    await expect(agents.waiting.get_by_role("button", name="Approve once")).to_have_count(0)
+    await tab.look("panel-form")
+    await agents.waiting.get_by_role("button", name="Go to form").click()
+    await expect(tab.question(2).get_by_role("textbox", name="Which name?")).to_be_focused()
+    await tab.keys_pass()
+    await tab.page.keyboard.type("money")
+    await tab.page.keyboard.press("Tab")
+    await tab.page.keyboard.type("Rome")
+    await tab.answer(2, "Answer")
+    await expect(agents.waiting).to_have_count(0)
+    await expect(tab.output(2).last).to_have_text("('money', 'Rome')")

@@ -95,8 +95,9 @@ function Question({ row: { kernel, question }, context, isSettled }: QuestionPro
         )}
         <PanelButton safe label={fields.length ? trans.__('Skip') : trans.__('Deny')} disabled={isSent} onClick={answer('deny')} />
         <PanelButton
-          label={fields.length ? trans.__('Answer…') : trans.__('Show')}
-          title={trans.__('Go to the cell that asks')}
+          kind={fields.length ? 'primary' : undefined}
+          label={fields.length ? trans.__('Go to form') : trans.__('Show')}
+          title={fields.length ? trans.__('Go to the first field of the form, in its cell') : trans.__('Go to the cell that asks')}
           onClick={() => showCell(context.app, kernel, question.cell)}
         />
         {!isShort && (
