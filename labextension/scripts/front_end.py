@@ -24,7 +24,7 @@ OLDEST_NODE = 20
 
 def fingerprint() -> str:
     """A digest of everything that the build reads."""
-    loose = ("package.json", "yarn.lock", "tsconfig.json", ".yarnrc.yml", "scripts/bundle_widgets.mjs")
+    loose = ("package.json", "yarn.lock", "tsconfig.json", ".yarnrc.yml", "scripts/bundle_widgets.mjs", "build.config.cjs")
     sources = sorted(path for folder in ("src", "style", "schema") for path in (HERE / folder).rglob("*") if path.is_file())
     digest = hashlib.sha256()
     for path in [HERE / name for name in loose] + sources:

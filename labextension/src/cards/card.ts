@@ -44,7 +44,7 @@ export class CardView {
   private readonly requestedActions = new Set<string>();
   private readonly stopFollowing: () => void;
   private readonly resizeObserver = new ResizeObserver(() => this.findLongLines());
-  /** The kinds of blocks whose lines are longer than the card is wide. */
+  /** The kinds of blocks with long lines. */
   private longKinds: readonly Block['type'][] = [];
 
   constructor(private readonly context: CardContext) {
@@ -90,12 +90,11 @@ export class CardView {
       }
     });
     this.drawWrapping();
-    this.findLongLines();
   }
 
   private findLongLines(): void {
-    const blocks = this.card && this.isOpen(this.card) ? this.card.blocks : [];
-    const kinds = [...new Set(blocks.filter(block => hasLongLines(block, this.body.clientWidth)).map(({ type }) => type))];
+    const blocks = this.drawn.filter(({ type, view }) => hasLongLines(view.node, wraps(type, this.context)));
+    const kinds = [...new Set(blocks.map(({ type }) => type))];
     if (kinds.join() !== this.longKinds.join()) {
       this.longKinds = kinds;
       this.drawFoot();

@@ -2,10 +2,6 @@ import { DEFAULT_SETTINGS } from '../shared/setting_values.js';
 import type { CardContext } from '../shared/tokens.js';
 import type { Block } from './blocks/block.js';
 
-/** Pixels of a character in code, and of the line numbers beside it. */
-const CHARACTER = 7.8;
-const GUTTER = 70;
-
 /** The choice that a person made last for a kind of block; it applies to all cards until the page is closed or the setting changes. */
 const chosen = new Map<Block['type'], boolean>();
 const listeners = new Set<() => void>();
@@ -36,30 +32,8 @@ export function onWrappingChange({ settings }: CardContext, listener: () => void
   };
 }
 
-/** Whether lines of the block do not fit into `width` pixels. */
-export function hasLongLines(block: Block, width: number): boolean {
-  const longest = (width - GUTTER) / CHARACTER;
-  return width > 0 && lengths(block).some(length => length > longest);
-}
-
-/** Returns the numbers of characters of the lines that wrapping is about. */
-function lengths(block: Block): number[] {
-  switch (block.type) {
-    case 'code':
-      return block.lines.map(lengthOf);
-    case 'matches':
-      return block.groups.flatMap(group => group.lines.map(line => lengthOf(line.spans)));
-    case 'listing':
-      return block.entries.map(({ path, branch, note }) => path.length + branch.length + note.length);
-    case 'diff':
-      return block.hunks.flatMap(hunk =>
-        hunk.rows.flatMap(({ old, new: now }) => [lengthOf(old?.spans ?? []), lengthOf(now?.spans ?? [])])
-      );
-    default:
-      return [];
-  }
-}
-
-function lengthOf(spans: readonly (readonly [string, string])[]): number {
-  return spans.reduce((sum, [text]) => sum + text.length, 0);
+/** Whether lines of the block in `node` are wider than the block, or are wrapped. */
+export function hasLongLines(node: HTMLElement, wrapped: boolean): boolean {
+  const boxes = [...node.querySelectorAll('.nbtools-scroll:not(.nbtools-screen), .nbtools-pane')];
+  return boxes.some(box => wrapped || box.scrollWidth > box.clientWidth + 1);
 }
