@@ -55,6 +55,6 @@ async def test_cards_questions_and_commands_are_german(german):
     await expect(tab.card(1).get_by_role("button", name="Datei öffnen")).to_be_visible()
     await tab.run(3)
     await expect(tab.status(3)).to_have_text("Datei nicht gefunden")
-    label = await tab.page.evaluate("window.jupyterapp.commands.label('nbtools:open-trace')")
+    label = await tab.page.evaluate("window.jupyterapp.commands.label('nbtools:open-log')")
     assert label == "Als Agentenprotokoll öffnen"
     await tab.look("german", tab.panel)
