@@ -251,7 +251,7 @@ class CommandMatcher(CallMatcher):
         for rules in (self.rules.deny, self.rules.ask):
             for act in self.analysis.commands if rules.commands else ():
                 if (one := rules.commands.find_possible(act)) is not None:
-                    yield possible_rule_question(one, f"what `{act.text}` runs is only known when it runs", act.text)
+                    yield possible_rule_question(one, f"what “{act.text}” runs is only known when it runs", act.text)
             for act, resolved in self.read if rules.reads else ():
                 if not _looks_at_names(act) and (one := rules.reads.find_possible(resolved)) is not None:
                     yield possible_rule_question(
@@ -283,7 +283,7 @@ class CommandMatcher(CallMatcher):
                 return Decision(Action.ASK, why, UNCOVERED, act.text) if used or found else None
             used += found
         if not used and self.edits_run:
-            why = "mode `auto_edit` allows commands that only change files in the workspace"
+            why = "mode auto_edit allows commands that only change files in the workspace"
             return Decision(Action.ALLOW, why, AUTO_EDIT_RUNS, reading="strict", entry=self._entries)
         why = self._not_as_written(used)
         return Decision(Action.ASK, why, UNCOVERED) if why else joint_permission(used, "strict", self._entries)

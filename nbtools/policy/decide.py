@@ -123,7 +123,7 @@ class PolicyEngine:
         if outside and rules.kind is Kind.EDIT and rules.asks is None:
             return Decision(
                 Action.ASK,
-                f"mode `{self.mode}` asks before edits outside the workspace, and {outside} is outside",
+                f"mode {self.mode} asks before edits outside the workspace, and {outside} is outside",
                 "edits outside the workspace need approval",
                 outside,
             )

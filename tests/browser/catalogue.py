@@ -196,7 +196,7 @@ def cards() -> list[Card]:
             removed=1,
             blocks=BLOCKS["text"][:4],
             record="Approved once by you at 10:15" if folded else "",
-            note="approval required: mode `default` asks before edits",
+            note="approval required: mode default asks before edits",
             places=(CardPlace(path="src/cart.py", line=3), CardPlace(path="/outside.txt")),
             deeds=ACTIONS if state == "success" else (),
             cancellable=state == "executing",

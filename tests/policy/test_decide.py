@@ -89,7 +89,7 @@ def test_where_nobody_is_to_be_asked_asking_is_denied() -> None:
     decision = PolicyEngine(Policy("dont_ask", allow=("ask",))).decide(ASK, ASK.build({}))
     assert (decision.action, decision.reason) == (
         "deny",
-        "this tool asks before every call, and mode `dont_ask` denies calls that need approval",
+        "this tool asks before every call, and mode dont_ask denies calls that need approval",
     )
     assert action(Policy("yolo", deny=("ask",)), ASK) == "deny"
 
@@ -102,14 +102,14 @@ def test_fetching_is_offered_host_by_host() -> None:
     fetch = AnyTool("fetch", Kind.FETCH, asks=True)
     assert offered_grants(fetch, fetch.build({"paths": ["a.example", "b.example"]})).rules == ("fetch(a.example)", "fetch(b.example)")
     assert offered_grants(fetch, fetch.build({})).rules == ("fetch",)
-    assert PolicyEngine(Policy()).decide(fetch, fetch.build({})).reason == "mode `default` asks before fetching"
+    assert PolicyEngine(Policy()).decide(fetch, fetch.build({})).reason == "mode default asks before fetching"
 
 
 def test_a_decision_names_its_rule_and_reason() -> None:
     decision = PolicyEngine(Policy(deny=("shell(rm:*)",))).decide(SHELL, SHELL.build({"command": "rm x"}))
     assert (decision.rule, decision.reason) == ("shell(rm:*)", "the rule shell(rm:*) denies it")
     decision = PolicyEngine(Policy()).decide(EDIT, EDIT.build({"paths": ["a"]}))
-    assert (decision.rule, decision.reason) == ("edits need approval", "mode `default` asks before edits")
+    assert (decision.rule, decision.reason) == ("edits need approval", "mode default asks before edits")
 
 
 def test_a_wrong_mode_or_rule_is_refused_at_once() -> None:

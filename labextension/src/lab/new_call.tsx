@@ -304,12 +304,7 @@ function Verdict({ answer, trans }: { readonly answer: FormAnswer; readonly tran
   };
   return (
     <>
-      <strong>{words[answer.action]}</strong> {withCode(answer.reason)}
+      <strong>{words[answer.action]}</strong> {answer.reason}
     </>
   );
-}
-
-/** Text with the parts in backticks as code. */
-function withCode(text: string) {
-  return text.split('`').map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part));
 }

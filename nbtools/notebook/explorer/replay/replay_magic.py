@@ -97,4 +97,4 @@ def _sessions(explorer: Explorer) -> dict[str, Session]:
     return {one.id: one for one in explorer.trace.sessions}
 
 
-_HINT = "`--in FOLDER` names the folder or checkout to copy in place of the session's, `--at COMMIT` the commit to check out."
+_HINT = "--in FOLDER names the folder or checkout to copy in place of the session's, --at COMMIT the commit to check out."

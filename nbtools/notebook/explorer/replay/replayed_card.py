@@ -112,8 +112,8 @@ def _sides(difference: FileDiff) -> tuple[str, str]:
 def replay_hint(replayed: Replayed) -> str:
     """Returns a hint, for a call that was run alone, on how to reproduce the recorded result."""
     if replayed.basis.startswith("commit"):
-        return "The copy does not contain the changes of earlier steps. `--replay FIRST-LAST` runs them first."
-    return "The copy has the files as they are now. `--at COMMIT` takes those of a commit, `--replay FIRST-LAST` runs earlier steps first."
+        return "The copy does not contain the changes of earlier steps. --replay FIRST-LAST runs them first."
+    return "The copy has the files as they are now. --at COMMIT takes those of a commit, --replay FIRST-LAST runs earlier steps first."
 
 
 def _sentence(text: str) -> str:

@@ -154,8 +154,8 @@ class SteppedReplay:
         display.show_card(replayed_card(result, number=number, hint="" if result.same else self._hint()))
 
     def _hint(self) -> str:
-        ways = "`steps.again(…)` runs it again with other arguments, `steps.root` is the folder of the copy"
-        return f"{ways}, `steps.run()` continues." if self.next else f"{ways}."
+        ways = "steps.again(…) runs it again with other arguments, steps.root is the folder of the copy"
+        return f"{ways}, steps.run() continues." if self.next else f"{ways}."
 
     def _new_display(self) -> LiveDisplay:
         return LiveDisplay(self._frontend.display_target(None))
