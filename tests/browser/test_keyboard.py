@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -69,7 +70,7 @@ async def test_from_a_notebook_to_a_log(story, project, lab):
     try:
         await decide(hands, tab)
         await use_the_panel(hands, tab)
-        await read_a_log(hands, project)
+        await read_a_log(hands, tab)
     finally:
         await tab.end()
 
@@ -100,6 +101,9 @@ async def decide(hands, tab):
     await tab.done(1)
     assert "by_hand = 1" in tab.read("long.py")
     assert "three" not in tab.read("long.py")
+    await expect(tab.panel.locator(":focus")).to_have_count(1)
+    await hands.press("ArrowDown")
+    await expect(tab.cell(2)).to_have_class(re.compile(r"\bjp-mod-active\b"))
 
 
 async def use_the_panel(hands, tab):
@@ -122,11 +126,9 @@ async def use_the_panel(hands, tab):
     assert not (tab.folder / "notes.txt").exists()
 
 
-async def read_a_log(hands, project):
-    """A log is opened from the file browser, filtered and searched, and a step opened and left."""
-    await hands.press("Control+Shift+f")
-    await hands.page.keyboard.type("session")
-    await hands.command("Open as Agent Trace")
+async def read_a_log(hands, tab):
+    """A log, in a tab of its own, is filtered and searched, and a step is opened and left."""
+    await tab.command("nbtools:open-log", path=f"{tab.folder.name}/session.jsonl")
     log = LogTab(hands.page)
     await expect(log.row("Read")).to_be_visible()
     await hands.reach(log.chip("edits"))

@@ -86,10 +86,14 @@ export class AgentsPanel extends SidePanel {
     logs.changed.connect(this.refresh, this);
   }
 
-  /** Opens the section *Waiting* and moves the focus to its first question. */
+  /** Opens the section *Waiting* and moves the focus to its first question, else to the section's title. */
   showWaiting(): void {
     (this.content as AccordionPanel).expand(0);
-    requestAnimationFrame(() => this.node.querySelector<HTMLElement>('.nbtools-waiting [data-nbtools-safe]')?.focus());
+    const place = '.nbtools-waiting [data-nbtools-safe], .lm-AccordionPanel-title';
+    requestAnimationFrame(() => {
+      const [title, safe = title] = this.node.querySelectorAll<HTMLElement>(place);
+      (safe?.closest('.nbtools-waiting') ? safe : title)?.focus();
+    });
   }
 
   protected override onAfterShow(message: Message): void {
