@@ -65,6 +65,15 @@ READ_BODY = """([body, controls]) => {
 }"""
 
 
+INSERT = """(node, html) => {
+    const host = document.createElement('div');
+    host.innerHTML = html;
+    host.id = 'other';
+    document.getElementById('other')?.remove();
+    node.closest('.nbtools-card').parentElement.append(host);
+}"""
+
+
 @pytest.fixture(scope="module")
 def catalogue(browser, address):  # noqa: F811 - the fixtures
     """The notebook with a card for each type of block, narrow enough for unified diffs."""
@@ -81,14 +90,7 @@ def catalogue(browser, address):  # noqa: F811 - the fixtures
 def test_both_renderers_show_the_same_body(catalogue, index):
     body = catalogue.locator(".nbtools-card").nth(index).locator(".nbtools-body")
     live = body.evaluate(f"(body, controls) => ({READ_BODY})([body, controls])", CONTROLS)
-    show = """(body, html) => {
-        const host = document.createElement('div');
-        host.innerHTML = html;
-        host.id = 'other';
-        document.getElementById('other')?.remove();
-        body.closest('.nbtools-card').parentElement.append(host);
-    }"""
-    body.evaluate(show, card_html(CATALOGUE[index], view="unified"))
+    body.evaluate(INSERT, card_html(CATALOGUE[index], view="unified"))
     card = catalogue.locator("#other > .nbtools-html")
     html = card.evaluate(f"(card, controls) => {{ card.firstElementChild.remove(); return ({READ_BODY})([card, controls]); }}", CONTROLS)
     whole = card.evaluate("card => card.textContent")
@@ -97,3 +99,26 @@ def test_both_renderers_show_the_same_body(catalogue, index):
     assert live["links"] == html["links"]
     assert live["pictures"] == html["pictures"]
     assert [line for line in live["code"] if line not in whole] == []  # with its white space
+
+
+COLUMN = """(root, text) => {
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    while (texts.nextNode()) {
+        const at = texts.currentNode.data.indexOf(text);
+        if (at >= 0) {
+            range.setStart(texts.currentNode, at);
+            return range.getBoundingClientRect().left - root.getBoundingClientRect().left;
+        }
+    }
+}"""
+
+
+@pytest.mark.parametrize(("tool", "text"), [("code", "x0 = 0"), ("matches", "next"), ("listing", "src/")])
+def test_the_column_of_numbers_is_equally_wide(catalogue, tool, text):
+    """Within a character: one renderer counts in characters, the other in pixels."""
+    card = catalogue.locator(".nbtools-card").nth([card.tool for card in CATALOGUE].index(tool))
+    live = card.locator(".nbtools-body").evaluate(COLUMN, text)
+    card.evaluate(INSERT, card_html(next(card for card in CATALOGUE if card.tool == tool), view="unified"))
+    html = catalogue.locator("#other > .nbtools-html").evaluate(COLUMN, text)
+    assert html == pytest.approx(live, abs=8)
