@@ -32,6 +32,9 @@ PAINTED = """async ([path, selector]) => {
     window.jupyterapp.commands.execute('docmanager:open', { path });
     const frame = () => new Promise(requestAnimationFrame);
     while (!document.querySelector(selector)) {
+        if (performance.now() - begin > 60_000) {
+            throw new Error(`No ${selector} appeared.`);
+        }
         await frame();
     }
     await frame();
@@ -62,7 +65,7 @@ async def measure(browser: Browser, *, extension: bool) -> tuple[list[float], fl
             tab = Tab(page, Path(served, "cards.ipynb"), Path(served))
             times = []
             for _ in range(OPENINGS):
-                times.append(await page.evaluate(PAINTED, ["cards.ipynb", ".nbtools-card" if extension else ".nbt-card"]))
+                times.append(await page.evaluate(PAINTED, ["cards.ipynb", ".nbtools-card" if extension else ".nbtools-html"]))
                 await tab.ready()
                 await tab.close()
             await tab.command("docmanager:open", path="cards.ipynb")
