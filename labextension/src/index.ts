@@ -10,7 +10,7 @@ import { FileOpener } from './shared/file_opener.js';
 import type { CellLocation } from './live_cells/open_notebook.js';
 import { StaleCards } from './cards/stale_cards.js';
 import { addCallRenderer } from './cards/renderer.js';
-import { ICallCanceller, IFileOpener, ISettings } from './shared/tokens.js';
+import { ICallCanceller, ICardServices, IFileOpener, ISettings } from './shared/tokens.js';
 import explorerPlugins from './explorer/plugins.js';
 import panelPlugins from './panel/plugins.js';
 import editorPlugins from './editor/plugins.js';
@@ -33,19 +33,28 @@ const canceller: JupyterFrontEndPlugin<ICallCanceller> = {
   activate: (_, notebooks: INotebookTracker) => new CallCanceller(notebooks)
 };
 
-const renderer: JupyterFrontEndPlugin<void> = {
-  id: 'nbtools-agent:renderer',
-  description: 'Renders the cards of tool calls.',
+const services: JupyterFrontEndPlugin<ICardServices> = {
+  id: 'nbtools-agent:card-services',
+  description: 'Collects the services of the application for cards.',
   autoStart: true,
   requires: [IRenderMimeRegistry],
   optional: [IFileOpener, ICallCanceller, ISettings],
+  provides: ICardServices,
   activate: (
     _,
     rendermime: IRenderMimeRegistry,
     opener: IFileOpener | null,
     canceller: ICallCanceller | null,
     settings: ISettings | null
-  ) => addCallRenderer({ rendermime, opener, canceller, settings })
+  ) => ({ rendermime, opener, canceller, settings })
+};
+
+const renderer: JupyterFrontEndPlugin<void> = {
+  id: 'nbtools-agent:renderer',
+  description: 'Renders the cards of tool calls.',
+  autoStart: true,
+  requires: [ICardServices],
+  activate: (_, cards: ICardServices) => addCallRenderer(cards)
 };
 
 const orphans: JupyterFrontEndPlugin<void> = {
@@ -72,16 +81,8 @@ const runs: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:runs',
   description: 'Renders the status and the messages of agent runs in the notebook.',
   autoStart: true,
-  requires: [IRenderMimeRegistry, INotebookTracker],
-  optional: [IFileOpener, ICallCanceller, ISettings],
-  activate: (
-    _,
-    rendermime: IRenderMimeRegistry,
-    notebooks: INotebookTracker,
-    opener: IFileOpener | null,
-    canceller: ICallCanceller | null,
-    settings: ISettings | null
-  ) => addRunRenderer({ rendermime, notebooks, opener, canceller, settings })
+  requires: [ICardServices, INotebookTracker],
+  activate: (_, cards: ICardServices, notebooks: INotebookTracker) => addRunRenderer({ ...cards, notebooks })
 };
 
 /** Runs a cell without changing the notebook's mode: in command mode, letters that a person is typing would be shortcuts. */
@@ -96,6 +97,7 @@ async function run({ panel: { content, sessionContext }, index }: CellLocation):
 export default [
   opener,
   canceller,
+  services,
   renderer,
   ...questions,
   orphans,

@@ -3,8 +3,8 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { tryParse } from '../shared/parse.js';
-import { plainTextFallback, cardContext, type Services } from '../cards/context.js';
-import type { CardContext } from '../shared/tokens.js';
+import { plainTextFallback, cardContext } from '../cards/context.js';
+import type { CardContext, ICardServices } from '../shared/tokens.js';
 import { addCellBelow } from '../explorer/insert_cell.js';
 import { RunFootView } from './foot.js';
 import { RunHeadView } from './head.js';
@@ -21,7 +21,7 @@ interface PartView<P extends Part> {
   dispose?(): void;
 }
 
-interface RunServices extends Services {
+interface RunServices extends ICardServices {
   readonly notebooks: INotebookTracker;
 }
 

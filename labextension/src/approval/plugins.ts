@@ -1,34 +1,25 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { cardContext } from '../cards/context.js';
 import { SERVICES_EVENT, type ServicesRequest } from '../shared/card_services.js';
 import { locate } from '../shared/path.js';
-import { ICallCanceller, IFileOpener, ISettings } from '../shared/tokens.js';
+import { ICardServices } from '../shared/tokens.js';
 
 /** Provides links to files, markdown and translations to the questions in notebooks; they work without this, too. */
 const services: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:questions',
   description: 'Provides links, markdown and translations to approval requests.',
   autoStart: true,
-  requires: [INotebookTracker, IRenderMimeRegistry],
-  optional: [IFileOpener, ICallCanceller, ISettings, ITranslator],
-  activate: (
-    _: JupyterFrontEnd,
-    notebooks: INotebookTracker,
-    rendermime: IRenderMimeRegistry,
-    opener: IFileOpener | null,
-    canceller: ICallCanceller | null,
-    settings: ISettings | null,
-    translator: ITranslator | null
-  ) => {
+  requires: [INotebookTracker, ICardServices],
+  optional: [ITranslator],
+  activate: (_: JupyterFrontEnd, notebooks: INotebookTracker, cards: ICardServices, translator: ITranslator | null) => {
     const trans = (translator ?? nullTranslator).load('nbtools_agent');
     document.addEventListener(SERVICES_EVENT, event => {
       const { root, provide } = (event as CustomEvent<ServicesRequest>).detail;
       const panel = notebooks.find(({ node }) => node.contains(event.target as Node));
       const folder = panel?.context.path.split('/').slice(0, -1).join('/') ?? '';
-      provide(cardContext({ rendermime, opener, canceller, settings }, trans, path => locate(folder, root, path)));
+      provide(cardContext(cards, trans, path => locate(folder, root, path)));
     });
   }
 };

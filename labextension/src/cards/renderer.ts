@@ -4,7 +4,8 @@ import { Widget } from '@lumino/widgets';
 import { CardView } from './card.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
-import { plainTextFallback, cardContext, type Services } from './context.js';
+import type { ICardServices } from '../shared/tokens.js';
+import { plainTextFallback, cardContext } from './context.js';
 import { unpackCard } from './packing.js';
 import { MIME, parseCard, type Card } from './model.js';
 
@@ -22,7 +23,7 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
 
   constructor(
     private readonly options: IRenderMime.IRendererOptions,
-    private readonly services: Services
+    private readonly services: ICardServices
   ) {
     super();
     this.addClass('nbtools-rendered');
@@ -73,7 +74,7 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
 }
 
 /** Registers the renderer of cards.  It is safe, because cards are built from text nodes: untrusted notebooks show them too. */
-export function addCallRenderer(services: Services): void {
+export function addCallRenderer(services: ICardServices): void {
   services.rendermime.addFactory(
     { safe: true, mimeTypes: [MIME], defaultRank: RANK, createRenderer: options => new RenderedCall(options, services) },
     RANK

@@ -2,7 +2,8 @@ import { Clipboard } from '@jupyterlab/apputils';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
-import { cardContext, type Services } from '../cards/context.js';
+import type { ICardServices } from '../shared/tokens.js';
+import { cardContext } from '../cards/context.js';
 import { element, linkButton } from '../shared/element.js';
 import { ExplorerView } from './explorer.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
@@ -10,7 +11,7 @@ import type { ExplorerKernels } from './kernel_connection.js';
 import { type LogSession, NoLogKernel } from './log_session.js';
 import type { LogAnswer, TraceView } from './model.js';
 
-export interface LogServices extends Services {
+export interface LogServices extends ICardServices {
   readonly session: LogSession;
   readonly kernels: ExplorerKernels;
   readonly trans: TranslationBundle;

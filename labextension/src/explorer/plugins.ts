@@ -3,9 +3,8 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { FileDialog, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { ICallCanceller, IFileOpener, ISettings } from '../shared/tokens.js';
+import { ICardServices } from '../shared/tokens.js';
 import { CellTarget } from './cell_target.js';
 import { ExplorerKernels } from './kernel_connection.js';
 import { LogSession } from './log_session.js';
@@ -16,54 +15,33 @@ const traces: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:traces',
   description: 'Renders the explorer of agent session logs.',
   autoStart: true,
-  requires: [IRenderMimeRegistry, INotebookTracker],
-  optional: [IFileOpener, ICallCanceller, ISettings],
-  activate: (
-    _,
-    rendermime: IRenderMimeRegistry,
-    notebooks: INotebookTracker,
-    opener: IFileOpener | null,
-    canceller: ICallCanceller | null,
-    settings: ISettings | null
-  ) => addTraceRenderer({ rendermime, notebooks, opener, canceller, settings, kernels: new ExplorerKernels() })
+  requires: [ICardServices, INotebookTracker],
+  activate: (_, cards: ICardServices, notebooks: INotebookTracker) =>
+    addTraceRenderer({ ...cards, notebooks, kernels: new ExplorerKernels() })
 };
 
 const logs: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:logs',
   description: 'Opens and compares agent session logs in tabs of their own.',
   autoStart: true,
-  requires: [IRenderMimeRegistry],
-  optional: [
-    ILabShell,
-    ILayoutRestorer,
-    IFileBrowserFactory,
-    INotebookTracker,
-    ICommandPalette,
-    ITranslator,
-    IDocumentManager,
-    IFileOpener,
-    ISettings
-  ],
+  requires: [ICardServices],
+  optional: [ILabShell, ILayoutRestorer, IFileBrowserFactory, INotebookTracker, ICommandPalette, ITranslator, IDocumentManager],
   activate: (
     app: JupyterFrontEnd,
-    rendermime: IRenderMimeRegistry,
+    cards: ICardServices,
     labShell: ILabShell | null,
     restorer: ILayoutRestorer | null,
     files: IFileBrowserFactory | null,
     notebooks: INotebookTracker | null,
     palette: ICommandPalette | null,
     translator: ITranslator | null,
-    manager: IDocumentManager | null,
-    opener: IFileOpener | null,
-    settings: ISettings | null
+    manager: IDocumentManager | null
   ) => {
     const trans = (translator ?? nullTranslator).load('nbtools_agent');
     const cells = new CellTarget(app, notebooks, trans);
     const { contents } = app.serviceManager;
     const services = {
-      rendermime,
-      opener,
-      settings,
+      ...cards,
       canceller: null,
       trans,
       session: new LogSession(app.serviceManager, trans),

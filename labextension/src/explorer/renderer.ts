@@ -7,7 +7,8 @@ import { Widget } from '@lumino/widgets';
 import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
-import { plainTextFallback, cardContext, type Services } from '../cards/context.js';
+import type { ICardServices } from '../shared/tokens.js';
+import { plainTextFallback, cardContext } from '../cards/context.js';
 import { addCellBelow } from './insert_cell.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import { ExplorerView } from './explorer.js';
@@ -25,7 +26,7 @@ const PROBE: Task = {
   line: 0
 };
 
-interface TraceServices extends Services {
+interface TraceServices extends ICardServices {
   readonly notebooks: INotebookTracker;
   readonly kernels: ExplorerKernels;
 }

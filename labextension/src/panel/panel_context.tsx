@@ -2,11 +2,11 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { type JSX, useEffect, useRef } from 'react';
 import { CardView } from '../cards/card.js';
-import { cardContext, type Services } from '../cards/context.js';
+import { cardContext } from '../cards/context.js';
 import type { Card } from '../cards/model.js';
 import { makeScrollable } from '../shared/element.js';
 import { locate } from '../shared/path.js';
-import type { CardContext, FollowedKernel, FollowedState, IKernelStates } from '../shared/tokens.js';
+import type { CardContext, FollowedKernel, FollowedState, IKernelStates, ICardServices } from '../shared/tokens.js';
 import type { RecentLogs } from './recent_logs.js';
 import type { StateReply, StateRequest } from './model.js';
 import { request } from './requests.js';
@@ -15,7 +15,7 @@ import { request } from './requests.js';
 export interface PanelContext {
   readonly app: JupyterFrontEnd;
   readonly states: IKernelStates;
-  readonly services: Services;
+  readonly services: ICardServices;
   readonly logs: RecentLogs;
   readonly trans: TranslationBundle;
 }

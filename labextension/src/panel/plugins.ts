@@ -3,12 +3,11 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { FileDialog } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { Token } from '@lumino/coreutils';
-import { ICallCanceller, IFileOpener, IKernelStates, ISettings } from '../shared/tokens.js';
+import { ICardServices, IKernelStates, ISettings } from '../shared/tokens.js';
 import { AgentsPanel } from './agents_panel.js';
 import { showCell } from './jump.js';
 import { KernelStates } from './kernel_states.js';
@@ -39,23 +38,19 @@ const panel: JupyterFrontEndPlugin<IAgentsPanel> = {
   id: 'nbtools-agent:agents-panel',
   description: 'The panel Agents: what waits, runs and was changed in all notebooks.',
   autoStart: true,
-  requires: [IKernelStates, IRenderMimeRegistry],
-  optional: [ILayoutRestorer, IDocumentManager, ICommandPalette, IFileOpener, ICallCanceller, ISettings, ITranslator],
+  requires: [IKernelStates, ICardServices],
+  optional: [ILayoutRestorer, IDocumentManager, ICommandPalette, ITranslator],
   provides: IAgentsPanel,
   activate: (
     app: JupyterFrontEnd,
     kernels: IKernelStates,
-    rendermime: IRenderMimeRegistry,
+    services: ICardServices,
     restorer: ILayoutRestorer | null,
     documents: IDocumentManager | null,
     palette: ICommandPalette | null,
-    opener: IFileOpener | null,
-    canceller: ICallCanceller | null,
-    settings: ISettings | null,
     translator: ITranslator | null
   ) => {
     const trans = (translator ?? nullTranslator).load(CATALOGUE);
-    const services = { rendermime, opener, canceller, settings };
     const context = { app, states: kernels, services, logs: new RecentLogs(app), trans };
     const chooseLog = documents && (() => openLog(app, documents, trans.__('Open a session log')));
     const agents = new AgentsPanel(context, chooseLog);

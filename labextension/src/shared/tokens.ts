@@ -1,4 +1,5 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
@@ -27,6 +28,15 @@ export interface ICallCanceller {
   runAction(card: HTMLElement, action: CardAction): void;
 }
 export const ICallCanceller = new Token<ICallCanceller>('nbtools-agent:ICallCanceller', "Cancels and undoes a card's call.");
+
+/** The application's services for cards.  Without an opener or a canceller, cards are read-only. */
+export interface ICardServices {
+  readonly rendermime: IRenderMimeRegistry;
+  readonly opener: IFileOpener | null;
+  readonly canceller: ICallCanceller | null;
+  readonly settings: ISettings | null;
+}
+export const ICardServices = new Token<ICardServices>('nbtools-agent:ICardServices', 'The services of the application for cards.');
 
 /** The services that a card uses. */
 export interface CardContext {
