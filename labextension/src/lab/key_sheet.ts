@@ -25,7 +25,6 @@ function sections(commands: CommandRegistry, trans: TranslationBundle): HTMLElem
       trans
     );
   return [
-    section(trans.__('Commands (change them in Settings → Keyboard Shortcuts)'), commandRows(commands), trans),
     fixed(trans.__('In a question'), [
       ['y', trans.__('approve once')],
       ['a', trans.__('always allow')],
@@ -44,7 +43,8 @@ function sections(commands: CommandRegistry, trans: TranslationBundle): HTMLElem
       ['n N', trans.__('next and previous hit of the search in the step')],
       ['Esc', trans.__('leave')]
     ]),
-    fixed(trans.__('In both, and in a card'), [['?', trans.__('this sheet')]])
+    fixed(trans.__('In both, and in a card'), [['?', trans.__('this sheet')]]),
+    section(trans.__('Commands (change them in Settings → Keyboard Shortcuts)'), commandRows(commands), trans)
   ];
 }
 

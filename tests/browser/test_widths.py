@@ -1,0 +1,129 @@
+"""What nbtools draws, at 380, 800 and 1,280 pixels: whole buttons, nothing outside the window, a question's head and answers in view."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.browser.accessibility import OURS, cut_buttons
+from tests.browser.long_log import write_cart_log
+from tests.browser.test_accessible_lab import DIALOG, WORK, open_log
+from tests.browser.test_asking import IN_VIEW
+from tests.browser.test_editing import WRITE
+from tests.browser.test_log_tabs import LogTab
+from tests.browser.test_panel import Agents
+from tests.browser.test_trace import REAL
+
+WIDTHS = (1280, 800, 380)
+HEIGHT = 800
+PANEL = "#nbtools-agents"
+SETTLED = "new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 50)))"
+OUTSIDE = """selector => {
+    const scrolls = node => node && (getComputedStyle(node).overflowX !== 'visible' || scrolls(node.parentElement?.closest(selector)));
+    return [...document.querySelectorAll(selector)]
+        .filter(node => node.checkVisibility() && !scrolls(node.parentElement?.closest(selector)))
+        .filter(node => {
+            const { left, right, width } = node.getBoundingClientRect();
+            return width > 0 && (right > innerWidth + 1 || left < -1);
+        })
+        .map(node => node.outerHTML.slice(0, 200));
+}"""
+REVEAL = "question => question.scrollIntoView({ block: 'nearest' })"
+READ = "%tool read src/cart.py"
+LOOK = ("%tool grep total src --context 1", "%tool ls", "%tool glob '**/*.py'", "%tool shell ls -la", "tools.read('no such file')")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def widths(lab):
+    """Gives the window each width in turn, checks what must hold at all of them, and takes the pictures."""
+    before = lab.viewport_size
+
+    async def widths(tab, name, *, panel=False, selector=OURS):
+        for width in WIDTHS:
+            if not panel:
+                await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
+            await lab.set_viewport_size({"width": width, "height": HEIGHT})
+            await lab.evaluate(SETTLED)
+            await tab.look(f"{name}-{width}")
+            assert await cut_buttons(lab, selector) == [], width
+            assert await lab.evaluate(OUTSIDE, selector) == [], width
+            yield width
+
+    yield widths
+    await lab.set_viewport_size(before)
+
+
+async def test_questions_and_the_editor(open_notebook, widths):
+    tab = await open_notebook(WRITE, "%tool shell git add -A && git commit -m totals | tee ../log.txt")
+    for index, name in ((1, "edit"), (2, "command")):
+        await tab.start(index)
+        await tab.asked(index)
+        question = tab.question(index)
+        async for width in widths(tab, f"widths-{name}"):
+            await question.evaluate(REVEAL)
+            for part in (".nbtools-head", ".nbtools-approve", ".nbtools-cancel"):
+                assert await question.locator(part).evaluate(IN_VIEW), (width, part)
+        await tab.answer(index, "Modify…")
+        await expect(question.locator(".nbtools-editor-host :focus")).to_have_count(1)
+        async for width in widths(tab, f"widths-modify-{name}"):
+            await question.evaluate(REVEAL)
+            for part in (".nbtools-head", ".nbtools-apply", ".nbtools-back"):
+                assert await question.locator(part).evaluate(IN_VIEW), (width, part)
+        await tab.answer(index, "Back")
+        await tab.answer(index, "Deny")
+        await tab.done(index)
+
+
+async def test_results(open_notebook, widths):
+    tab = await open_notebook(READ, *LOOK)
+    await tab.run(1)
+    for index in range(2, 2 + len(LOOK)):
+        await tab.start(index)
+        if index == 5:
+            await tab.answer(index, "Approve once")
+        await tab.done(index)
+    async for _ in widths(tab, "widths-results"):
+        pass
+
+
+async def test_the_panel(open_notebook, widths):
+    tab = await open_notebook(WORK, WRITE)
+    agents = Agents(tab)
+    await agents.open()
+    await tab.run(1)
+    await tab.start(2)
+    await expect(agents.waiting).to_have_count(1)
+    async for _ in widths(tab, "widths-panel", panel=True, selector=PANEL):
+        await expect(agents.waiting.get_by_role("button", name="Deny")).to_be_in_viewport(ratio=1)
+
+
+async def test_dialogs_and_the_tour(open_notebook, widths):
+    tab = await open_notebook("%tool ls")
+    await tab.command("nbtools:keys", wait=False)
+    await expect(tab.page.locator(DIALOG)).to_contain_text("approve once")
+    async for _ in widths(tab, "widths-keys", selector=DIALOG):
+        await expect(tab.page.locator(DIALOG).get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
+    await tab.page.keyboard.press("Escape")
+    await tab.command("nbtools:tour", wait=False)
+    async for _ in widths(tab, "widths-tour"):
+        await expect(tab.page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
+    await tab.page.keyboard.press("Escape")
+
+
+async def test_logs_and_their_comparison(open_notebook, project, widths):
+    shutil.copy(REAL, project / "a.jsonl")
+    write_cart_log(project / "b.jsonl")
+    tab = await open_notebook()
+    await open_log(tab.page, f"{project.name}/a.jsonl")
+    log = LogTab(tab.page)
+    await log.chip("edits").click()
+    await log.row("Edit").click()
+    await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
+    async for _ in widths(tab, "widths-log"):
+        await expect(log.node.locator(".nbtools-trace-search")).to_be_in_viewport(ratio=1)
+    await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
+    await expect(log.node).to_contain_text("First difference")
+    async for _ in widths(tab, "widths-compared"):
+        await expect(log.node.get_by_role("button", name="b.jsonl")).to_be_in_viewport(ratio=1)
