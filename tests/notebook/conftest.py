@@ -73,9 +73,11 @@ class Lab:
         self.said: dict[str, str | None] = {}
         self.opened: dict[str, str] = {}
         self.received: dict[str, list[dict[str, Any]]] = {}
+        self.subshell: str | None = None
 
     def forget(self) -> None:
-        """Starts with nothing shown."""
+        """Starts with nothing shown, and without a subshell."""
+        self.subshell = None
         for seen in (self.cells, self.widgets, self.closed, self.displays, self.prompts, self.said, self.opened, self.received):
             seen.clear()
 
@@ -174,14 +176,23 @@ class Lab:
         return dict(self.reply(model, {"question": self.asked(model)["id"], "edit": True})["editable"])
 
     def send_comm(self, comm_id: str, data: dict[str, Any]) -> None:
-        message = self.client.session.msg("comm_msg", {"comm_id": comm_id, "data": data})
-        self.client.shell_channel.send(message)
+        self._send_to_shell("comm_msg", {"comm_id": comm_id, "data": data})
 
     def open_comm(self, target: str, data: dict[str, Any]) -> str:
         comm_id = uuid.uuid4().hex
-        content = {"comm_id": comm_id, "target_name": target, "data": data}
-        self.client.shell_channel.send(self.client.session.msg("comm_open", content))
+        self._send_to_shell("comm_open", {"comm_id": comm_id, "target_name": target, "data": data})
         return comm_id
+
+    def use_subshell(self) -> None:
+        """Sends all comm messages to a subshell from now on, as JupyterLab does."""
+        self.client.control_channel.send(self.client.session.msg("create_subshell_request", {}))
+        reply = self.client.get_control_msg(timeout=LIMIT)
+        self.subshell = reply["content"]["subshell_id"]
+
+    def _send_to_shell(self, kind: str, content: dict[str, Any]) -> None:
+        message = self.client.session.msg(kind, content)
+        message["header"]["subshell_id"] = self.subshell
+        self.client.shell_channel.send(message)
 
     def comm_messages(self, comm_id: str) -> list[dict[str, Any]]:
         """What the kernel has sent on a comm that is no widget."""

@@ -13,7 +13,12 @@ export class AutoFocus {
   private focusedAt = -GRACE;
   /** When the person last pressed a key, clicked or scrolled. */
   private lastInput = 0;
-  private readonly onInput = (): void => void (this.lastInput = performance.now());
+  private readonly onInput = ({ type }: Event): void => {
+    this.lastInput = performance.now();
+    if (type === 'pointerdown') {
+      this.focusedAt = -GRACE; // the person has seen the question
+    }
+  };
 
   constructor() {
     INPUT_EVENTS.forEach(type => window.addEventListener(type, this.onInput, { capture: true, passive: true }));

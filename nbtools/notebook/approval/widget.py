@@ -1,6 +1,7 @@
 """The approval request as a widget (anywidget): it shows a question in the page and passes the page's messages to ``OpenQuestions``.
 
-The page part is ``labextension/src/widgets/question.ts``.  Runs in the kernel's main loop.
+The page part is ``labextension/src/widgets/question.ts``.  The widget is created and closed in the kernel's main loop; its messages may
+arrive in any of the kernel's threads.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nbtools.core.errors import NbtoolsError, ToolFailure
 from nbtools.notebook.approval.model import EditRequested, WidgetReply
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.question import OpenQuestion
+from nbtools.notebook.subshells import answer_on_subshell
 
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 _STATIC = Path(__file__).parents[1] / "static"
@@ -27,6 +29,7 @@ def open_widget(question: OpenQuestion, questions: OpenQuestions) -> Iterator[st
     """Creates the widget of a question, yields the id of its model, and closes the widget."""
     widget = _widget_class()(question=question.data().model_dump(mode="json"))
     widget.on_msg(lambda _, content, __: _on_message(widget, question, questions, content))
+    answer_on_subshell(widget.comm)
     try:
         yield str(widget.model_id)
     finally:
@@ -48,6 +51,7 @@ def _on_message(widget: Any, question: OpenQuestion, questions: OpenQuestions, c
     except ToolFailure as failure:
         reply = {"problem": failure.message}
     widget.send(WidgetReply(question=question.id, **reply).model_dump(mode="json"))
+    answer_on_subshell(widget.comm)
 
 
 def _is_edit_request(content: Any, question: OpenQuestion) -> bool:

@@ -10,6 +10,7 @@ import traitlets
 
 from nbtools.notebook.explorer.model import TraceView
 from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.notebook.subshells import answer_on_subshell
 
 _STATIC = Path(__file__).parents[1] / "static"
 
@@ -29,6 +30,8 @@ class ExplorerWidget(anywidget.AnyWidget):
         super().__init__(view=view.model_dump(mode="json"))
         self._explorer = view.explorer
         self.on_msg(self._on_request)
+        if self.comm is not None:
+            answer_on_subshell(self.comm)
 
     def _on_request(self, _widget: object, content: Any, _buffers: object) -> None:
         request = content.get("request") if isinstance(content, dict) else None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class StateComm:
         self._lock = threading.Lock()
         self._announcement: Any = None
         self._publisher: StatePublisher | None = None
-        self._waiting: list[tuple[Any, Context]] = []
+        self._waiting: list[Any] = []
         self._stop_watching: Callable[[], None] = lambda: None
 
     def open(self) -> None:
@@ -60,7 +59,7 @@ class StateComm:
         comm.get_comm_manager().unregister_target(STATE_TARGET, self._on_open)
         if self._publisher is not None:
             self._publisher.close()
-        for one in filter(None, (self._announcement, *(page for page, _ in self._waiting))):
+        for one in filter(None, (self._announcement, *self._waiting)):
             one.close()
 
     def _on_cell_end(self, _: object = None) -> None:
@@ -81,22 +80,20 @@ class StateComm:
             if self._publisher is None:
                 self._publisher = StatePublisher(self._runtime)
             waiting, self._waiting = self._waiting, []
-        for page, opening in waiting:
-            self._publisher.add_page(page, opening)
+        for page in waiting:
+            self._publisher.add_page(page)
         return self._publisher
 
     def _on_open(self, comm: Any, _: Any) -> None:
         """Handles a page's comm; its messages may arrive in any of the kernel's threads."""
-        opening = copy_context()
         if self._runtime.opened_bridge is not None:
-            self._publish().add_page(comm, opening)
+            self._publish().add_page(comm)
             return
-        page = (comm, opening)
-        self._waiting = [*self._waiting[-_MAX_WAITING:], page]
-        comm.on_msg(lambda message: self._on_early_message(page, message))
-        comm.on_close(lambda _: self._waiting.remove(page) if page in self._waiting else None)
+        self._waiting = [*self._waiting[-_MAX_WAITING:], comm]
+        comm.on_msg(lambda message: self._on_early_message(comm, message))
+        comm.on_close(lambda _: self._waiting.remove(comm) if comm in self._waiting else None)
 
-    def _on_early_message(self, page: tuple[Any, Context], message: Any) -> None:
+    def _on_early_message(self, comm: Any, message: Any) -> None:
         """Handles a request before there is a session, which it creates."""
         _ = self._runtime.bridge
-        self._publish().add_page(*page, message["content"].get("data") or {})
+        self._publish().add_page(comm, message["content"].get("data") or {})

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
-from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -63,9 +62,9 @@ class StatePublisher:
         self._ended: deque[EndedCall] = deque(maxlen=MAX_ENDED)
         self._stop_watching = [runtime.watch(self.touch), runtime.questions.subscribe(self._on_questions)]
 
-    def add_page(self, comm: Any, opening: Context, data: Mapping[str, Any] | None = None) -> None:
+    def add_page(self, comm: Any, data: Mapping[str, Any] | None = None) -> None:
         """Sends the state to a page that has opened ``comm``, and carries out its requests; ``data`` is the first one."""
-        page = Page(comm, opening)
+        page = Page(comm)
         with self._lock:
             self._pages[comm.comm_id] = page
             while len(self._pages) > _MAX_PAGES:

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,7 @@ from nbtools.notebook.state.model import (
     UndoTask,
 )
 from nbtools.notebook.state.snapshot import MODE_MEANINGS, is_looser
+from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.policy.modes import Mode
 from nbtools.tools.undo import UndoData
 
@@ -66,10 +66,8 @@ Action = Callable[[], Awaitable[Reply]]
 class Page:
     """A page that follows the state: what it has, what it has been sent, and the consequences that it was asked to confirm."""
 
-    def __init__(self, comm: Any, opening: Context) -> None:
-        """``opening`` is the context in which the page's request to open ``comm`` was handled."""
+    def __init__(self, comm: Any) -> None:
         self.comm = comm
-        self._opening = opening
         self.seen = 0
         self.sent = 0
         self.version = -1
@@ -83,8 +81,8 @@ class Page:
         return self.seen >= self.sent
 
     def send(self, message: StateMessage) -> None:
-        # ipykernel sends a page's messages to the subshell of the request in whose context the comm last sent: one that may have ended.
-        self._opening.copy().run(self.comm.send, message.model_dump(mode="json"))
+        self.comm.send(message.model_dump(mode="json"))
+        answer_on_subshell(self.comm)
 
     def show(self, state: KernelState) -> None:
         """Sends what the page does not have yet; nothing if it has everything."""

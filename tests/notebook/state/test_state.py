@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nbtools.notebook.state.comm import STATE_TARGET
-from tests.notebook.conftest import Lab
+from tests.notebook.conftest import LIMIT, Lab
 from tests.notebook.state.page import StatePage
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = 1'"
@@ -71,6 +71,40 @@ def test_a_question_appears_and_is_answered_from_the_page(lab: Lab, page: StateP
     page.has("questions", 0)
     lab.until(lambda: cell.done)
     assert "total = 1" in (project / "src" / "cart.py").read_text()
+
+
+@pytest.mark.parametrize("where", ["panel", "cell"])
+def test_an_answer_is_handled_while_another_cell_blocks(lab: Lab, project: Path, where: str) -> None:
+    lab.use_subshell()
+    lab.run("%tool ls")
+    page = StatePage(lab)
+    lab.run("call = tools.write.background('answered.txt', 'yes')")
+    question = question_of(page)["data"]["id"]
+    waiting = f"""
+import pathlib, time
+started = time.monotonic()
+while not pathlib.Path("answered.txt").exists() and time.monotonic() - started < {LIMIT / 2}:
+    time.sleep(0.01)
+print(pathlib.Path("answered.txt").exists())
+"""
+    cell = lab.start(waiting)
+    lab.until(lambda: cell.count("execute_input"))
+    if where == "panel":
+        assert answer(page, question, "once")["problem"] == ""
+    else:
+        lab.answer_with("once")
+    lab.until(lambda: cell.done)
+    assert cell.text.strip() == "True"
+
+
+def test_every_cell_of_a_run_gets_its_own_outputs_while_a_page_follows(lab: Lab) -> None:
+    lab.use_subshell()
+    lab.run("%tool ls")
+    page = StatePage(lab)
+    cells = [lab.start(f"tools.write.background('file{number}.txt', '{number}')\nprint({number})") for number in range(20)]
+    page.until(lambda: all(cell.done for cell in cells))
+    assert [[output["text"] for output in cell.outputs if "name" in output] for cell in cells] == [[f"{n}\n"] for n in range(20)]
+    page.has("questions", 20)
 
 
 def test_a_question_answered_elsewhere_disappears_and_cannot_be_answered_again(lab: Lab, page: StatePage, project: Path) -> None:

@@ -1,0 +1,15 @@
+"""Where the kernel handles a page's messages: on the subshell that the page names, so that they are handled while a cell runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def answer_on_subshell(comm: Any) -> None:
+    """Has the page's next messages on ``comm`` handled on the subshell that they name; call it after each message sent on ``comm``.
+
+    ipykernel 7.4 otherwise handles them where the comm sent its last message, for us mostly the main shell, or a subshell that has ended.  There they wait for the cell,
+    and handled between two cells they can take the second cell's request away: its outputs and its end then go to the first one
+    (``Kernel.shell_main`` restores the request that it found).  Without subshells, and in other versions, this does nothing.
+    """
+    vars(comm).pop("_reply_subshell_id", None)
