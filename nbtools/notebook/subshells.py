@@ -1,4 +1,4 @@
-"""Where the kernel handles a page's messages: on the subshell that the page names, so that they are handled while a cell runs."""
+"""Has the kernel handle the messages of a page on the subshell that the page names, and so while a cell is running."""
 
 from __future__ import annotations
 

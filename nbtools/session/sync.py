@@ -109,10 +109,18 @@ class BlockingSession:
     def close(self) -> None:
         """Cancels running calls, closes the session and ends the thread."""
         if self._thread.is_alive():
-            self.run(self.session.close())
+            self.run(self._end())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    async def _end(self) -> None:
+        """Closes the session, then cancels what else was submitted and has not ended."""
+        await self.session.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     def __enter__(self) -> Self:
         return self

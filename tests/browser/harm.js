@@ -3,7 +3,7 @@
   const harm = [];
   const say = (what, node) => harm.push(`${what}: ${(node.outerHTML ?? node.textContent).slice(0, 200)}`);
   const OUTPUT = '.jp-OutputArea-output';
-  const CARD = '.nbtools-card, .nbtools-asking, .nbt-card, .nbtools-sheet';
+  const CARD = '.nbtools-card, .nbtools-asking, .nbtools-html, .nbtools-sheet';
   const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]|[\u{e0000}-\u{e007f}]/u;
   const ELEMENTS = 'script, iframe, object, embed, form, base, meta, style, link, audio, video, template, math, marquee, mjx-container, noscript';
   const CODE = /^\s*(javascript|vbscript|data:(?!image\/(png|jpeg|gif|webp);base64,))/i;
@@ -26,7 +26,7 @@
     }
     texts(card).filter(text => UNSEEN.test(text)).forEach(text => say('unseen characters', { textContent: JSON.stringify(text) }));
     for (const node of [card, ...card.querySelectorAll('*')]) {
-      const ours = '.nbtools-gutter, .nbtools-asking .nbtools-head, .nbtools-asking .nbtools-answers';
+      const ours = '.nbtools-gutter, .nbtools-asking .nbtools-head, .nbtools-asking .nbtools-answers, .cm-announced, .cm-gutters';
       if (!node.matches(ours) && /fixed|sticky/.test(getComputedStyle(node).position)) {
         say('an overlay', node);
       }

@@ -26,6 +26,7 @@ from nbtools import (
     tool,
 )
 from nbtools.dialects import dialect_names
+from nbtools.session.sync import BlockingSession
 from nbtools.testing import CANCEL, ONCE, RecordingObserver, ScriptedConfirmer, modify, temporary_workspace
 from nbtools.tools import builtin_tools
 from nbtools.workspace.workspace import Workspace
@@ -144,6 +145,13 @@ async def test_what_is_used_wrongly_says_so() -> None:
     await session.close()
     with pytest.raises(SessionError, match="closed"):
         await session.call("ls")
+
+
+def test_closing_the_blocking_twin_cancels_what_is_still_submitted(tmp_path: Path) -> None:
+    blocking = BlockingSession(Session(tmp_path))
+    work = blocking.submit(asyncio.Event().wait())
+    blocking.close()
+    assert work.cancelled()
 
 
 def test_the_blocking_twin_works_in_any_thread(tmp_path: Path) -> None:

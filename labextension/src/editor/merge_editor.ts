@@ -7,6 +7,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { DisposableSet } from '@lumino/disposable';
 import { END_EVENT, type EditRequest } from '../shared/edit_request.js';
 import { element } from '../shared/element.js';
+import { hiddenCharacters } from './hidden_characters.js';
 
 /** Lines that stay in view around a change; longer unchanged parts are folded. */
 const MARGIN = 5;
@@ -19,6 +20,9 @@ export async function openEditor(request: EditRequest, services: IEditorServices
   // Loaded on demand: most pages never need it.
   const { getChunks, goToNextChunk, goToPreviousChunk, rejectChunk, unifiedMergeView } = await import('@codemirror/merge');
   const { host, original, proposed, path } = request;
+  if (!host.isConnected) {
+    return; // the person has gone back meanwhile
+  }
   const lineEnd = /\r\n/.test(proposed) && !/(^|[^\r])\n/.test(proposed) ? '\r\n' : '\n';
   const model = new CodeEditor.Model({ mimeType: services.mimeTypeService.getMimeTypeByFilePath(path) });
   model.sharedModel.setSource(proposed.replace(/\r\n/g, '\n'));
@@ -31,6 +35,7 @@ export async function openEditor(request: EditRequest, services: IEditorServices
     config: { lineNumbers: true, lineWrap: false, searchWithCM: true, scrollPastEnd: false },
     extensions: [
       actions(request, { next: goToNextChunk, previous: goToPreviousChunk, leaveOut: view => rejectChunk(view) }),
+      hiddenCharacters(),
       EditorView.contentAttributes.of({ 'aria-label': request.label }),
       EditorView.updateListener.of(({ docChanged, state }) => {
         docChanged && request.onChange(state.doc.toString().replace(/\n/g, lineEnd));

@@ -34,6 +34,8 @@ export class ExplorerView {
   /** The filter of the listed lines, and the filter requested last. */
   private shownFilter = NO_FILTER;
   private requestedFilter = NO_FILTER;
+  /** The filter that the person chose last, also if its request has failed. */
+  private chosenFilter = NO_FILTER;
   /** The selected line of the log; the filter may exclude it. */
   private selectedLine: number | null = null;
   private refreshTimer = 0;
@@ -80,6 +82,14 @@ export class ExplorerView {
     sameExplorer ? this.showFilter() : this.showView(view);
   }
 
+  /** Shows a log that was opened again, with the filter and the step that the person had chosen. */
+  async reopen(view: TraceView): Promise<void> {
+    const { chosenFilter, selectedLine } = this;
+    this.update(view);
+    await this.applyFilter(chosenFilter);
+    selectedLine === null || (await this.goToLine(selectedLine, false));
+  }
+
   dispose(): void {
     window.clearTimeout(this.refreshTimer);
     this.pages?.close();
@@ -99,7 +109,7 @@ export class ExplorerView {
   }
 
   private showView(view: TraceView): void {
-    this.shownFilter = this.requestedFilter = NO_FILTER;
+    this.shownFilter = this.requestedFilter = this.chosenFilter = NO_FILTER;
     this.selectedLine = null;
     this.stepLoader.reset();
     this.list.mark(null);
@@ -130,7 +140,7 @@ export class ExplorerView {
     if (sameFilter(filter, this.requestedFilter)) {
       return;
     }
-    this.requestedFilter = filter;
+    this.requestedFilter = this.chosenFilter = filter;
     this.showFilter();
     try {
       await this.fetchFiltered(filter);

@@ -97,10 +97,12 @@ export class LogView extends Widget {
 
   private drawExplorer(view: TraceView): void {
     this.traceView = view;
-    if (this.explorer === null) {
-      this.explorer = new ExplorerView(this.explorerContext());
-      this.node.replaceChildren(this.explorer.node);
+    if (this.explorer !== null) {
+      void this.explorer.reopen(view);
+      return;
     }
+    this.explorer = new ExplorerView(this.explorerContext());
+    this.node.replaceChildren(this.explorer.node);
     this.explorer.update(view);
   }
 
