@@ -1,7 +1,7 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 import { addRunRenderer } from './agent/renderer.js';
 import questions from './approval/plugins.js';
 import { CallCanceller } from './cards/cancel_call.js';
@@ -15,6 +15,7 @@ import explorerPlugins from './explorer/plugins.js';
 import panelPlugins from './panel/plugins.js';
 import editorPlugins from './editor/plugins.js';
 import labPlugins from './lab/plugins.js';
+import { catalogue } from './shared/catalogue.js';
 
 const opener: JupyterFrontEndPlugin<IFileOpener> = {
   id: 'nbtools-agent:opener',
@@ -63,8 +64,7 @@ const orphans: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [INotebookTracker],
   optional: [ITranslator],
-  activate: (_, notebooks: INotebookTracker, translator: ITranslator | null) =>
-    void new StaleCards(notebooks, (translator ?? nullTranslator).load('nbtools_agent'))
+  activate: (_, notebooks: INotebookTracker, translator: ITranslator | null) => void new StaleCards(notebooks, catalogue(translator))
 };
 
 const cells: JupyterFrontEndPlugin<void> = {

@@ -1,6 +1,6 @@
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
-import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { tryParse } from '../shared/parse.js';
 import { plainTextFallback, cardContext } from '../cards/context.js';
@@ -10,6 +10,7 @@ import { RunFootView } from './foot.js';
 import { RunHeadView } from './head.js';
 import { RunMessageView } from './message.js';
 import { AGENT_MIME, parseRunView, type RunView } from './model.js';
+import { catalogue } from '../shared/catalogue.js';
 
 /** Preferred over text/html, which has rank 50. */
 const RANK = 40;
@@ -37,7 +38,7 @@ class RenderedRun extends Widget implements IRenderMime.IRenderer {
   ) {
     super();
     this.addClass('nbtools-rendered');
-    this.trans = (options.translator ?? nullTranslator).load('nbtools_agent');
+    this.trans = catalogue(options.translator);
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {

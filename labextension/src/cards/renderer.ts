@@ -1,5 +1,5 @@
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
-import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { CardView } from './card.js';
 import { tryParse } from '../shared/parse.js';
@@ -8,6 +8,7 @@ import type { ICardServices } from '../shared/tokens.js';
 import { plainTextFallback, cardContext } from './context.js';
 import { unpackCard } from './packing.js';
 import { MIME, parseCard, type Card } from './model.js';
+import { catalogue } from '../shared/catalogue.js';
 
 /** Preferred over text/html, which has rank 50. */
 const RANK = 40;
@@ -27,7 +28,7 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
   ) {
     super();
     this.addClass('nbtools-rendered');
-    this.trans = (options.translator ?? nullTranslator).load('nbtools_agent');
+    this.trans = catalogue(options.translator);
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {

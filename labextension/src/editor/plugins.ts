@@ -1,8 +1,9 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IEditorServices } from '@jupyterlab/codeeditor';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 import { openEditor } from './merge_editor.js';
 import { EDIT_EVENT, type EditRequest } from '../shared/edit_request.js';
+import { catalogue } from '../shared/catalogue.js';
 
 const editor: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:editor',
@@ -11,7 +12,7 @@ const editor: JupyterFrontEndPlugin<void> = {
   requires: [IEditorServices],
   optional: [ITranslator],
   activate: (_: JupyterFrontEnd, services: IEditorServices, translator: ITranslator | null) => {
-    const trans = (translator ?? nullTranslator).load('nbtools_agent');
+    const trans = catalogue(translator);
     document.addEventListener(EDIT_EVENT, event => {
       const request = (event as CustomEvent<EditRequest>).detail;
       if (request?.path && request.host instanceof HTMLElement) {

@@ -3,13 +3,14 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { FileDialog, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 import { ICardServices } from '../shared/tokens.js';
 import { CellTarget } from './cell_target.js';
 import { ExplorerKernels } from './kernel_connection.js';
 import { LogSession } from './log_session.js';
 import { addLogCommands, COMPARE_LOGS, LogTabs, OPEN_LOG } from './log_tabs.js';
 import { addTraceRenderer } from './renderer.js';
+import { catalogue } from '../shared/catalogue.js';
 
 const traces: JupyterFrontEndPlugin<void> = {
   id: 'nbtools-agent:traces',
@@ -37,7 +38,7 @@ const logs: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
     manager: IDocumentManager | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('nbtools_agent');
+    const trans = catalogue(translator);
     const cells = new CellTarget(app, notebooks, trans);
     const { contents } = app.serviceManager;
     const services = {

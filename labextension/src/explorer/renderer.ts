@@ -1,7 +1,7 @@
 import { Clipboard } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
-import { nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { element } from '../shared/element.js';
@@ -14,6 +14,7 @@ import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './exp
 import { ExplorerView } from './explorer.js';
 import { ExplorerKernels } from './kernel_connection.js';
 import { parseTraceView, TRACE_MIME, type TraceView } from './model.js';
+import { catalogue } from '../shared/catalogue.js';
 
 /** Preferred over ipywidgets, which have rank −10: a bundle for other front ends has the explorer as a widget too. */
 const RANK = -20;
@@ -49,7 +50,7 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   ) {
     super();
     this.addClass('nbtools-rendered');
-    this.trans = (options.translator ?? nullTranslator).load('nbtools_agent');
+    this.trans = catalogue(options.translator);
     this.busyNotice.textContent = this.trans.__('The kernel is busy. The explorer is updated when it is free.');
     this.busyNotice.setAttribute('role', 'status');
   }

@@ -6,7 +6,7 @@ import { IMainMenu } from '@jupyterlab/mainmenu';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 import { IFileOpener, IKernelStates, ISettings } from '../shared/tokens.js';
 import { addCardMenu } from './card_menu.js';
 import { addCommands, COMMANDS } from './commands.js';
@@ -15,6 +15,7 @@ import { onQuestionMark } from './key_sheet.js';
 import { addHelp, addTiles } from './launcher.js';
 import { offerTour, Tour, TOUR } from './tour.js';
 import { Settings, SETTINGS_ID } from './settings.js';
+import { catalogue } from '../shared/catalogue.js';
 
 const settings: JupyterFrontEndPlugin<ISettings> = {
   id: SETTINGS_ID,
@@ -32,7 +33,7 @@ const commands: JupyterFrontEndPlugin<void> = {
   requires: [INotebookTracker],
   optional: [ICommandPalette, ITranslator],
   activate: (app: JupyterFrontEnd, notebooks: INotebookTracker, palette: ICommandPalette | null, translator: ITranslator | null) => {
-    addCommands(app, notebooks, palette, (translator ?? nullTranslator).load('nbtools_agent'));
+    addCommands(app, notebooks, palette, catalogue(translator));
     onQuestionMark(() => void app.commands.execute(COMMANDS.keys));
   }
 };
@@ -44,7 +45,7 @@ const cardMenu: JupyterFrontEndPlugin<void> = {
   requires: [INotebookTracker],
   optional: [IFileOpener, ITranslator],
   activate: (app: JupyterFrontEnd, notebooks: INotebookTracker, opener: IFileOpener | null, translator: ITranslator | null) =>
-    addCardMenu(app, notebooks, opener, (translator ?? nullTranslator).load('nbtools_agent'))
+    addCardMenu(app, notebooks, opener, catalogue(translator))
 };
 
 const follower: JupyterFrontEndPlugin<void> = {
@@ -54,7 +55,7 @@ const follower: JupyterFrontEndPlugin<void> = {
   requires: [IDocumentManager, IKernelStates, ISettings],
   optional: [ITranslator],
   activate: (_, documents: IDocumentManager, states: IKernelStates, values: ISettings, translator: ITranslator | null) =>
-    void new ChangeFollower(documents, states, values, (translator ?? nullTranslator).load('nbtools_agent'))
+    void new ChangeFollower(documents, states, values, catalogue(translator))
 };
 
 const tiles: JupyterFrontEndPlugin<void> = {
@@ -63,7 +64,7 @@ const tiles: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   optional: [ILauncher, ICommandPalette, ITranslator],
   activate: (app: JupyterFrontEnd, launcher: ILauncher | null, palette: ICommandPalette | null, translator: ITranslator | null) =>
-    void app.started.then(() => addTiles(app, launcher, palette, (translator ?? nullTranslator).load('nbtools_agent')))
+    void app.started.then(() => addTiles(app, launcher, palette, catalogue(translator)))
 };
 
 const tour: JupyterFrontEndPlugin<void> = {
@@ -79,7 +80,7 @@ const tour: JupyterFrontEndPlugin<void> = {
     database: IStateDB | null,
     translator: ITranslator | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('nbtools_agent');
+    const trans = catalogue(translator);
     const shown = new Tour(trans);
     app.commands.addCommand(TOUR, {
       label: trans.__('Tour of nbtools'),

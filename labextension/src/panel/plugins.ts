@@ -4,7 +4,7 @@ import { IDocumentManager } from '@jupyterlab/docmanager';
 import { FileDialog } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { Token } from '@lumino/coreutils';
 import { ICardServices, IKernelStates, ISettings } from '../shared/tokens.js';
@@ -14,8 +14,8 @@ import { KernelStates } from './kernel_states.js';
 import { Notifier } from './notifications.js';
 import { OPEN_LOG, RecentLogs } from './recent_logs.js';
 import { StatusItem } from './status_item.js';
+import { catalogue } from '../shared/catalogue.js';
 
-const CATALOGUE = 'nbtools_agent';
 const SHOW_PANEL = 'nbtools:show-agents';
 
 /** The panel *Agents*, for the parts of the page that open it. */
@@ -50,7 +50,7 @@ const panel: JupyterFrontEndPlugin<IAgentsPanel> = {
     palette: ICommandPalette | null,
     translator: ITranslator | null
   ) => {
-    const trans = (translator ?? nullTranslator).load(CATALOGUE);
+    const trans = catalogue(translator);
     const context = { app, states: kernels, services, logs: new RecentLogs(app), trans };
     const chooseLog = documents && (() => openLog(app, documents, trans.__('Open a session log')));
     const agents = new AgentsPanel(context, chooseLog);
@@ -85,7 +85,7 @@ const status: JupyterFrontEndPlugin<void> = {
     agents: IAgentsPanel | null,
     translator: ITranslator | null
   ) => {
-    const trans = (translator ?? nullTranslator).load(CATALOGUE);
+    const trans = catalogue(translator);
     const item = new StatusItem(kernels, notebooks, trans, () => showFirstQuestion(app, kernels) || agents?.show());
     const activeStateChanged = new Signal<StatusItem, void>(item);
     kernels.changed.connect(() => activeStateChanged.emit());
@@ -106,7 +106,7 @@ const notifications: JupyterFrontEndPlugin<void> = {
     settings: ISettings | null,
     translator: ITranslator | null
   ) => {
-    const trans = (translator ?? nullTranslator).load(CATALOGUE);
+    const trans = catalogue(translator);
     void new Notifier(app, kernels, settings, trans, () => agents?.panel.isVisible ?? false);
   }
 };
