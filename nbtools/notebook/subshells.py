@@ -8,8 +8,9 @@ from typing import Any
 def answer_on_subshell(comm: Any) -> None:
     """Has the page's next messages on ``comm`` handled on the subshell that they name; call it after each message sent on ``comm``.
 
-    ipykernel 7.4 otherwise handles them where the comm sent its last message, for us mostly the main shell, or a subshell that has ended.  There they wait for the cell,
-    and handled between two cells they can take the second cell's request away: its outputs and its end then go to the first one
-    (``Kernel.shell_main`` restores the request that it found).  Without subshells, and in other versions, this does nothing.
+    ipykernel 7.4 otherwise handles them where the comm sent its last message.  That may be a subshell that has ended; mostly it is the main
+    shell, where they wait for the cell.  Handled there between two cells, they can take the second cell's request away, whose outputs and
+    end then go to the first one (``Kernel.shell_main`` restores the request that it found).  Without subshells, and in other versions of
+    ipykernel, this does nothing.
     """
     vars(comm).pop("_reply_subshell_id", None)
