@@ -120,7 +120,7 @@ async def emulate(page: Page, **media: Any) -> None:
     await page.emulate_media(**{"forced_colors": "none", "contrast": "no-preference", "reduced_motion": "no-preference", **media})
 
 
-EMULATED = ({"forced_colors": "active"}, {"contrast": "more"}, {"reduced_motion": "reduce"})
+EMULATED = ({"forced_colors": "active"}, {"reduced_motion": "reduce"})
 
 
 async def in_all_themes(tab: Tab, selector: str = OURS) -> None:

@@ -114,7 +114,7 @@ async def test_logs_and_a_comparison_in_tabs(open_notebook, project, zoomed):
     await log.chip("edits").click()
     await log.row("Edit").click()
     await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
-    await in_all_themes(tab)
+    await is_accessible(tab.page)
     await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
     await expect(log.node).to_contain_text("First difference")
     await in_all_themes(tab)

@@ -40,7 +40,7 @@ async def test_each_kind_of_question_and_the_editor(open_notebook, project, zoom
     for label in ("value_20", "tee"):
         await tab.question(2).filter(has_text=label).get_by_role("button", name="Modify…").click()
     await expect(tab.question(2).locator(".nbtools-editor-host :focus")).to_have_count(1)
-    await in_all_themes(tab)
+    await in_all_themes(tab, ".nbtools-modifying")
     await zoomed()
     await is_accessible(tab.page)
     assert await cut_buttons(tab.page) == []
