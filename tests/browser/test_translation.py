@@ -50,11 +50,18 @@ async def german(browser, tmp_path, language_pack):
 
 async def test_cards_questions_and_commands_are_german(german):
     tab = german
-    for index in (0, 1):
-        await tab.run(index)
+    await tab.run(0)
+    offer = tab.page.locator(".Toastify__toast").filter(has_text="nbtools")
+    await expect(offer).to_be_visible()
+    await tab.run(1)
     await expect(tab.card(1).get_by_role("button", name="Datei öffnen")).to_be_visible()
     await tab.run(3)
     await expect(tab.status(3)).to_have_text("Datei nicht gefunden")
     label = await tab.page.evaluate("window.jupyterapp.commands.label('nbtools:open-log')")
     assert label == "Als Agentenprotokoll öffnen"
     await tab.look("german", tab.panel)
+    await tab.start(2)
+    await tab.asked(2)
+    await expect(offer).to_have_count(0)  # it would cover the buttons
+    await expect(tab.question(2).get_by_role("button", name="Einmal")).to_be_visible()
+    await tab.look("german-question", tab.panel)

@@ -98,20 +98,30 @@ export class Tour {
   }
 }
 
-/** Offers the tour once, in a notification, after nbtools was loaded for the first time. */
+/** Offers the tour once, in a notification, after nbtools was loaded for the first time.  A question takes the notification away. */
 export function offerTour(app: JupyterFrontEnd, states: IKernelStates, database: IStateDB, trans: TranslationBundle): void {
-  const offer = async (): Promise<void> => {
+  const makeOffer = async (): Promise<void> => {
     if (!states.current.some(({ loaded }) => loaded)) {
       return;
     }
-    states.changed.disconnect(offer);
+    states.changed.disconnect(makeOffer);
     if ((await database.fetch(OFFERED)) !== true) {
       await database.save(OFFERED, true);
-      Notification.info(trans.__('New to nbtools? A tour in four steps shows calls, questions, the panel and session logs.'), {
-        autoClose: OFFER_TIME,
-        actions: [{ label: trans.__('Start the Tour'), displayType: 'accent', callback: () => void app.commands.execute(TOUR) }]
-      });
+      const offer = Notification.info(
+        trans.__('New to nbtools? A tour in four steps shows calls, questions, the panel and session logs.'),
+        {
+          autoClose: OFFER_TIME,
+          actions: [{ label: trans.__('Start the Tour'), displayType: 'accent', callback: () => void app.commands.execute(TOUR) }]
+        }
+      );
+      const dismiss = (): void => {
+        if (states.current.some(({ state }) => state?.questions.length)) {
+          states.changed.disconnect(dismiss);
+          Notification.dismiss(offer);
+        }
+      };
+      states.changed.connect(dismiss);
     }
   };
-  states.changed.connect(offer);
+  states.changed.connect(makeOffer);
 }
