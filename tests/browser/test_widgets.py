@@ -73,7 +73,7 @@ async def test_hits_of_a_search_are_marked_in_the_step(open_page, highlights):
     await host.run(OPEN)
     trace = host.cells.locator(".nbtools-trace")
     rows, panel = trace.locator(".nbtools-trace-row:visible"), trace.locator(".nbtools-trace-panel")
-    step = rows.filter(has_text="setup_test.go").first
+    step = rows.filter(has=host.page.get_by_text("3.2", exact=True))
     await step.click()
     await expect(panel.locator(".nbtools-code")).to_be_visible()
     await trace.locator(".nbtools-trace-search").fill("TestMain")
