@@ -26,7 +26,7 @@
     }
     texts(card).filter(text => UNSEEN.test(text)).forEach(text => say('unseen characters', { textContent: JSON.stringify(text) }));
     for (const node of [card, ...card.querySelectorAll('*')]) {
-      const ours = '.nbtools-gutter, .nbtools-asking .nbtools-head, .nbtools-asking .nbtools-answers, .cm-announced, .cm-gutters';
+      const ours = '.nbtools-gutter, .nbtools-asking .nbtools-head, .nbtools-asking .nbtools-answers, .cm-announced, .cm-gutters, .cm-chunkButtons';
       if (!node.matches(ours) && /fixed|sticky/.test(getComputedStyle(node).position)) {
         say('an overlay', node);
       }
