@@ -105,15 +105,21 @@ async def test_the_dialogs_and_the_tour(open_notebook, zoomed):
     await expect(tour).to_have_count(0)
 
 
-async def test_logs_and_a_comparison_in_tabs(open_notebook, project, zoomed):
+async def open_edit_of_a_log(page, project):
+    """Opens one of two logs in a tab, and an edit in it; returns the tab."""
     shutil.copy(REAL, project / "a.jsonl")
     write_cart_log(project / "b.jsonl")
-    tab = await open_notebook()
-    await open_log(tab.page, f"{project.name}/a.jsonl")
-    log = LogTab(tab.page)
+    await open_log(page, f"{project.name}/a.jsonl")
+    log = LogTab(page)
     await log.chip("edits").click()
     await log.row("Edit").click()
     await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
+    return log
+
+
+async def test_logs_and_a_comparison_in_tabs(open_notebook, project, zoomed):
+    tab = await open_notebook()
+    log = await open_edit_of_a_log(tab.page, project)
     await is_accessible(tab.page)
     await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
     await expect(log.node).to_contain_text("First difference")

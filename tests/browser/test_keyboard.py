@@ -20,7 +20,7 @@ STEPS = 60
 
 
 class Hands:
-    """A keyboard."""
+    """Uses a page with the keyboard alone."""
 
     def __init__(self, page):
         self.page = page

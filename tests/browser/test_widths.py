@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.accessibility import OURS, cut_buttons
-from tests.browser.long_log import write_cart_log
-from tests.browser.test_accessible_lab import DIALOG, WORK, open_log
+from tests.browser.test_accessible_lab import DIALOG, WORK, open_edit_of_a_log, open_log
 from tests.browser.test_asking import IN_VIEW
 from tests.browser.test_editing import WRITE
-from tests.browser.test_log_tabs import LogTab
 from tests.browser.test_panel import Agents
-from tests.browser.test_trace import REAL
 
 WIDTHS = (1280, 800, 380)
 HEIGHT = 800
@@ -113,14 +108,8 @@ async def test_dialogs_and_the_tour(open_notebook, widths):
 
 
 async def test_logs_and_their_comparison(open_notebook, project, widths):
-    shutil.copy(REAL, project / "a.jsonl")
-    write_cart_log(project / "b.jsonl")
     tab = await open_notebook()
-    await open_log(tab.page, f"{project.name}/a.jsonl")
-    log = LogTab(tab.page)
-    await log.chip("edits").click()
-    await log.row("Edit").click()
-    await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
+    log = await open_edit_of_a_log(tab.page, project)
     async for _ in widths(tab, "widths-log"):
         await expect(log.node.locator(".nbtools-trace-search")).to_be_in_viewport(ratio=1)
     await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")

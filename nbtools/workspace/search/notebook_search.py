@@ -69,7 +69,7 @@ async def count_matches(
 
 
 def has_none(root: Path, start: str, query: Query, halt: CancellationFlag) -> bool:
-    """Whether the query surely names no notebook at or below ``start``, so that there is nothing to count.
+    """Returns True only if there is no notebook at or below ``start`` that the query could search.
 
     It only looks at names, of ignored and hidden files too, and runs beside the search of the other files.
     """
