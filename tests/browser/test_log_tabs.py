@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest_asyncio
@@ -14,6 +15,7 @@ from tests.browser.test_trace import REAL
 
 OPEN = "Open as Agent Trace"
 COMPARE = "Compare Agent Traces"
+CHUNK = re.compile(r"/explorer\.[0-9a-f]+\.js")
 SESSIONS = """() => window.jupyterapp.serviceManager.sessions.refreshRunning().then(
     () => [...window.jupyterapp.serviceManager.sessions.running()].map(({ name, type }) => [name, type]))"""
 NO_SESSION = f"async () => (await ({SESSIONS})()).length === 0"
@@ -189,3 +191,29 @@ async def test_a_log_gets_a_tab_in_notebook_7(server, context, project, screensh
     await tree.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
     await tree.close()
     assert listed(project) == before
+
+
+async def test_the_explorer_is_loaded_with_the_first_log_and_says_when_it_is_missing(server, context, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    page = await context.new_page()
+    loads = []
+
+    async def refuse(route):
+        loads.append(route.request.url)
+        await route.abort()
+
+    await page.route(CHUNK, refuse)
+    await page.goto(server.address("lab/workspaces/chunk"))
+    await restored(page)
+    assert loads == []
+    await page.evaluate(
+        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
+    )
+    message = page.locator(".nbtools-log-message:visible")
+    await expect(message).to_contain_text("could not be loaded")
+    assert len(loads) == 1
+    await page.unroute(CHUNK)
+    await message.get_by_role("button", name="Try again").click()
+    await expect(LogTab(page).row("Read")).to_be_visible()
+    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await page.close()

@@ -1,4 +1,4 @@
-import type { unifiedMergeView } from '@codemirror/merge';
+import { getChunks, goToNextChunk, goToPreviousChunk, rejectChunk, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, Prec, type Extension } from '@codemirror/state';
 import { type Command, EditorView, keymap } from '@codemirror/view';
 import { CodeEditor, type IEditorServices } from '@jupyterlab/codeeditor';
@@ -16,9 +16,7 @@ const MIN_FOLDED = 12;
 const SCAN_LIMIT = 2000;
 
 /** Opens JupyterLab's editor for the proposal, with the changes to the file marked; each can be kept or left out. */
-export async function openEditor(request: EditRequest, services: IEditorServices, trans: TranslationBundle): Promise<void> {
-  // Loaded on demand: most pages never need it.
-  const { getChunks, goToNextChunk, goToPreviousChunk, rejectChunk, unifiedMergeView } = await import('@codemirror/merge');
+export function openEditor(request: EditRequest, services: IEditorServices, trans: TranslationBundle): void {
   const { host, original, proposed, path } = request;
   if (!host.isConnected) {
     return; // the person has gone back meanwhile

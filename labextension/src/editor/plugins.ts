@@ -1,7 +1,6 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IEditorServices } from '@jupyterlab/codeeditor';
 import { ITranslator } from '@jupyterlab/translation';
-import { openEditor } from './merge_editor.js';
 import { EDIT_EVENT, type EditRequest } from '../shared/edit_request.js';
 import { catalogue } from '../shared/catalogue.js';
 
@@ -17,7 +16,7 @@ const editor: JupyterFrontEndPlugin<void> = {
       const request = (event as CustomEvent<EditRequest>).detail;
       if (request?.path && request.host instanceof HTMLElement) {
         event.preventDefault();
-        void openEditor(request, services, trans);
+        void import(/* webpackChunkName: "editor" */ './merge_editor.js').then(({ openEditor }) => openEditor(request, services, trans));
       }
     });
   }

@@ -18,7 +18,7 @@ interface PendingRequest {
 }
 
 /** Sends explorers' requests to kernels, on one open comm for each kernel. */
-export class ExplorerKernels {
+class ExplorerKernels {
   private readonly connections = new WeakMap<Kernel, KernelConnection>();
 
   /** Sends a request and returns the reply.  Waits for a busy kernel, and reports it to `onWait`.  Rejects with `ExplorerLost`. */
@@ -37,6 +37,9 @@ export class ExplorerKernels {
     return connection;
   }
 }
+
+/** The connections of this page. */
+export const explorerKernels = new ExplorerKernels();
 
 /** A comm with one kernel; replies are matched to requests by id. */
 class KernelConnection {

@@ -4,9 +4,11 @@ import { URLExt } from '@jupyterlab/coreutils';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { LabIcon } from '@jupyterlab/ui-components';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { TabPanel } from '@lumino/widgets';
+import { TabPanel, type Widget } from '@lumino/widgets';
 import { iconSource } from '../shared/icons.js';
-import { LogView, nameOf, type LogServices } from './log_view.js';
+import { nameOf } from '../shared/path.js';
+import { DeferredLog } from './deferred_log.js';
+import type { LogServices } from './log_view.js';
 
 export const OPEN_LOG = 'nbtools:open-log';
 export const COMPARE_LOGS = 'nbtools:compare-logs';
@@ -30,10 +32,12 @@ export interface LogTabOptions {
   readonly trans: TranslationBundle;
   readonly labShell: ILabShell | null;
   readonly restorer: ILayoutRestorer | null;
-  readonly services: LogServices;
+  readonly choose: LogServices['choose'];
+  /** Creates the view of one log, or of the comparison of two. */
+  createView(paths: readonly string[]): Promise<Widget>;
 }
 
-type LogTab = MainAreaWidget<LogView>;
+type LogTab = MainAreaWidget<DeferredLog>;
 
 /** The tabs of session logs: one for each log or pair of logs, restored when the page is loaded again. */
 export class LogTabs {
@@ -64,8 +68,8 @@ export class LogTabs {
   }
 
   private create(paths: readonly string[]): LogTab {
-    const { trans, services } = this.options;
-    const tab = new MainAreaWidget({ content: new LogView(paths, services) });
+    const { trans, createView } = this.options;
+    const tab = new MainAreaWidget({ content: new DeferredLog(paths, createView, trans) });
     tab.toolbar.hide();
     tab.title.label = paths.map(nameOf).join(' ↔ ');
     tab.title.caption = paths.length > 1 ? trans.__('Comparison of %1 and %2', ...paths) : paths[0]!;
@@ -101,12 +105,11 @@ export class LogTabs {
 
 /** Adds the commands, with context menu items and palette entries.  Without arguments they take the file browser's selection, else ask. */
 export function addLogCommands(
-  { app, trans, services }: LogTabOptions,
+  { app, trans, choose }: LogTabOptions,
   tabs: LogTabs,
   files: IFileBrowserFactory | null,
   palette: ICommandPalette | null
 ): void {
-  const { choose } = services;
   const one = (args: object) => pathsOf(args, 'path', 'other') ?? selectedLogs(files, 1);
   const two = (args: object) => pathsOf(args, 'paths') ?? selectedLogs(files, 2);
   const path = { type: 'string' as const, description: trans.__('The path of a log, as in the file browser') };

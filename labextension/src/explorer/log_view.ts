@@ -5,15 +5,15 @@ import { Widget } from '@lumino/widgets';
 import type { ICardServices } from '../shared/tokens.js';
 import { cardContext } from '../cards/context.js';
 import { element, linkButton } from '../shared/element.js';
+import { nameOf } from '../shared/path.js';
 import { ExplorerView } from './explorer.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
-import type { ExplorerKernels } from './kernel_connection.js';
+import { explorerKernels } from './kernel_connection.js';
 import { type LogSession, NoLogKernel } from './log_session.js';
 import type { LogAnswer, TraceView } from './model.js';
 
 export interface LogServices extends ICardServices {
   readonly session: LogSession;
-  readonly kernels: ExplorerKernels;
   readonly trans: TranslationBundle;
   /** Why a path cannot be opened; empty if the server serves it as a file. */
   problemOf(path: string): Promise<string>;
@@ -157,9 +157,9 @@ export class LogView extends Widget {
 
   /** Sends a request.  If the kernel has lost the explorer, the log is opened again. */
   private async query(task: Task): Promise<Reply> {
-    const { session, kernels } = this.services;
+    const { session } = this.services;
     try {
-      return await kernels.request(await session.kernel(), this.traceView!.explorer, task, () => undefined);
+      return await explorerKernels.request(await session.kernel(), this.traceView!.explorer, task, () => undefined);
     } catch (error) {
       if (error instanceof NoLogKernel || error instanceof ExplorerLost) {
         void this.open();
@@ -168,8 +168,4 @@ export class LogView extends Widget {
       throw error;
     }
   }
-}
-
-export function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
 }

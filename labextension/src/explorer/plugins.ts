@@ -5,11 +5,10 @@ import { FileDialog, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator } from '@jupyterlab/translation';
 import { ICardServices } from '../shared/tokens.js';
-import { CellTarget } from './cell_target.js';
-import { ExplorerKernels } from './kernel_connection.js';
-import { LogSession } from './log_session.js';
+import { addTraceRenderer } from './deferred_renderer.js';
+import { loadChunk } from './load_chunk.js';
+import type { LogSession } from './log_session.js';
 import { addLogCommands, COMPARE_LOGS, LogTabs, OPEN_LOG } from './log_tabs.js';
-import { addTraceRenderer } from './renderer.js';
 import { catalogue } from '../shared/catalogue.js';
 
 const traces: JupyterFrontEndPlugin<void> = {
@@ -17,8 +16,7 @@ const traces: JupyterFrontEndPlugin<void> = {
   description: 'Renders the explorer of agent session logs.',
   autoStart: true,
   requires: [ICardServices, INotebookTracker],
-  activate: (_, cards: ICardServices, notebooks: INotebookTracker) =>
-    addTraceRenderer({ ...cards, notebooks, kernels: new ExplorerKernels() })
+  activate: (_, cards: ICardServices, notebooks: INotebookTracker) => addTraceRenderer({ ...cards, notebooks })
 };
 
 const logs: JupyterFrontEndPlugin<void> = {
@@ -39,14 +37,11 @@ const logs: JupyterFrontEndPlugin<void> = {
     manager: IDocumentManager | null
   ) => {
     const trans = catalogue(translator);
-    const cells = new CellTarget(app, notebooks, trans);
     const { contents } = app.serviceManager;
     const services = {
       ...cards,
       canceller: null,
       trans,
-      session: new LogSession(app.serviceManager, trans),
-      kernels: new ExplorerKernels(),
       problemOf: async (path: string) => {
         const model = await contents.get(path, { content: false }).catch(() => null);
         return model && model.type !== 'directory' ? '' : trans.__('%1 does not exist, or Jupyter does not serve it.', path);
@@ -59,10 +54,16 @@ const logs: JupyterFrontEndPlugin<void> = {
           const { value } = await FileDialog.getOpenFiles({ manager, title });
           const paths = (value ?? []).filter(({ type }) => type !== 'directory').map(({ path }) => path);
           return paths.length === count ? paths : null;
-        }),
-      addCell: (log: string, source: string, run: boolean) => void cells.add(log, source, run)
+        })
     };
-    const options = { app, trans, labShell, restorer, services };
+    let session: LogSession | null = null;
+    const createView = async (paths: readonly string[]) => {
+      const { CellTarget, LogSession, LogView } = await loadChunk();
+      const cells = new CellTarget(app, notebooks, trans);
+      session ??= new LogSession(app.serviceManager, trans);
+      return new LogView(paths, { ...services, session, addCell: (log, source, run) => void cells.add(log, source, run) });
+    };
+    const options = { app, trans, labShell, restorer, choose: services.choose, createView };
     const tabs = new LogTabs(options);
     addLogCommands(options, tabs, files, palette);
     void app.restored.then(() => labShell ?? tabs.openRequested());

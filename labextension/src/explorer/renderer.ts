@@ -1,5 +1,5 @@
 import { Clipboard } from '@jupyterlab/apputils';
-import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
@@ -7,17 +7,15 @@ import { Widget } from '@lumino/widgets';
 import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
-import type { ICardServices } from '../shared/tokens.js';
 import { plainTextFallback, cardContext } from '../cards/context.js';
 import { addCellBelow } from './insert_cell.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import { ExplorerView } from './explorer.js';
-import { ExplorerKernels } from './kernel_connection.js';
+import type { TraceServices } from './deferred_renderer.js';
+import { explorerKernels } from './kernel_connection.js';
 import { parseTraceView, TRACE_MIME, type TraceView } from './model.js';
 import { catalogue } from '../shared/catalogue.js';
 
-/** Preferred over ipywidgets, which have rank −10: a bundle for other front ends has the explorer as a widget too. */
-const RANK = -20;
 /** Milliseconds to wait for the kernel before the saved HTML is shown instead. */
 const FALLBACK_DELAY = 300;
 /** A request that every explorer can answer, sent to find out whether the kernel has the explorer. */
@@ -27,13 +25,8 @@ const PROBE: Task = {
   line: 0
 };
 
-interface TraceServices extends ICardServices {
-  readonly notebooks: INotebookTracker;
-  readonly kernels: ExplorerKernels;
-}
-
 /** Renders a trace: as an explorer if the kernel has it, else as saved HTML.  Untrusted outputs are always shown as saved HTML. */
-class RenderedTrace extends Widget implements IRenderMime.IRenderer {
+export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   private readonly trans: TranslationBundle;
   private readonly busyNotice = element('div', 'nbtools-quiet');
   private model: IRenderMime.IMimeModel | null = null;
@@ -74,18 +67,21 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     super.dispose();
   }
 
-  /** Finds the notebook that contains this output, which is only possible once it is attached. */
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     if (this.traceView !== null && this.panel === null) {
-      this.panel = this.services.notebooks.find(panel => panel.node.contains(this.node)) ?? null;
       void this.connect();
     }
   }
 
-  /** Draws the explorer once the kernel has confirmed that it has it; until then, and otherwise, the saved HTML, which has no controls. */
+  /**
+   * Finds the notebook that contains this output, and draws the explorer once the kernel has confirmed that it has it.
+   *
+   * Until then, and otherwise, it draws the saved HTML, which has no controls.
+   */
   private async connect(): Promise<void> {
     const { explorer } = this.traceView!;
+    this.panel ??= this.services.notebooks.find(panel => panel.node.contains(this.node)) ?? null;
     if (this.knownExplorer === explorer && this.model!.trusted) {
       this.drawExplorer();
       return;
@@ -172,7 +168,7 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     if (!kernel) {
       throw new ExplorerLost();
     }
-    return this.services.kernels.request(kernel, this.traceView!.explorer, task, late => this.showBusy(late));
+    return explorerKernels.request(kernel, this.traceView!.explorer, task, late => this.showBusy(late));
   }
 
   private showBusy(busy: boolean): void {
@@ -182,12 +178,4 @@ class RenderedTrace extends Widget implements IRenderMime.IRenderer {
       this.busyNotice.remove();
     }
   }
-}
-
-/** Registers the renderer of traces.  It is safe, as for cards: untrusted notebooks show them too. */
-export function addTraceRenderer(services: TraceServices): void {
-  services.rendermime.addFactory(
-    { safe: true, mimeTypes: [TRACE_MIME], defaultRank: RANK, createRenderer: options => new RenderedTrace(options, services) },
-    RANK
-  );
 }

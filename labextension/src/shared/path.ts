@@ -21,8 +21,13 @@ export function locate(folder: string, root: string, path: string): string | nul
   return parts.join('/');
 }
 
+/** Returns the file name of a path. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
 /** Returns the file name of a path, followed by `:line` if there is a line. */
 export function shortName(path: string, line: number | null): string {
-  const name = path.slice(path.lastIndexOf('/') + 1) || path;
+  const name = nameOf(path) || path;
   return line === null ? name : `${name}:${line}`;
 }

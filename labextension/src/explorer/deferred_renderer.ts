@@ -1,0 +1,58 @@
+import type { INotebookTracker } from '@jupyterlab/notebook';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { Panel } from '@lumino/widgets';
+import { plainTextFallback } from '../cards/context.js';
+import { catalogue } from '../shared/catalogue.js';
+import type { ICardServices } from '../shared/tokens.js';
+import { loadChunk } from './load_chunk.js';
+import { TRACE_MIME } from './model.js';
+
+/** Preferred over ipywidgets, which have rank −10: a bundle for other front ends has the explorer as a widget too. */
+const RANK = -20;
+
+export interface TraceServices extends ICardServices {
+  readonly notebooks: INotebookTracker;
+}
+
+/** Contains the renderer of a trace, whose code is loaded with the page's first explorer. */
+class DeferredTrace extends Panel implements IRenderMime.IRenderer {
+  private renderer: Promise<IRenderMime.IRenderer> | null = null;
+
+  constructor(
+    private readonly options: IRenderMime.IRendererOptions,
+    private readonly services: TraceServices
+  ) {
+    super();
+  }
+
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    const renderer = await (this.renderer ??= this.load()).catch(() => null);
+    if (renderer === null) {
+      this.renderer = null; // the next update tries again
+      const notice = catalogue(this.options.translator).__('The explorer could not be loaded. Reload the page. The output as text:');
+      this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
+    } else if (!this.isDisposed) {
+      await renderer.renderModel(model);
+    }
+  }
+
+  private async load(): Promise<IRenderMime.IRenderer> {
+    const { RenderedTrace } = await loadChunk();
+    const renderer = new RenderedTrace(this.options, this.services);
+    if (this.isDisposed) {
+      renderer.dispose();
+    } else {
+      this.node.replaceChildren();
+      this.addWidget(renderer);
+    }
+    return renderer;
+  }
+}
+
+/** Registers the renderer of traces.  It is safe, as for cards: untrusted notebooks show them too. */
+export function addTraceRenderer(services: TraceServices): void {
+  services.rendermime.addFactory(
+    { safe: true, mimeTypes: [TRACE_MIME], defaultRank: RANK, createRenderer: options => new DeferredTrace(options, services) },
+    RANK
+  );
+}
