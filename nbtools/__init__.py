@@ -129,6 +129,7 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports abov
 register("core.parse_shell", "nbtools.shell.grammar:parse_shell")
 register("traces.replay", "nbtools.replay:replay")
 register("traces.write_notebook", "nbtools.notebook.explorer.export.notebook_export:write_notebook")
+register("traces.rows_by_step", "nbtools.notebook.explorer.timeline:rows_by_step")
 register("traces.step_numbers", "nbtools.notebook.explorer.timeline:step_numbers")
 register("traces.comparison_html", "nbtools.notebook.explorer.export.comparison_html:comparison_html")
 register("replay.mime_bundle", "nbtools.notebook.explorer.replay.replayed_card:replayed_bundle")

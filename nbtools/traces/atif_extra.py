@@ -29,6 +29,19 @@ class ChangeExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     applied: bool = True
 
 
+class LabelExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A label of a trajectory, step or tool call; the names are those of a review's ``Label``. ``steps``: a range's number of steps."""
+
+    id: str
+    kind: Literal["note", "label", "verdict", "code"]
+    value: str
+    reviewer: str
+    at: float
+    about: str = ""
+    span: str = ""
+    steps: int = 1
+
+
 class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fields of a ``Call`` that are stored in the ``extra`` of its tool call. Names, units and meanings are those of ``model.Call``."""
 
@@ -49,6 +62,7 @@ class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str = ""
     live: bool = True
     changes: tuple[ChangeExtra, ...] = ()
+    labels: tuple[LabelExtra, ...] = ()
 
 
 class ResultExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):

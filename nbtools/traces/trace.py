@@ -6,7 +6,7 @@ import glob
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
@@ -16,7 +16,12 @@ from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.search import Hit, Searcher
 from nbtools.traces.query.sql import Database, QueryResult, open_database
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile, open_log
+from nbtools.traces.review.tables import label_rows, review_tables
 from nbtools.traces.rows import Rows
+
+if TYPE_CHECKING:
+    from nbtools.traces.review.model import Label, Signal
+    from nbtools.traces.review.review import Review, Where
 
 
 def open_logs(paths: str | Path | Iterable[str | Path]) -> list[LogFile]:
@@ -79,10 +84,12 @@ class Trace:
         return facts_of(self, Trace([self.readings[0].strict()]) if self.problems else self)
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over the tables ``sessions events calls file_changes problems``; ``tables.COLUMNS`` lists their columns.
+        """Runs a DuckDB query over ``sessions events calls file_changes problems labels signals``; ``tables.COLUMNS`` lists their columns.
 
         Raises ``TraceError`` for an invalid query, and where DuckDB or pyarrow is not installed.
         """
+        for name, table in review_tables(self, query):
+            self._database.add_table(name, table)
         return self._database.query(query)
 
     def search(self, text: str, limit: int = 50) -> tuple[Hit, ...]:
@@ -99,6 +106,37 @@ class Trace:
         """
         written: Path = extension("traces.write_notebook")(self, path)
         return written
+
+    @cached_property
+    def review(self) -> Review:
+        """The review of this trace: notes, labels and verdicts, the queue, rates and agreement."""
+        from nbtools.traces.review.review import Review  # noqa: PLC0415 - loaded on first use
+
+        return Review(self)
+
+    @property
+    def labels(self) -> Rows[Label]:
+        """Notes, labels and verdicts in force, oldest first. Raises ``TraceError`` where the label file cannot be read."""
+        return label_rows(self)
+
+    def label(self, where: Where, code: str, span: str = "") -> Label:
+        """Applies a code of the code book to a session, step or range: ``trace.label("46-52", "loop")``. Raises ``TraceError``."""
+        return self.review.label(where, code, span)
+
+    def note(self, where: Where, text: str, span: str = "") -> Label:
+        """Writes a note about a session, step or range. Raises ``TraceError``."""
+        return self.review.note(where, text, span)
+
+    def verdict(self, where: Where, value: str, span: str = "") -> Label:
+        """Gives the verdict ``pass``, ``fail`` or ``defer`` on a session (``None``: the only one), step or range. Raises ``TraceError``."""
+        return self.review.verdict(where, value, span)
+
+    @cached_property
+    def signals(self) -> Rows[Signal]:
+        """Patterns worth a look, by the rules in ``nbtools.traces.review.signals.DEFINITIONS``. Raises ``TraceError``."""
+        from nbtools.traces.review.signals import signals_of  # noqa: PLC0415 - loaded on first use
+
+        return signals_of(self)
 
     @cached_property
     def _database(self) -> Database:

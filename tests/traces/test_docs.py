@@ -14,6 +14,8 @@ import pytest
 
 from nbtools.traces.query.tables import COLUMNS, TABLES, TEXTS
 from nbtools.traces.reader import formats
+from nbtools.traces.review.model import Label, Signal
+from nbtools.traces.review.signals import DEFINITIONS
 
 PAGE = Path(__file__).parents[2] / "docs/traces.md"
 READ = """
@@ -39,9 +41,12 @@ def rows(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^\| `(.+?)` \| (.+?) \|", text, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("table", TABLES)
+DOCUMENTED = {**TABLES, "labels": Label, "signals": Signal}
+
+
+@pytest.mark.parametrize("table", DOCUMENTED)
 def test_every_column_is_there_and_held_as_it_says(table: str) -> None:
-    kind = TABLES[table]
+    kind = DOCUMENTED[table]
     texts = [(name, "json" if name == "args" else "text") for name in TEXTS.get(kind, ())]
     assert rows(sections()[table]) == [*COLUMNS[kind].items(), ("source", "text"), *texts]
 
@@ -49,6 +54,10 @@ def test_every_column_is_there_and_held_as_it_says(table: str) -> None:
 def test_every_format_is_there() -> None:
     told = [name for name, _ in rows(sections()["Formats"])]
     assert sorted(told) == sorted(known.name for known in formats())
+
+
+def test_every_signal_is_defined_as_the_code_says() -> None:
+    assert rows(sections()["Signals without a model"]) == [*DEFINITIONS.items()]
 
 
 def test_the_reader_that_it_shows_reads(tmp_path: Path) -> None:

@@ -149,6 +149,12 @@ def step_numbers(trace: Trace) -> dict[tuple[str, str], str]:
     return {(row.session, row.id): number for row, number in zip(lines.rows, lines.numbers, strict=True) if isinstance(row, Call)}
 
 
+def rows_by_step(trace: Trace) -> dict[str, LineRow]:
+    """Returns the rows of ``trace`` by the numbers that the explorer shows."""
+    story = step_tree(trace)
+    return dict(zip(story.numbers, story.rows, strict=True))
+
+
 @lru_cache(maxsize=512)
 def _name(name: str) -> str:
     return one_line(name, 100)

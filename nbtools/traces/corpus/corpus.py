@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus import search_index
@@ -28,7 +29,11 @@ from nbtools.traces.model import NOWHERE, Problem
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database, QueryResult
 from nbtools.traces.query.tables import TABLES, schema
+from nbtools.traces.review.tables import names_table
 from nbtools.traces.trace import Trace, load
+
+if TYPE_CHECKING:
+    from nbtools.traces.corpus.labels import CorpusLabels
 
 
 def open_corpus_database(manifest: Manifest, folder: Path) -> Database:
@@ -145,7 +150,7 @@ class Corpus:
         return Ingested(tuple(sorted(read)), work.gone, problems, work.same, time.monotonic() - started)
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over ``sessions events calls file_changes problems``: the tables of a trace, for all logs.
+        """Runs a DuckDB query over ``sessions events calls file_changes problems labels``: the tables of a trace, for all logs.
 
         ``source`` is the log of a row, ``ref.line`` the line in it; ``open`` loads that log. Raises ``TraceError`` for an invalid query,
         and where DuckDB or pyarrow is not installed.
@@ -154,6 +159,8 @@ class Corpus:
             version = self._manifest.version()
             if self._database is None or version != self._version:
                 self._database, self._version = open_corpus_database(self._manifest, self._parts), version
+            if names_table(query, "labels"):
+                self._database.add_table("labels", self._labels.table(self._database))
             try:
                 return self._database.query(query)
             except TraceError:
@@ -178,6 +185,12 @@ class Corpus:
         Raises ``TraceError`` where there is no such session, several logs contain it, or the log no longer exists.
         """
         return load(self._source(where))
+
+    @cached_property
+    def _labels(self) -> CorpusLabels:
+        from nbtools.traces.corpus.labels import CorpusLabels  # noqa: PLC0415 - loaded on first use
+
+        return CorpusLabels(self.folder)
 
     def close(self) -> None:
         self._manifest.close()

@@ -8,7 +8,8 @@ step of its own. Status, times, exit code and diff, for which ATIF has no fields
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from nbtools.traces.atif_extra import KEY, CallExtra, ChangeExtra, ResultExtra, SessionExtra
+from nbtools.traces.atif_extra import KEY, CallExtra, ChangeExtra, LabelExtra, ResultExtra, SessionExtra
 from nbtools.traces.display_json import display_to_json
 from nbtools.traces.export.lineage import EventText, ExportRow, changes_by_call, rows_of_session, session_with_subagents
-from nbtools.traces.model import Call, FileChange, Session, Tokens
+from nbtools.traces.model import Call, Event, FileChange, Session, Tokens
+from nbtools.traces.review.atif_labels import labels_by_row
 from nbtools.traces.trace import Trace
 
 VERSION = "ATIF-v1.8"
@@ -68,23 +70,40 @@ class _Trajectory(Struct, kw_only=True, omit_defaults=True):
     subagent_trajectories: list[_Trajectory] | None = None
 
 
-def write_atif(trace: Trace, path: str | os.PathLike[str], session: str = "") -> Path:
+def write_atif(trace: Trace, path: str | os.PathLike[str], session: str = "", *, labels: bool = False) -> Path:
     """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
+
+    ``labels``: also the notes, labels and verdicts about it, under ``extra.nbtools.labels``.
 
     Raises ``TraceError`` where the session is ambiguous, or a log has changed since it was read; ``OSError`` where the file cannot be
     written.
     """
     first, *others = session_with_subagents(trace, session)
-    changes = changes_by_call(trace)
-    document = _trajectory(trace, first, changes)
-    document.subagent_trajectories = [_trajectory(trace, one, changes) for one in others] or None
+    about = _About(changes_by_call(trace), labels_by_row(trace) if labels else {})
+    document = _trajectory(trace, first, about)
+    document.subagent_trajectories = [_trajectory(trace, one, about) for one in others] or None
     target = Path(path).expanduser()
     target.write_bytes(msgspec.json.encode(document) + b"\n")
     return target
 
 
-def _trajectory(trace: Trace, session: Session, changes: dict[tuple[str, str], list[FileChange]]) -> _Trajectory:
-    steps = [*_steps(rows_of_session(trace, session.id), changes)] or [_Step(step_id=1, source="system", message="")]
+@dataclass(frozen=True)
+class _About:
+    """The file changes by session and id of their call, and the labels by their row's identity."""
+
+    changes: Mapping[tuple[str, str], Sequence[FileChange]]
+    labels: Mapping[int, Sequence[LabelExtra]]
+
+    def labels_of(self, row: Call | Event | Session) -> tuple[LabelExtra, ...]:
+        return tuple(self.labels.get(id(row), ()))
+
+    def labels_field(self, session: Session) -> dict[str, Any]:
+        labels = self.labels_of(session)
+        return {"labels": labels} if labels else {}
+
+
+def _trajectory(trace: Trace, session: Session, about: _About) -> _Trajectory:
+    steps = [*_steps(rows_of_session(trace, session.id), about)] or [_Step(step_id=1, source="system", message="")]
     agent = {"name": session.agent or "unknown", "version": session.agent_version or "unknown"}
     return _Trajectory(
         schema_version=VERSION,
@@ -93,11 +112,11 @@ def _trajectory(trace: Trace, session: Session, changes: dict[tuple[str, str], l
         agent={**agent, "model_name": session.models[0]} if session.models else agent,
         steps=steps,
         final_metrics=_metrics(session, len(steps)),
-        extra={KEY: _session_extra(session)},
+        extra={KEY: {**msgspec.to_builtins(_session_extra(session)), **about.labels_field(session)}},
     )
 
 
-def _steps(rows: Iterator[ExportRow], changes: dict[tuple[str, str], list[FileChange]]) -> Iterator[_Step]:
+def _steps(rows: Iterator[ExportRow], about: _About) -> Iterator[_Step]:
     """Yields finished steps; the current step collects the calls that belong to it."""
     step: _Step | None = None
     last: Call | None = None
@@ -109,13 +128,15 @@ def _steps(rows: Iterator[ExportRow], changes: dict[tuple[str, str], list[FileCh
                 count += 1
                 step = _Step(step_id=count, timestamp=_iso(row.at), source="agent", message="")
             last = row
-            _add_call(step, row, changes.get((row.session, row.id), ()))
+            _add_call(step, row, about)
         elif row.event.kind == "assistant_text" and step is not None and _has_only_thinking(step):
             step.message = row.text
+            _add_labels(step, about.labels_of(row.event))
         else:
             yield from (step,) if step else ()
             count += 1
             step = _message_step(row, count)
+            _add_labels(step, about.labels_of(row.event))
     yield from (step,) if step else ()
 
 
@@ -147,12 +168,18 @@ def _message_step(item: EventText, number: int) -> _Step:
     )
 
 
-def _add_call(step: _Step, call: Call, changes: Sequence[FileChange]) -> None:
+def _add_labels(step: _Step, labels: Sequence[LabelExtra]) -> None:
+    if labels:
+        ours = (step.extra or {}).get(KEY, {})
+        step.extra = {**(step.extra or {}), KEY: {**ours, "labels": [*ours.get("labels", ()), *labels]}}
+
+
+def _add_call(step: _Step, call: Call, about: _About) -> None:
     detail = call.detail
     step.tool_calls = step.tool_calls or []
     used_ids = {one.tool_call_id for one in step.tool_calls}
     native = call.native_id if call.native_id and call.native_id not in used_ids else call.id
-    extra = {KEY: _call_extra(call, detail.cwd, changes)}
+    extra = {KEY: _call_extra(call, detail.cwd, about)}
     step.tool_calls.append(_ToolCall(tool_call_id=native, function_name=call.name, arguments=dict(detail.args), extra=extra))
     if not call.answered:
         return
@@ -166,7 +193,7 @@ def _add_call(step: _Step, call: Call, changes: Sequence[FileChange]) -> None:
     step.observation.results.append(result)
 
 
-def _call_extra(call: Call, cwd: str, changes: Sequence[FileChange]) -> CallExtra:
+def _call_extra(call: Call, cwd: str, about: _About) -> CallExtra:
     return CallExtra(
         op=call.op,
         native_id=call.native_id,
@@ -186,8 +213,9 @@ def _call_extra(call: Call, cwd: str, changes: Sequence[FileChange]) -> CallExtr
         live=call.live,
         changes=tuple(
             ChangeExtra(path=one.path, kind=one.kind, added=one.added, removed=one.removed, basis=one.basis, applied=one.applied)
-            for one in changes
+            for one in about.changes.get((call.session, call.id), ())
         ),
+        labels=about.labels_of(call),
     )
 
 

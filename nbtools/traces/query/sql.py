@@ -66,8 +66,9 @@ class Database:
         self._failure: list[Exception] = []
 
     def add_table(self, name: str, table: Any) -> None:
-        """Registers an Arrow table under this name."""
-        self._connection.register(name, table)
+        """Registers an Arrow table under this name, in place of an earlier one."""
+        with self._lock:
+            self._connection.register(name, table)
 
     def execute(self, statement: str) -> None:
         self._connection.execute(statement)

@@ -17,11 +17,12 @@ from typing import Any, Literal, TypeAlias
 from nbtools.traces.model import Call, Event, FileChange, Problem, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.reader import LogFile
+from nbtools.traces.review.model import Label, Signal
 from nbtools.traces.row_texts import CALL_TEXTS, EVENT_TEXTS, text_of_event, texts_of_call
 
 BATCH = 1_000
 """Number of rows that are read and converted at a time."""
-ColumnType: TypeAlias = Literal["text", "texts", "json", "number", "real", "flag", "time", "ref"]
+ColumnType: TypeAlias = Literal["text", "texts", "numbers", "json", "number", "real", "flag", "time", "ref"]
 Texts: TypeAlias = Callable[[Any, LogFile | None], Sequence[str | None]]
 
 TABLES: dict[str, type] = {"sessions": Session, "events": Event, "calls": Call, "file_changes": FileChange, "problems": Problem}
@@ -87,6 +88,16 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         "applied": "flag",
     },
     Problem: {"ref": "ref", "why": "text", "recovered": "number"},
+    Label: {
+        **dict.fromkeys(("id", "session", "call"), "text"),
+        "seq": "number",
+        "last_seq": "number",
+        **dict.fromkeys(("step", "last_step", "kind", "value", "reviewer"), "text"),
+        "time": "time",
+        **dict.fromkeys(("span", "status", "about"), "text"),
+        "whole_session": "flag",
+    },
+    Signal: {"session": "text", "kind": "text", "seq": "number", "last_seq": "number", "seqs": "numbers", "explanation": "text"},
 }
 """The columns of each row type and their types, without texts."""
 
@@ -152,6 +163,7 @@ def _arrow_types() -> dict[ColumnType, Any]:
     return {
         "text": text,
         "texts": pa.list_(text),
+        "numbers": pa.list_(number),
         "json": text,
         "number": number,
         "real": pa.float64(),
@@ -227,6 +239,7 @@ def _ref_struct(ref: Any) -> dict[str, Any]:
 _CONVERTERS: dict[ColumnType, Callable[[Any], Any]] = {
     "text": _unchanged,
     "texts": list,
+    "numbers": list,
     "json": _json,
     "number": _unchanged,
     "real": _unchanged,

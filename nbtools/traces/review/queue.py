@@ -1,0 +1,47 @@
+"""The order in which unreviewed sessions or steps are offered: random with a seed, or spread over agents and outcomes."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias, TypeVar
+
+from nbtools.traces.model import Call, Session
+
+T = TypeVar("T")
+Order: TypeAlias = Literal["random", "stratified", "recorded"]
+
+
+def ordered(items: Iterable[T], order: Order, seed: int, stratum: Callable[[T], Hashable]) -> list[T]:
+    """Returns the items in an order that only depends on their own order and the seed.
+
+    ``stratified`` takes one of each stratum in turn, so that the first *n* items have about the same number of each; within a stratum the
+    order is random.
+    """
+    listed = list(items)
+    if order == "recorded":
+        return listed
+    source = random.Random(seed)  # noqa: S311 - a reproducible order, not a secret
+    source.shuffle(listed)
+    return listed if order == "random" else [*_in_turn(listed, stratum)]
+
+
+def _in_turn(items: Sequence[T], stratum: Callable[[T], Hashable]) -> Iterator[T]:
+    strata: dict[Hashable, list[T]] = defaultdict(list)
+    for item in items:
+        strata[stratum(item)].append(item)
+    for position in range(max(map(len, strata.values()), default=0)):
+        yield from (rows[position] for rows in strata.values() if position < len(rows))
+
+
+def outcome_of(session: Session, calls: Iterable[Call]) -> str:
+    """Returns the outcome of a session as its log records it: its exit status, else the status of its last answered call, else empty."""
+    recorded = session.counts.get("exit_status")
+    if isinstance(recorded, str) and recorded:
+        return recorded
+    last = None
+    for call in calls:
+        if call.live and call.level == "model" and call.answered and (last is None or call.seq > last.seq):
+            last = call
+    return last.status if last else ""

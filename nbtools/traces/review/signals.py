@@ -1,0 +1,244 @@
+"""Signals: patterns in a session that are worth a look, each found by a rule that ``DEFINITIONS`` states. No model is involved.
+
+Only calls that the model made itself count, and only on branches that were not rewound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from nbtools.core.errors import TraceError
+from nbtools.core.result import FileDiff
+from nbtools.traces.model import Call, Event
+from nbtools.traces.review.commands import LOOKUPS, programs_of, runs_tests
+from nbtools.traces.review.model import Signal, SignalKind
+from nbtools.traces.row_texts import text_of_event
+from nbtools.traces.rows import Rows
+
+if TYPE_CHECKING:
+    from nbtools.traces.reader import LogFile
+    from nbtools.traces.trace import Trace
+
+REPEATS = 3
+READS = 5
+DEFINITIONS: dict[SignalKind, str] = {
+    "repeated_call": f"The same tool was called with the same arguments at least {REPEATS} times, and no file was changed in between.",
+    "undone_edit": "A later edit brought a file, or the part that was edited, back to what it was before an earlier edit.",
+    "failure_not_retried": "A command failed, and no later command in the session runs one of its programs. Look-ups (ls, cat, grep, diff, "
+    "test …) do not count: their failure is an answer.",
+    "tests_claimed_not_run": "A message says that tests pass, and no command before it in the session or its sub-agents runs tests.",
+    "file_read_often": f"The same file was read at least {READS} times, and not changed in between.",
+    "context_pressure": "The log records a compaction: the conversation was shortened because the context was full.",
+}
+_CLAIM = re.compile(
+    r"(?:\b(?:all|the|every|both|\d+)\s+(?:[\w/-]+\s+){0,3}tests?\s+(?:(?:now|are|is|have|all|still)\s+)*(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b"
+    r"|\btests?\s+(?:all\s+)?pass(?:ed|es)?\b|\btest suite\s+(?:now\s+)?pass(?:es|ed)\b)",
+    re.IGNORECASE,
+)
+_NO_CLAIM = re.compile(
+    r"\b(?:if|when|whether|until|once|should|must|will|would|can|could|to|ensure|verify|check|confirm|make sure|so that|not|no|before|"
+    r"unless|want|need|expect|let)\b|n't\b|\?",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?\n]*[.!?\n]?")
+
+
+@dataclass(frozen=True)
+class _Session:
+    """The rows of one session: its calls that count, and its messages, in order."""
+
+    id: str
+    calls: Sequence[Call]
+    events: Sequence[tuple[Event, LogFile | None]]
+    changed: frozenset[str]
+    """The ids of calls that changed files."""
+    tests_elsewhere: float | None
+    """When a sub-agent first ran tests, None where none did; without times the sub-agent's tests always count as run before."""
+
+    @cached_property
+    def commands(self) -> Sequence[Call]:
+        return [call for call in self.calls if call.op == "shell"]
+
+
+def signals_of(trace: Trace) -> Rows[Signal]:
+    """Returns the signals of all sessions of a trace, in the order of their first steps.
+
+    Raises ``TraceError`` where a log has changed since it was read.
+    """
+    found: Rows[Signal] = Rows(Signal)
+    logs = dict(zip((session.id for session in trace.sessions), trace.sessions.log_files, strict=True))
+    for session in _sessions(trace):
+        rules: Iterable[Callable[[_Session], Iterator[Signal]]] = _RULES
+        for signal in sorted((signal for rule in rules for signal in rule(session)), key=lambda signal: signal.seqs):
+            found.append(signal)
+            if signal.session in logs:
+                found.assign_log_file(logs[signal.session])
+    return found
+
+
+def _sessions(trace: Trace) -> Iterator[_Session]:
+    calls: dict[str, list[Call]] = defaultdict(list)
+    for call in trace.calls:
+        if call.live and call.level == "model":
+            calls[call.session].append(call)
+    events: dict[str, list[tuple[Event, LogFile | None]]] = defaultdict(list)
+    for event, log in zip(trace.events, trace.events.log_files, strict=True):
+        if event.live and event.kind in {"assistant_text", "compaction"}:
+            events[event.session].append((event, log))
+    changed: dict[str, set[str]] = defaultdict(set)
+    for change in trace.file_changes:
+        if change.applied:
+            changed[change.session].add(change.call)
+    below = _tests_below(trace, calls)
+    for name in dict.fromkeys((*calls, *events)):
+        own = sorted(calls[name], key=lambda call: call.seq)
+        yield _Session(name, own, events[name], frozenset(changed[name]), below.get(name))
+
+
+def _tests_below(trace: Trace, calls: Mapping[str, Sequence[Call]]) -> dict[str, float]:
+    """Returns when tests were first run by sub-agents of each session, at any depth."""
+    parents = {session.id: session.parent for session in trace.sessions if session.parent}
+    first: dict[str, float] = {}
+    for name in parents:
+        times = [call.at or 0.0 for call in calls.get(name, ()) if call.op == "shell" and runs_tests(call.subject)]
+        above, seen = parents.get(name), {name}
+        while times and above and above not in seen:
+            first[above] = min(first.get(above, times[0]), *times)
+            seen.add(above)
+            above = parents.get(above)
+    return first
+
+
+def _repeated_calls(session: _Session) -> Iterator[Signal]:
+    for group in _runs(session, lambda call: (call.name, call.subject)):
+        by_args: dict[bytes, list[Call]] = defaultdict(list)
+        for call in group if len(group) >= REPEATS else ():
+            by_args[_arguments(call)].append(call)
+        for alike in by_args.values():
+            if len(alike) >= REPEATS:
+                name = f"{alike[0].name} {_short(alike[0].subject)}".strip()
+                yield _signal(session, "repeated_call", alike, f"{name} was called {len(alike)} times with the same arguments")
+
+
+def _files_read_often(session: _Session) -> Iterator[Signal]:
+    for group in _runs(session, lambda call: call.paths[0] if call.op == "read" and call.paths else None):
+        if len(group) >= READS:
+            yield _signal(session, "file_read_often", group, f"{_short(group[0].paths[0])} was read {len(group)} times")
+
+
+def _runs(session: _Session, key: Callable[[Call], object]) -> Iterator[list[Call]]:
+    """Yields the calls with the same key between two changes of files; a call that changes files ends all runs."""
+    runs: dict[object, list[Call]] = {}
+    for call in session.calls:
+        value = key(call)
+        if value is not None:
+            runs.setdefault(value, []).append(call)
+        if call.id in session.changed:
+            yield from runs.values()
+            runs = {}
+    yield from runs.values()
+
+
+def _undone_edits(session: _Session) -> Iterator[Signal]:
+    """Follows the contents of each file, as far as one edit begins with what the one before it left."""
+    chains: dict[str, list[tuple[str | None, Call]]] = {}
+    latest: dict[str, str] = {}
+    for call, change in _edits(session):
+        path, before, after = change.file_name, change.original_content, change.new_content
+        if latest.get(path) != before:
+            chains[path] = []
+        chain = chains.setdefault(path, [])
+        undone = next((number for number, (content, _) in enumerate(chain) if content == after), None)
+        if undone is not None and before != after:
+            edits = list(dict.fromkeys([edit for _, edit in chain[undone:]] + [call]))
+            yield _signal(session, "undone_edit", edits, f"{_short(path)} is again as it was before {len(edits) - 1} earlier edit(s)")
+            del chain[undone:]
+        else:
+            chain.append((before, call))
+        latest[path] = after
+
+
+def _edits(session: _Session) -> Iterator[tuple[Call, FileDiff]]:
+    """Yields the edits of files that were edited at least twice, because contents are read from the log."""
+    editing = [call for call in session.calls if call.id in session.changed and call.paths and call.status not in {"error", "denied"}]
+    counts: dict[str, int] = defaultdict(int)
+    for call in editing:
+        for path in set(call.paths):
+            counts[path] += 1
+    for call in editing:
+        if any(counts[path] > 1 for path in call.paths):
+            yield from ((call, change) for change in call.detail.changes)
+
+
+def _failures_not_retried(session: _Session) -> Iterator[Signal]:
+    later: set[str] = set()
+    found: list[Signal] = []
+    for call in reversed(session.commands):
+        programs = programs_of(call.subject)
+        if programs and _failed(call, programs) and not later & set(programs):
+            exit_code = f" with exit code {call.exit_code}" if call.exit_code else ""
+            text = f"{_short(call.subject)} failed{exit_code}, and {programs[-1]} was not run again"
+            found.append(_signal(session, "failure_not_retried", [call], text))
+        later |= set(programs)
+    yield from found
+
+
+def _failed(call: Call, programs: Sequence[str]) -> bool:
+    return programs[-1] not in LOOKUPS and (call.exit_code != 0 if call.exit_code is not None else call.status == "error")
+
+
+def _claimed_tests(session: _Session) -> Iterator[Signal]:
+    first = next((call.seq for call in session.commands if runs_tests(call.subject)), None)
+    named = next((call.seq for call in session.calls if call.op in {"mcp", "other"} and "test" in call.name.lower()), None)
+    ran = min((seq for seq in (first, named) if seq is not None), default=None)
+    for event, log in session.events:
+        if event.kind != "assistant_text" or (ran is not None and ran < event.seq) or _ran_elsewhere(session, event):
+            continue
+        claim = _claim_in(text_of_event(event, log))
+        if claim:
+            yield Signal(
+                session=session.id, kind="tests_claimed_not_run", seqs=(event.seq,), explanation=f"“{_short(claim)}”, but no tests were run"
+            )
+
+
+def _ran_elsewhere(session: _Session, event: Event) -> bool:
+    return session.tests_elsewhere is not None and (event.at is None or session.tests_elsewhere <= event.at)
+
+
+def _claim_in(text: str) -> str:
+    for sentence in _SENTENCE.findall(text) if "test" in text.lower() else ():
+        if (claim := _CLAIM.search(sentence)) and not _NO_CLAIM.search(sentence[: claim.end()]) and not sentence.rstrip().endswith("?"):
+            return str(sentence).strip(" \n-*#")
+    return ""
+
+
+def _compactions(session: _Session) -> Iterator[Signal]:
+    for event, _ in session.events:
+        if event.kind == "compaction":
+            yield Signal(session=session.id, kind="context_pressure", seqs=(event.seq,), explanation="The context was compacted here")
+
+
+_RULES = (_repeated_calls, _undone_edits, _failures_not_retried, _claimed_tests, _files_read_often, _compactions)
+
+
+def _signal(session: _Session, kind: SignalKind, calls: Iterable[Call], text: str) -> Signal:
+    return Signal(session=session.id, kind=kind, seqs=tuple(call.seq for call in calls), explanation=text)
+
+
+def _arguments(call: Call) -> bytes:
+    try:
+        return msgspec.json.encode(dict(call.detail.args), order="deterministic", enc_hook=str)
+    except (TraceError, msgspec.MsgspecError, TypeError, ValueError):
+        return call.id.encode("utf-8", "replace")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else f"{line[:79]}…"

@@ -1,0 +1,142 @@
+"""The label file: review records as JSON lines, only ever appended to.
+
+A record is on the disk when ``append`` returns. Several processes may append at once: each writes under a lock, in one piece.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.review.model import Record
+from nbtools.traces.source import DECODE_ERRORS
+from nbtools.workspace.files.folder_lock import folder_lock
+from nbtools.workspace.state_folder import private_folder, state_path
+
+FILE_NAME = "labels.jsonl"
+"""The name of the label file in a folder: the state folder's ``review``, or a corpus."""
+_DECODER = msgspec.json.Decoder(Record)
+_MAX_LINE = 200_000
+
+
+def label_file() -> Path:
+    """Returns the path of the person's own label file, whether it exists or not."""
+    return state_path() / "review" / FILE_NAME
+
+
+class LabelFile:
+    """The records of the file at ``path``, in the order in which they were written. Thread-safe."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path) if path is not None else label_file()
+        self.unreadable: list[bytes] = []
+        """Lines that are no records, such as a line that was cut when its writer was killed. They stay in the file."""
+        self._records: list[Record] = []
+        self._end = 0
+        self._inode = 0
+        self._lock = Lock()
+
+    def records(self) -> Sequence[Record]:
+        """Returns all records, including what other processes have appended. Raises ``TraceError`` where the file cannot be read."""
+        with self._lock:
+            try:
+                self._read_appended()
+            except FileNotFoundError:
+                self._forget()
+            except OSError as error:
+                raise TraceError(f"{self.path} cannot be read: {error.strerror or error}.") from error
+            return self._records
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Appends records; they are on the disk when this returns. Raises ``TraceError`` where they cannot be written."""
+        lines = b"".join(_line(record) for record in records)
+        try:
+            private_folder(self.path.parent)
+            with folder_lock(self.path.parent):
+                _append(self.path, lines)
+        except OSError as error:
+            raise TraceError(f"{self.path} cannot be written: {error.strerror or error}. The label is not saved.") from error
+
+    def _read_appended(self) -> None:
+        with self.path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_ino != self._inode or status.st_size < self._end:
+                self._forget()
+                self._inode = status.st_ino
+            file.seek(self._end)
+            data = file.read()
+        complete = data[: data.rfind(b"\n") + 1]
+        self._end += len(complete)
+        for line in complete.split(b"\n"):
+            self._add(line)
+
+    def _add(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            self._records.append(_DECODER.decode(line))
+        except DECODE_ERRORS:
+            self.unreadable.append(line)
+
+    def _forget(self) -> None:
+        self._records, self._end, self._inode = [], 0, 0
+        self.unreadable.clear()
+
+
+def read_records(folder: str | Path) -> Sequence[Record]:
+    """Returns the records of the label file in ``folder``; none where there is no file. Raises ``TraceError`` where it cannot be read."""
+    return LabelFile(Path(folder) / FILE_NAME).records()
+
+
+def append_records(folder: str | Path, records: Iterable[Record]) -> int:
+    """Appends the records that the label file in ``folder`` does not have yet, by their ids, and returns their number.
+
+    Raises ``TraceError``.
+    """
+    file = LabelFile(Path(folder) / FILE_NAME)
+    known = {record.id for record in file.records()}
+    added = [record for record in records if record.id not in known]
+    if added:
+        file.append(added)
+    return len(added)
+
+
+def _line(record: Record) -> bytes:
+    line = msgspec.json.encode(record)
+    try:
+        _DECODER.decode(line)
+    except msgspec.ValidationError as error:
+        raise TraceError(f"This cannot be saved: {error}.") from error
+    if len(line) > _MAX_LINE:
+        raise TraceError(f"This cannot be saved: the record has {len(line):,} bytes, and at most {_MAX_LINE:,} are allowed.")
+    return line + b"\n"
+
+
+def _append(path: Path, lines: bytes) -> None:
+    """Appends in one write. A line that an earlier writer left incomplete is ended first, so that only that line is lost."""
+    created = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        data = b"\n" * torn + lines
+        if os.write(descriptor, data) < len(data):
+            raise OSError("the disk is full")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if created:
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
