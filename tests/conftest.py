@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -25,13 +26,15 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False)
 settings.load_profile("same")
 
+BROWSER_TESTS = sorted(path.name for path in (Path(__file__).parent / "browser").glob("test_*.py"))
+
 
 class FileScheduling(LoadFileScheduling):
-    """Gives each file to the next free process, and all of ``tests/browser`` to one: it has the only browser, which has the focus."""
+    """Gives each file to the next free process, and those of ``tests/browser`` to two: each has a browser and the servers that it opens."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return "tests/browser" if file.startswith("tests/browser/") else file
+        return f"tests/browser, part {BROWSER_TESTS.index(Path(file).name) % 2}" if file.startswith("tests/browser/") else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:

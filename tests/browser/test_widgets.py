@@ -78,6 +78,8 @@ async def test_hits_of_a_search_are_marked_in_the_step(open_page, highlights):
     await expect(panel.locator(".nbtools-code")).to_be_visible()
     await trace.locator(".nbtools-trace-search").fill("TestMain")
     await expect(trace.locator(".nbtools-trace-found")).not_to_be_empty()
+    await expect(trace.locator(".nbtools-trace-indexing")).to_be_empty()  # from then on the rows stay where they are
+    await expect(trace).to_have_attribute("aria-busy", "false")
     await step.click()
     place = panel.locator(".nbtools-trace-hits").get_by_role("status")
     await expect(place).to_have_text(re.compile(r"^Hit 1 of \d+$"))

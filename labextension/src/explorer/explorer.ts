@@ -211,8 +211,8 @@ export class ExplorerView {
       const row = await pages.get(index);
       if (row && this.pages === pages && this.list.selected === index) {
         this.selectedLine = row.line;
-        this.detailPane.mark(hitsOf(row));
         this.stepLoader.select(row.line);
+        this.detailPane.mark(hitsOf(row), this.stepLoader.isStepShown);
         this.markTimeline();
       }
     } catch (error) {
@@ -265,15 +265,24 @@ export class ExplorerView {
 
   /** Called when a page has been loaded: the number of matches, and the row of the selected line, may have changed. */
   private onPagesChanged(): void {
+    const wasIndexing = this.refreshTimer !== 0;
     this.list.redraw();
     this.showFilter();
     const { selectedLine: line, pages } = this;
     const index = this.list.selected;
-    if (index !== null && line !== null && (pages!.line(index)?.line ?? line) !== line) {
-      void this.indexOf(line).then(
-        at => this.pages === pages && this.list.mark(at),
-        () => undefined
-      );
+    const isMarked = index === null ? !wasIndexing : (pages!.line(index)?.line ?? line) === line;
+    if (line !== null && !isMarked) {
+      this.markFound(pages!, line).catch(() => undefined); // a request that fails has said so
+    }
+  }
+
+  /** Marks the row to which the selected line has moved, and the hits of the search in the step. */
+  private async markFound(pages: PageCache, line: number): Promise<void> {
+    const index = await this.indexOf(line);
+    const row = await pages.get(index);
+    if (this.pages === pages && this.selectedLine === line && row?.line === line) {
+      this.list.mark(index);
+      this.detailPane.mark(hitsOf(row), this.stepLoader.isStepShown);
     }
   }
 

@@ -1,4 +1,6 @@
 import type { CommandRegistry } from '@lumino/commands';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import { scrollToCell } from './notebook_scroll.js';
 import type { IFileOpener } from './tokens.js';
 
 const OPEN = 'docmanager:open';
@@ -16,16 +18,16 @@ export class FileOpener implements IFileOpener {
       await this.commands.execute(GO_TO_LINE, { line, column: 1 });
     }
     if (cell && isNotebook(document)) {
-      document.setFragment(`#cell-id=${cell}`);
+      await document.revealed;
+      await scrollToCell(document.content, cell);
     }
   }
 }
 
-/** Whether a document can go to a cell.  Only called for notebooks: the fragment means something else elsewhere. */
-function isNotebook(value: unknown): value is { setFragment(fragment: string): void } {
-  return typeof value === 'object' && value !== null && 'setFragment' in value && typeof value.setFragment === 'function';
+function isNotebook(value: unknown): value is NotebookPanel {
+  return isDocument(value) && 'scrollToItem' in value.content;
 }
 
-function isDocument(value: unknown): value is { content: { ready?: Promise<void> } } {
+function isDocument(value: unknown): value is { content: { ready?: Promise<void> } & object } {
   return typeof value === 'object' && value !== null && 'content' in value;
 }
