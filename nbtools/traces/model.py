@@ -244,6 +244,33 @@ class FileChange(Struct, frozen=True, array_like=True, kw_only=True, gc=False):
     applied: bool = True
 
 
+UsageScope: TypeAlias = Literal["request", "turn", "rest"]
+
+
+class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
+    """Token usage of one request to a model: the steps ``seq`` … ``last`` are its answer, None where the log does not connect them.
+
+    ``scope`` is ``turn`` where the log has one number for all requests of a turn, and ``rest`` for the part of the session's total that
+    the log attributes to no request; a rest is negative where the requests exceed the total. ``id`` is the provider's id of the answer.
+    ``flags``: ``placeholder``, the output count was recorded at the start of the answer; ``several``, it covers more than one request;
+    ``after_compaction``; ``cache_break``, fewer tokens were read from the cache than in the session's previous request to this model.
+    """
+
+    session: str
+    seq: int | None = None
+    last: int | None = None
+    scope: UsageScope = "request"
+    id: str = ""
+    model: str = ""
+    at: float | None = None
+    turn: int = 0
+    live: bool = True
+    tokens: Tokens = Tokens()
+    cost: float | None = None
+    flags: tuple[str, ...] = ()
+    ref: Ref = NOWHERE
+
+
 class Problem(Struct, frozen=True):
     """Bytes that could not be read as expected. ``recovered`` counts the records that were found in them nevertheless."""
 
@@ -252,4 +279,4 @@ class Problem(Struct, frozen=True):
     recovered: int = 0
 
 
-Row: TypeAlias = Session | Event | Call | FileChange | Problem
+Row: TypeAlias = Session | Event | Call | FileChange | RequestUsage | Problem

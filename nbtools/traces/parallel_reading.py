@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, Session
+from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, RequestUsage, Session
 from nbtools.traces.reader import LogFile, open_log
 
 
@@ -25,6 +25,7 @@ class RowBatch(Struct, array_like=True):
     calls: list[Call] = []
     file_changes: list[FileChange] = []
     problems: list[Problem] = []
+    usage: list[RequestUsage] = []
 
 
 def read_rows(log: LogFile) -> RowBatch:
@@ -35,6 +36,7 @@ def read_rows(log: LogFile) -> RowBatch:
         Call: batch.calls.append,
         FileChange: batch.file_changes.append,
         Problem: batch.problems.append,
+        RequestUsage: batch.usage.append,
     }
     with gc_paused():
         for row in log.rows():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
@@ -27,11 +26,14 @@ from nbtools.traces.model import (
     Origin,
     Problem,
     Ref,
+    RequestUsage,
     Row,
     Session,
     Status,
     StatusSource,
+    Tokens,
 )
+from nbtools.traces.usage.requests import sum_of_tokens, usage_rows, with_sums
 
 T = TypeVar("T")
 
@@ -42,7 +44,8 @@ class LogBuilder:
     def __init__(self, format: str, origin: Origin) -> None:  # noqa: A002 - the field's name
         self.format, self.origin = format, origin
         self.rows: list[Row] = []
-        self.next_seq: Callable[[], int] = count().__next__
+        self.seq = -1
+        """The position of the last row."""
         self._names: set[str] = set()
 
     def session(self, name: str) -> SessionBuilder:
@@ -84,6 +87,8 @@ class SessionBuilder:
         self.started, self.ended = math.inf, -math.inf
         self.models: dict[str, None] = {}
         self.flags: dict[str, None] = {}
+        self.requests: list[RequestUsage] = []
+        self._compactions: list[int] = []
         self._call_ids: set[str] = set()
         self._waiting: dict[str, tuple[Call, Any]] = {}
         self._by_native: dict[str, list[str]] = {}
@@ -113,9 +118,13 @@ class SessionBuilder:
     ) -> None:
         """Adds an event. ``size`` is the number of characters where ``text`` is not the whole text."""
         begin = text if len(text) <= PREVIEW else text[:PREVIEW]
+        log = self.log
+        log.seq = seq = log.seq + 1
+        if kind == "compaction":
+            self._compactions.append(seq)
         self.add(
             Event(  # positional arguments: beyond fifteen keywords Python builds a dictionary
-                self.id, self.log.next_seq(), kind, begin, size or len(text), at, role, model, self.turn, self.live, key, parent, type, ref
+                self.id, seq, kind, begin, size or len(text), at, role, model, self.turn, self.live, key, parent, type, ref
             )
         )
 
@@ -161,10 +170,12 @@ class SessionBuilder:
         """
         if op is None:
             op, paths, subject = summarize_call(name, arguments(args))
+        log = self.log
+        log.seq = seq = log.seq + 1
         return Call(  # positional arguments, as above
             self.id,
             id,
-            self.log.next_seq(),
+            seq,
             name,
             op,
             self.log.origin,
@@ -272,6 +283,17 @@ class SessionBuilder:
         source: StatusSource = "flag" if known else "none" if code is None else "exit_code"
         self.result(call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code)
 
+    def request(self, tokens: Tokens, ref: Ref, first: int | None = None, **fields: Any) -> None:
+        """Notes the token usage of a request. Its answer are the steps from ``first`` to the last one so far, if there are any."""
+        last = self.log.seq if first is not None and first <= self.log.seq else None
+        known = {"turn": self.turn, "live": self.live, "tokens": tokens, "ref": ref}
+        self.requests.append(RequestUsage(self.id, None if last is None else first, last, **{**known, **fields}))
+
+    @property
+    def spent(self) -> Tokens:
+        """The sum over the requests so far."""
+        return sum_of_tokens(request.tokens for request in self.requests)
+
     def add_unanswered(self) -> None:
         """Adds the calls that still wait for a result."""
         for call, _ in self._waiting.values():
@@ -280,8 +302,13 @@ class SessionBuilder:
         self._by_native.clear()
 
     def end(self, **fields: Any) -> None:
-        """Adds the calls without a result, and the session's row with these ``fields`` (see ``model.Session``)."""
+        """Adds the calls without a result, the requests, and the session's row with these ``fields`` (see ``model.Session``).
+
+        A token count that ``fields`` do not have is the sum over the requests.
+        """
         self.add_unanswered()
+        tokens = fields["tokens"] = with_sums(fields.get("tokens", Tokens()), self.spent)
+        self.log.rows.extend(usage_rows(self.id, self.requests, self._compactions, tokens, fields.get("cost")))
         timed = self.ended > -math.inf
         known = {
             "models": tuple(self.models),

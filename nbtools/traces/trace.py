@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
-from nbtools.traces.model import Call, Event, FileChange, Problem, Row, Session
+from nbtools.traces.model import Call, Event, FileChange, Problem, RequestUsage, Row, Session
 from nbtools.traces.parallel_reading import RowBatch, gc_paused, read_in_processes, read_rows
 from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.search import Hit, Searcher
@@ -71,6 +71,7 @@ class Trace:
         self.calls: Rows[Call] = Rows(Call)
         self.file_changes: Rows[FileChange] = Rows(FileChange)
         self.problems: Rows[Problem] = Rows(Problem)
+        self.usage: Rows[RequestUsage] = Rows(RequestUsage)
         with gc_paused():
             for log, batch in zip(self.readings, rows or map(read_rows, self.readings), strict=True):
                 for name, table in self._tables.items():
@@ -149,7 +150,7 @@ class Trace:
 
     @property
     def _tables(self) -> dict[str, Rows[Any]]:
-        names = ("sessions", "events", "calls", "file_changes", "problems")
+        names = ("sessions", "events", "calls", "file_changes", "problems", "usage")
         return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from nbtools.traces.json_access import mapping, string
 from nbtools.traces.json_document import decode_items, open_document
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row, Session
+from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, RequestUsage, Row, Session
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.records import Echo, Line, Message, Outcome, Progress, decode_leniently
@@ -88,6 +88,8 @@ class ClaudeStream(Format):
                 yield row
             elif row.records:
                 end = ends.get(row.id, _StreamMessage())
+                if end.total_cost_usd is not None:
+                    yield RequestUsage(row.id, scope="rest", cost=end.total_cost_usd)
                 counts = {**row.counts, "exit_status": end.subtype, "api_turns": end.num_turns}
                 yield replace(row, cost=end.total_cost_usd, counts=counts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,7 @@ from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextP
 from nbtools.traces.display_builders import detail_of, exit_code_of_result, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, float_of, integer_of, mapping, mappings, parse_json, string, text_of
 from nbtools.traces.json_document import decode_items, open_document
-from nbtools.traces.model import Call, Detail, Origin, Ref, Row, Status, StatusSource, Tokens
+from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source
@@ -84,21 +84,35 @@ class Cline(Format):
         return detail_of(call, arguments(part.args), text_of(content), tuple(media_of(content)))
 
 
+class _Answer(NamedTuple):
+    """The message ``number`` of the history, with its steps."""
+
+    number: int
+    first: int
+    last: int
+    turn: int
+    model: str
+
+
 class _TaskReader:
     def __init__(self, session: SessionBuilder) -> None:
         self.session = session
         self.native: dict[str, int] = {}
         self.cost: float | None = None
+        self.answers: list[_Answer] = []
 
     def message(self, record: Any, ref: Ref) -> None:
         session, message = self.session, mapping(record)
         at, model = epoch_seconds(message.get("ts")), string(mapping(message.get("modelInfo")).get("modelId"))
         session.see(at, model)
+        first = session.log.seq + 1
         for number, part in enumerate(_parts(message)):
             if isinstance(part, ResultPart):
                 self._result(part, ref, at)
             else:
                 session.part(part, f"{session.records}.{number}", ref, at, model)
+        if message.get("role") == "assistant" and session.log.seq >= first:
+            self.answers.append(_Answer(session.records, first, session.log.seq, session.turn, model))
         session.records += 1
 
     def _result(self, part: ResultPart, ref: Ref, at: float | None) -> None:
@@ -120,15 +134,22 @@ class _TaskReader:
             self.session.see(epoch_seconds(message.get("ts")))
             if message.get("say") == "api_req_started":
                 request = mapping(parse_json(message.get("text")))
-                for name, ours in names.items():
-                    if (count := integer_of(request.get(name))) is not None:
-                        self.native[ours] = self.native.get(ours, 0) + count
+                used = {ours: count for name, ours in names.items() if (count := integer_of(request.get(name))) is not None}
+                self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
                 if (cost := float_of(request.get("cost"))) is not None:
                     self.cost = (self.cost or 0.0) + cost
+                if used or cost is not None:
+                    self._request(Tokens(**used), cost, message)
+
+    def _request(self, tokens: Tokens, cost: float | None, message: Mapping[str, Any]) -> None:
+        """Adds a request. Its answer is the first one after the message that the history ended with, which newer versions record."""
+        known = integer_of(message.get("conversationHistoryIndex"))
+        answer = None if known is None else next((one for one in self.answers if one.number > known), None)
+        place = {} if answer is None else {"seq": answer.first, "last": answer.last, "turn": answer.turn, "model": answer.model}
+        self.session.request(tokens, NOWHERE, at=epoch_seconds(message.get("ts")), cost=cost, **place)
 
     def end(self, ref: Ref) -> None:
-        native = self.native
-        self.session.end(agent="cline", tokens=Tokens(**native), native_tokens=native, cost=self.cost, ref=ref)
+        self.session.end(agent="cline", native_tokens=self.native, cost=self.cost, ref=ref)
 
 
 def _status(part: ResultPart, text: str) -> tuple[Status, StatusSource]:

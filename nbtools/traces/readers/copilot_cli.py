@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import detail_of, exit_code_of_result, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, integer_of, mapping, mappings, string, text_of
-from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source
@@ -132,12 +132,15 @@ class _SessionReader:
 
     def _answer(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         model, key = string(data.get("model")), id_text(data.get("messageId"))
-        self.output += integer_of(data.get("outputTokens")) or 0
+        first, output = self.session.log.seq + 1, integer_of(data.get("outputTokens"))
+        self.output += output or 0
         for kind, text in (("thinking", text_of(data.get("reasoningText"))), ("assistant_text", text_of(data.get("content")))):
             if text:
                 self.session.event(kind, text, ref, at, "assistant", model, "assistant.message", key)  # type: ignore[arg-type]
         for request in mappings(data.get("toolRequests")):
             self._call(request, string(request.get("name")), string(data.get("parentToolCallId")), ref, at)
+        if output is not None:
+            self.session.request(Tokens(output=output), ref, first, id=key, model=model, at=at)
 
     def _start(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         """Notes when a call began; one that no answer requested begins here."""

@@ -17,7 +17,7 @@ from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
 from nbtools.traces.json_document import JsonDocument, decode_items, decode_line, is_json_lines, only_line, open_document
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
+from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, Source
@@ -153,26 +153,31 @@ class _Conversation:
         model = string(inner.get("model")) or string(inner.get("model_name"))
         if not self.api:
             self.api = _api(inner)
-        if "usage" in inner:
-            self._add_usage(inner)
         session, key = self.session, id_text(inner.get("id"))
+        first = session.log.seq + 1
         for number, piece in enumerate(parts_of_message(message, role)):
             session.part(piece, f"{session.records}.{number}", ref, at, model, key)
         session.records += 1
+        if "usage" in inner:
+            self._add_usage(inner, ref, first, at, model)
 
     def holder(self, holder: _Holder) -> None:
         self.session.see(None, string(holder.model))
-        self._add_usage({"id": holder.id, "usage": holder.usage})
+        self._add_usage({"id": holder.id, "usage": holder.usage}, NOWHERE, None, None, string(holder.model))
 
-    def _add_usage(self, message: Mapping[str, Any]) -> None:
+    def _add_usage(self, message: Mapping[str, Any], ref: Ref, first: int | None, at: float | None, model: str) -> None:
         """Adds token usage; a message that is repeated with the same id is counted once."""
         key, usage = id_text(message.get("id")), mapping(message.get("usage"))
         if usage and not (key and key in self._counted_ids):
             self._counted_ids.add(key)
             self.usage.add(usage)
+            own = Usage()
+            own.add(usage)
+            if own.native:
+                self.session.request(own.tokens(), ref, first, id=key, model=model, at=at)
 
     def end(self, ref: Ref) -> None:
-        self.session.end(format_version=self.api, tokens=self.usage.tokens(), native_tokens=dict(self.usage.native), ref=ref)
+        self.session.end(format_version=self.api, native_tokens=dict(self.usage.native), ref=ref)
 
 
 def _is_message(holder: _Holder) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.conversation import Usage
 from nbtools.traces.display_builders import command_output, media_of
 from nbtools.traces.json_access import epoch_seconds, float_of, integer_of, items, mapping, string, text_of
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
@@ -116,7 +117,8 @@ class _TrajectoryReader:
         time = record.get("timestamp") or extra.get("timestamp")
         at = epoch_seconds(time) if time is not None else None
         role = string(record.get("role")) or string(record.get("object"))
-        session.see(at, string(mapping(extra["response"]).get("model")) if "response" in extra else "")
+        response, first = mapping(extra.get("response")), session.log.seq + 1
+        session.see(at, string(response.get("model")))
         text = _text(record)
         actions = _actions(record, text)
         waiting = session.oldest_waiting()
@@ -143,6 +145,12 @@ class _TrajectoryReader:
                 )
             )
         session.records += 1
+        usage = Usage()
+        usage.add(mapping(response.get("usage")))
+        cost = float_of(extra.get("cost"))
+        if usage.native or cost is not None:
+            model, native = string(response.get("model")), string(response.get("id"))
+            session.request(usage.tokens(), ref, first, id=native, model=model, at=at, cost=cost)
 
     def _result(self, call: Call, text: str, extra: Mapping[str, Any], role: str, at: float | None, ref: Ref) -> None:
         code = integer_of(extra.get("returncode"))

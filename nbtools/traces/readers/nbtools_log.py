@@ -19,7 +19,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.result import CommandOutput, Media
 from nbtools.traces.display_json import diffs_of, display_from_json
 from nbtools.traces.json_access import mapping
-from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, Row, Status, Tokens
+from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, RequestUsage, Row, Status, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.recording.log_records import (
     CallRecord,
@@ -187,6 +187,8 @@ class _LogReader:
         self.next = 0
         self.title = ""
         self.requests: list[RequestRecord] = []
+        self.answers: dict[tuple[int, int], tuple[int, int]] = {}
+        """The first and the last step of each answer, by turn and request."""
 
     def record(self, record: _KnownRecord | _Other, ref: Ref) -> None:
         if isinstance(record, SessionRecord):
@@ -201,6 +203,8 @@ class _LogReader:
             case RequestRecord():
                 self.requests.append(record)
                 self.session.models[record.model] = None
+                tokens = Tokens(record.input, record.cache_read, record.cache_write, record.output)
+                self.session.request(tokens, ref, id=str(record.step), model=record.model, at=record.at, cost=record.cost)
             case FullRecord() | _Other():
                 self._other(record, ref)
 
@@ -261,6 +265,9 @@ class _LogReader:
     def _event(self, kind: EventKind, text: str, ref: Ref, record: MessageRecord | EndRecord, role: str, type_: str, size: int = 0) -> None:
         self.session.message(kind, text, ref, record.at, role, type=type_, size=size)
         self.log.rows[-1] = replace(self.log.rows[-1], session=record.session, seq=record.number)
+        if isinstance(record, MessageRecord) and record.step:
+            answer = self.session.turn, record.step
+            self.answers[answer] = self.answers.get(answer, (record.number,))[0], record.number
 
     def _other(self, record: FullRecord | _Other, ref: Ref) -> None:
         full = isinstance(record, FullRecord)
@@ -270,11 +277,16 @@ class _LogReader:
         self.log.rows[-1] = replace(self.log.rows[-1], seq=self.next)
         self.next += 1
 
+    def _with_answer(self, request: RequestUsage) -> RequestUsage:
+        first, last = self.answers.get((request.turn, int(request.id)), (None, None))
+        return replace(request, seq=first, last=last)
+
     def end(self) -> None:
         """Adds the session read so far, if it has any records."""
         session, header = self.session, self.header
         if not session.records:
             return
+        session.requests = [self._with_answer(request) for request in session.requests]
         native = {name: sum(getattr(one, name) for one in self.requests) for name in _COUNTED} if self.requests else {}
         costs = [one.cost for one in self.requests if one.cost is not None]
         counts: dict[str, Any] = {"dialect": header.dialect}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +166,9 @@ class _SessionReader:
         self.current: Mapping[str, Any] = {}
         self.native: dict[str, int] = {}
         self.cost: float | None = None
+        self.first = 0
+        """The first step after the last request of a log that records steps."""
+        self._request: Callable[[], None] | None = None
 
     def describe(self, info: Mapping[str, Any]) -> None:
         """Notes the session's own record, which precedes its messages."""
@@ -190,9 +193,11 @@ class _SessionReader:
         self.session.see(at)
         if fields.get("type") == "error":
             self._error(fields.get("error"), ref, at)
-        self._spend(part)
         if part:
             self._part(part, {"role": "assistant", "time": {"created": fields.get("timestamp")}}, ref)
+        if spent := self._spend(part):
+            self.session.request(spent[0], ref, self.first, at=at, cost=spent[1], id=string(part.get("messageID")))
+            self.first = self.session.log.seq + 1
 
     def message(self, record: Any, ref: Ref) -> None:
         fields = mapping(record)
@@ -209,19 +214,29 @@ class _SessionReader:
         self.session.records += 1
         self.session.see(epoch_seconds(time.get("created")), model if info.get("role") == "assistant" else "")
         self.session.see(epoch_seconds(time.get("completed")))
-        self._spend(info)
+        self._add_request()
+        if spent := self._spend(info):
+            first, turn, session = self.session.log.seq + 1, self.session.turn, self.session
+            about = {"id": string(info.get("id")), "model": model, "at": epoch_seconds(time.get("created")), "cost": spent[1], "turn": turn}
+            self._request = lambda: session.request(spent[0], ref, first, **about)
         self._error(info.get("error"), ref, epoch_seconds(time.get("created")))
 
-    def _spend(self, record: Mapping[str, Any]) -> None:
-        """Adds the token usage and the cost of a message, or of a step where only steps are recorded."""
+    def _add_request(self) -> None:
+        """Adds the request of the last message: its steps are those of the parts after it."""
+        if self._request is not None:
+            self._request()
+            self._request = None
+
+    def _spend(self, record: Mapping[str, Any]) -> tuple[Tokens, float | None] | None:
+        """Adds the token usage and the cost of a message, or of a step where only steps are recorded, and returns them."""
         tokens = mapping(record.get("tokens"))
         cache = mapping(tokens.get("cache"))
         counts = {name: tokens.get(name) for name in _TOKENS} | {f"cache_{name}": cache.get(name) for name in ("read", "write")}
-        for name, value in counts.items():
-            if (count := integer_of(value)) is not None:
-                self.native[name] = self.native.get(name, 0) + count
+        used = {name: count for name, value in counts.items() if (count := integer_of(value)) is not None}
+        self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
         if (cost := float_of(record.get("cost"))) is not None:
             self.cost = (self.cost or 0.0) + cost
+        return (Tokens(**used), cost) if used or cost is not None else None
 
     def _error(self, error: Any, ref: Ref, at: float | None) -> None:
         if isinstance(error, dict):
@@ -268,6 +283,7 @@ class _SessionReader:
 
     def end(self, ref: Ref) -> None:
         info, native = self.about, self.native
+        self._add_request()
         self.session.end(
             format_version=string(info.get("version")),
             agent="opencode",
@@ -275,7 +291,6 @@ class _SessionReader:
             parent=string(info.get("parentID")),
             title=string(info.get("title")),
             cwd=string(info.get("directory")) or string(mapping(self.current.get("path")).get("cwd")),
-            tokens=Tokens(**native),
             native_tokens=native,
             cost=self.cost,
             ref=ref,

@@ -128,7 +128,7 @@ class _SessionReader:
 
     def _message(self, message: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         session, role, model = self.session, string(message.get("role")), string(message.get("model"))
-        at = epoch_seconds(message.get("timestamp")) or at
+        at, first = epoch_seconds(message.get("timestamp")) or at, session.log.seq + 1
         if role == "user":
             session.message("user", text_of(message.get("content")), ref, at, role, type="message")
         elif role in {"assistant", "toolResult"}:
@@ -138,14 +138,13 @@ class _SessionReader:
             session.event(_KINDS.get(role, "system"), _text(message), ref, at, role, type=role)
         if text := string(message.get("errorMessage")):
             session.event("error", text, ref, at, role, model, string(message.get("stopReason")))
-        self._spend(mapping(message.get("usage")))
-
-    def _spend(self, usage: Mapping[str, Any]) -> None:
-        for name, ours in _USAGE.items():
-            if (count := integer_of(usage.get(name))) is not None:
-                self.native[ours] = self.native.get(ours, 0) + count
+        usage = mapping(message.get("usage"))
+        used = {ours: count for name, ours in _USAGE.items() if (count := integer_of(usage.get(name))) is not None}
+        self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
         if (cost := float_of(mapping(usage.get("cost")).get("total"))) is not None:
             self.cost = (self.cost or 0.0) + cost
+        if used or cost is not None:
+            session.request(Tokens(**used), ref, first, id=string(message.get("responseId")), model=model, at=at, cost=cost)
 
     def end(self, ref: Ref) -> None:
         self.session.end(
@@ -153,7 +152,6 @@ class _SessionReader:
             agent="pi",
             title=self.title,
             cwd=string(self.about.get("cwd")),
-            tokens=Tokens(**self.native),
             native_tokens=self.native,
             cost=self.cost,
             ref=ref,

@@ -78,7 +78,7 @@ class _ChatReader:
         session.live = ref.offset not in self.abandoned
         at, model = epoch_seconds(record.get("timestamp")), string(record.get("model"))
         session.see(at, model)
-        kind = string(record.get("type"))
+        kind, first = string(record.get("type")), session.log.seq + 1
         if kind == "system":
             self._system(record, ref, at)
         elif kind == "user":
@@ -87,9 +87,11 @@ class _ChatReader:
             if kind not in {"assistant", "tool_result"}:
                 session.flags["unknown_records"] = None
             self._message(record, ref, at, model)
-        for name, count in mapping(record.get("usageMetadata")).items():
-            if name in _TOKENS:
-                self.native[_TOKENS[name]] = self.native.get(_TOKENS[name], 0) + (integer_of(count) or 0)
+        recorded = mapping(record.get("usageMetadata"))
+        used = {kind: integer_of(recorded[name]) or 0 for name, kind in _TOKENS.items() if name in recorded}
+        if used:
+            self.native |= {kind: self.native.get(kind, 0) + count for kind, count in used.items()}
+            session.request(tokens_of(used), ref, first, id=string(record.get("uuid")), model=model, at=at)
 
     def _describe(self, record: Mapping[str, Any]) -> None:
         if not self.session.records:  # no row has the session's id yet
@@ -153,7 +155,6 @@ class _ChatReader:
             title=self.title,
             cwd=self.cwd,
             branch=self.branch,
-            tokens=tokens_of(self.native),
             native_tokens=self.native,
             ref=ref,
         )

@@ -119,6 +119,9 @@ def _trajectory(text: bytes, at: Ref, log: LogBuilder, links: Links, *, counted:
         yield from _trajectory(data, here, log, links, counted=False, id_=child, depth=depth + 1)
 
 
+_METRICS = {"prompt_tokens": "input", "completion_tokens": "output", "cached_tokens": "cache_read"}
+
+
 class _TrajectoryReader:
     """Adds the steps of a trajectory. The calls that wait for a result in a later step wait with their records."""
 
@@ -126,6 +129,7 @@ class _TrajectoryReader:
         self.session, self.document, self.links, self.counted = session, document, links, counted
         self.agent = mapping(document.agent)
         self.sums = {"step_input": 0, "step_output": 0}
+        self.spent: list[dict[str, int]] = []
         self._step_ids: set[str] = set()
         self._known_ids: set[str] = set()
         """The log's own ids of the calls so far."""
@@ -135,7 +139,7 @@ class _TrajectoryReader:
     def step(self, record: Any, ref: Ref) -> None:
         step, session = mapping(record), self.session
         session.records += 1
-        at, metrics = epoch_seconds(step.get("timestamp")), mapping(step.get("metrics"))
+        at, metrics, first = epoch_seconds(step.get("timestamp")), mapping(step.get("metrics")), session.log.seq + 1
         session.see(at, string(step.get("model_name")))
         self.sums["step_input"] += integer_of(metrics.get("prompt_tokens")) or 0
         self.sums["step_output"] += integer_of(metrics.get("completion_tokens")) or 0
@@ -153,6 +157,17 @@ class _TrajectoryReader:
             self._call(step, recorded, f"{prefix}.{position}", at, ref)
         if not late and not early:
             self._shared_results(step, at, ref)
+        if metrics:
+            self._request(step, metrics, ref, at, first)
+
+    def _request(self, step: Mapping[str, Any], metrics: Mapping[str, Any], ref: Ref, at: float | None, first: int) -> None:
+        """Adds the request of a step. A step that was copied from an earlier trajectory was paid for there."""
+        used = {name: count for key, name in _METRICS.items() if (count := integer_of(metrics.get(key))) is not None}
+        cost = float_of(metrics.get("cost_usd"))
+        if (used or cost is not None) and step.get("is_copied_context") is not True:
+            self.spent.append(used)
+            model = string(step.get("model_name")) or string(self.agent.get("model_name"))
+            self.session.request(tokens_of(used), ref, first, id=id_text(step.get("step_id")), model=model, at=at, cost=cost)
 
     def _messages(self, step: Mapping[str, Any], calls: Sequence[Any], at: float | None, ref: Ref, *, is_answer: bool) -> None:
         if reasoning := text_of(step.get("reasoning_content")):
@@ -249,6 +264,7 @@ class _TrajectoryReader:
         metrics, extra = mapping(self.document.final_metrics), extra_of({"extra": self.document.extra}, SessionExtra)
         names = {"input": "total_prompt_tokens", "output": "total_completion_tokens", "cache_read": "total_cached_tokens"}
         native = {key: count for key, name in names.items() if (count := integer_of(metrics.get(name))) is not None}
+        sums = {name: sum(counts) for name in _METRICS.values() if (counts := [one[name] for one in self.spent if name in one])}
         parent, call = self.links.parents.get(self.session.id, ("", ""))
         previous = self.links.continued.get(self.session.id, "")
         known = {name: value for name, value in asdict(extra).items() if name != "format"}
@@ -261,7 +277,7 @@ class _TrajectoryReader:
             agent_version=string(self.agent.get("version")),
             models=tuple(dict.fromkeys(filter(None, (string(self.agent.get("model_name")), *self.session.models)))),
             records=records,
-            tokens=tokens_of(native),
+            tokens=tokens_of({**sums, **native}),
             native_tokens=native,
             cost=float_of(metrics.get("total_cost_usd")),
             counts={"schema_version": self.document.schema_version, "agent": self.agent.get("name"), **self.sums},

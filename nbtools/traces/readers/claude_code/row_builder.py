@@ -103,6 +103,10 @@ class RowBuilder:
         yield from self._take_rows()
         for session in self.sessions.values():
             session.live = True
+        if self.abandoned:
+            for spent in self.usage_by_message.values():
+                if spent.ref.file == file and spent.ref.offset in self.abandoned:
+                    spent.live = False
 
     def _take_rows(self) -> Iterator[Row]:
         """Yields the rows held back, with those on abandoned branches marked."""
@@ -154,7 +158,7 @@ class RowBuilder:
         self._note_branch()
         if not here.version:
             here.describe(line)
-        here.add_usage(message, self.usage_by_message)
+        spent = here.add_usage(message, self.usage_by_message, self.at, self.ref)
         for place, block in enumerate(_blocks(message)):
             kind = block.type
             if kind == "tool_use":
@@ -165,6 +169,8 @@ class RowBuilder:
                 self._event("thinking", block.thinking or "", "assistant", "", message.model)
             else:
                 self._event("system", block.text or "", "assistant", kind, message.model)
+        if spent is not None:
+            spent.last_seq = self.log.seq
 
     def _user(self) -> None:
         message = self.line.message

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from nbtools.traces.model import Call, Ref, Tokens
+from nbtools.traces.model import Call, Ref, RequestUsage, Tokens
 from nbtools.traces.readers.claude_code.files import AgentLog
 from nbtools.traces.readers.claude_code.records import AGENTS, Block, Line, Message, Outcome, Usage
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -17,9 +17,20 @@ _FIELDS = ("input", "output", "cache_write", "cache_read")
 
 
 class MessageUsage(Struct, gc=False):
-    """Token usage of an API message.  Its records repeat the usage, so ``numbers`` are the maxima."""
+    """Token usage of an API message.  Its records repeat the usage, so ``numbers`` are the maxima.
+
+    Its steps are those from ``first_seq`` to ``last_seq``, if it has any; ``ref`` is its first record.
+    """
 
     last: Usage
+    id: str
+    model: str
+    first_seq: int
+    last_seq: int
+    turn: int
+    live: bool
+    at: float | None
+    ref: Ref
     most: tuple[int, int, int, int] | None = None
     finished: bool = False
 
@@ -64,26 +75,30 @@ class ClaudeSession(SessionBuilder):
         if title and weight >= self.title_weight:
             self.title, self.title_weight = title, weight
 
-    def add_usage(self, message: Message, known: dict[str, MessageUsage]) -> None:
+    def add_usage(self, message: Message, known: dict[str, MessageUsage], at: float | None, ref: Ref) -> MessageUsage | None:
+        """Returns the usage of the message, to which the record's steps are added; None where it has none."""
         model, usage = message.model, message.usage
         if usage is None or not message.id or model == _NO_MODEL:
-            return
+            return None
         if model != self.model and model:
             self.model = model
             self.models[model] = None
         spent = known.get(message.id)
         if spent is None:
-            spent = known[message.id] = MessageUsage(usage)
+            seq = self.log.seq
+            spent = known[message.id] = MessageUsage(usage, message.id, model or "", seq + 1, seq, self.turn, self.live, at, ref)
             self.messages.append(spent)
         elif usage != spent.last:
             spent.add(usage)
         if message.stop_reason:
             spent.finished = True
+        return spent
 
     def finish(self, calls: set[str], parent: str, parent_call: str) -> None:
         """Adds the session's row; ``calls`` are the ids of all calls in the log."""
-        totals = [sum(spent.numbers[field] for spent in self.messages) for field in range(len(_FIELDS))]
+        totals = [sum(numbers) for numbers in zip(*(spent.numbers for spent in self.messages), strict=True)] or [0] * len(_FIELDS)
         tokens = dict(zip(_FIELDS, totals, strict=True))
+        self.requests = [self._request(spent) for spent in self.messages]
         if 2 * sum(not spent.finished for spent in self.messages) > len(self.messages):
             self.flags["tokens_placeholder"] = None
         self.end(
@@ -105,6 +120,26 @@ class ClaudeSession(SessionBuilder):
                 "nested_by_name": dict(sorted(Counter(name for call, name in self.echoes.items() if call not in calls).items())),
             },
             ref=self.ref,
+        )
+
+
+    def _request(self, spent: MessageUsage) -> RequestUsage:
+        fresh, output, written, read = spent.numbers
+        has_steps = spent.first_seq <= spent.last_seq
+        return RequestUsage(
+            self.id,
+            spent.first_seq if has_steps else None,
+            spent.last_seq if has_steps else None,
+            "request",
+            spent.id,
+            spent.model,
+            spent.at,
+            spent.turn,
+            spent.live,
+            Tokens(fresh, read, written, output),
+            None,
+            () if spent.finished else ("placeholder",),
+            spent.ref,
         )
 
 

@@ -23,6 +23,7 @@ from nbtools.traces.readers.codex.call_text import command_of, subject_of
 from nbtools.traces.readers.codex.records import changes_by_path, text_of
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source
+from nbtools.traces.usage.requests import tokens_between
 
 _LINE = re.compile(rb'^\s*\{"type"\s*:\s*"(?:thread\.started|turn\.started|item\.(?:started|updated|completed))"', re.MULTILINE)
 _OPS: dict[str, Op] = {
@@ -99,6 +100,9 @@ class CodexExec(Format):
         )
 
 
+_NAMES = {"input_tokens": "input", "cached_input_tokens": "cache_read", "output_tokens": "output"}
+
+
 class _RunReader:
     """Adds the items of runs. ``open`` are the calls that have not ended, with the items that began them."""
 
@@ -109,6 +113,7 @@ class _RunReader:
         self.run = 0
         self.open: dict[str, tuple[Call, Mapping[str, Any]]] = {}
         self.usage: dict[str, int] = {}
+        self.turn_start = 0
         self.malformed = False
 
     def line(self, line: _Line, ref: Ref) -> None:
@@ -117,11 +122,11 @@ class _RunReader:
             self._begin(string(line.thread_id))
         session = self.session
         session.records += 1
-        session.turn += kind == "turn.started"
+        if kind == "turn.started":
+            session.turn += 1
+            self.turn_start = self.log.seq + 1
         if kind == "turn.completed":
-            for key, count in mapping(line.usage).items():
-                if isinstance(count, int) and not isinstance(count, bool):
-                    self.usage[key] = max(count, self.usage.get(key, 0))
+            self._turn_completed(mapping(line.usage), ref)
         type_ = string(item.get("type"))
         if kind.startswith("item.") and type_ in _OPS:
             self._item(kind, item, ref)
@@ -133,10 +138,20 @@ class _RunReader:
         else:
             session.event("progress", "", ref, type=kind)
 
+    def _turn_completed(self, usage: Mapping[str, Any], ref: Ref) -> None:
+        before = tokens_of(self._native())
+        for key, count in usage.items():
+            if isinstance(count, int) and not isinstance(count, bool):
+                self.usage[key] = max(count, self.usage.get(key, 0))
+        grown = tokens_between(before, tokens_of(self._native()))
+        self.session.request(grown, ref, self.turn_start, scope="turn")
+
+    def _native(self) -> dict[str, int]:
+        return {name: self.usage[key] for key, name in _NAMES.items() if key in self.usage}
+
     def end(self) -> None:
         self._add_open()
-        names = {"input_tokens": "input", "cached_input_tokens": "cache_read", "output_tokens": "output"}
-        native = {name: self.usage[key] for key, name in names.items() if key in self.usage}
+        native = self._native()
         flags = ("malformed",) if self.malformed else ()
         self.session.end(agent="codex", tokens=tokens_of(native), native_tokens=native, flags=flags)
 
@@ -144,7 +159,7 @@ class _RunReader:
         """Begins a run; a file may contain several."""
         if self.thread and thread != self.thread:
             self.end()
-            self.session.records, self.usage = 0, {}
+            self.session.records, self.usage, self.session.requests = 0, {}, []
         else:
             self._add_open()
         self.run += 1

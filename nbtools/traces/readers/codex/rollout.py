@@ -26,6 +26,8 @@ _HEADS = ("session_meta", "turn_context")
 _TURNS = ("task_started", "turn_started")
 _NONE = msgspec.Raw(b"[]")
 _COMPACTIONS = {"compaction", "context_compaction", "compaction_summary"}
+_ANSWERS = {"reasoning", *CALL_ITEMS, *HOSTED_ITEMS}
+"""Items that the model wrote, besides its messages."""
 _SILENT = {"ghost_snapshot", "agent_message", "additional_tools", "compaction_trigger", "other"}
 _Handler = Callable[[Payload, float | None, Ref], None]
 
@@ -85,6 +87,8 @@ class RolloutReader:
             session.records += 1
             session.see(at)
         if kind == "response_item":
+            if self.session.answer is None and (type_ in _ANSWERS or payload.role == "assistant"):
+                self.session.answer = self.log.seq + 1
             self._items.get(type_, self._unknown_item)(payload, at, ref)
         elif kind == "event_msg":
             self._events.get(type_, self.calls.add_progress)(payload, at, ref)
@@ -176,7 +180,7 @@ class RolloutReader:
             self.session.title = title(prompt)
 
     def _tokens(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        self.session.set_usage(payload.info)
+        self.session.set_usage(payload.info, self.model, at, ref)
         self.calls.add_progress(payload, at, ref)
 
     def _turn(self, payload: Payload, at: float | None, ref: Ref) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.json_access import epoch_seconds, mapping, string
-from nbtools.traces.model import NOWHERE, PREVIEW, Ref
+from nbtools.traces.model import NOWHERE, PREVIEW, Ref, RequestUsage
 from nbtools.traces.readers.codex.records import Payload
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 
@@ -29,6 +29,20 @@ _NAMES = {
 }
 
 
+class TokenCount(NamedTuple):
+    """The running totals after a request, whose answer are the steps ``first`` … ``last``."""
+
+    total: Mapping[str, Any]
+    latest: Mapping[str, Any]
+    model: str
+    at: float | None
+    turn: int
+    live: bool
+    first: int | None
+    last: int
+    ref: Ref
+
+
 class CodexSession(SessionBuilder):
     """A session under construction.  ``copied``: its records are copies in the log of another."""
 
@@ -39,6 +53,9 @@ class CodexSession(SessionBuilder):
         self.parent = self.version = self.generation = self.title = self.cwd = ""
         self.git: Mapping[str, Any] = {}
         self.usage: Mapping[str, Any] = {}
+        self.totals: list[TokenCount] = []
+        self.answer: int | None = None
+        """The first step of the answer whose token count has not come yet."""
         self.ref = NOWHERE
 
     def head(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -52,16 +69,21 @@ class CodexSession(SessionBuilder):
         self.cwd = string(payload.cwd)
         self.git = mapping(payload.git)
 
-    def set_usage(self, info: Any) -> None:
+    def set_usage(self, info: Any, model: str, at: float | None, ref: Ref) -> None:
         """Stores token totals.  They are cumulative, so the largest is kept."""
         usage = mapping(mapping(info).get("total_token_usage"))
-        if _count(usage, "total_tokens") >= _count(self.usage, "total_tokens"):
+        if _size(usage) != _size(self.totals[-1].total if self.totals else {}):
+            latest = mapping(mapping(info).get("last_token_usage"))
+            self.totals.append(TokenCount(usage, latest, model, at, self.turn, self.live, self.answer, self.log.seq, ref))
+            self.answer = None
+        if _size(usage) >= _size(self.usage):
             self.usage = usage
 
     def finish(self, before: Mapping[str, Any], counts: Mapping[str, Any]) -> None:
         """Adds the row.  ``before`` are the token totals at the beginning of the session."""
         used = {} if self.copied else self.usage
-        own = {kind: _count(used, name) - _count(before, name) for kind, name in _NAMES.items() if name in used}
+        if not self.copied:
+            self._add_requests(before)
         self.end(
             format_version=self.generation,
             agent="codex",
@@ -72,11 +94,40 @@ class CodexSession(SessionBuilder):
             repository=string(self.git.get("repository_url")),
             branch=string(self.git.get("branch")),
             commit=string(self.git.get("commit_hash")),
-            tokens=tokens_of({kind: count for kind, count in own.items() if kind != "total"}),
+            tokens=self.spent,
             native_tokens={kind: _count(used, name) for kind, name in _NAMES.items() if name in used and kind != "cache_write"},
             counts=counts,
             ref=self.ref,
         )
+
+
+    def _add_requests(self, before: Mapping[str, Any]) -> None:
+        """Adds a request for each growth of the totals.  A total that is smaller than the one before it begins again at 0."""
+        for count in self.totals:
+            if _size(count.total) < _size(before):
+                before = {}
+            grown = {kind: _count(count.total, name) - _count(before, name) for kind, name in _NAMES.items() if name in count.total}
+            several = bool(count.latest) and _size(count.latest) < _size(count.total) - _size(before)
+            grown.pop("total", None)
+            first = count.first if count.first is not None and count.first <= count.last else None
+            self.requests.append(
+                RequestUsage(
+                    self.id,
+                    first,
+                    None if first is None else count.last,
+                    "request",
+                    "",
+                    count.model,
+                    count.at,
+                    count.turn,
+                    count.live,
+                    tokens_of({kind: max(size, 0) for kind, size in grown.items()}),
+                    None,
+                    ("several",) if several else (),
+                    count.ref,
+                )
+            )
+            before = count.total
 
 
 class SessionAssigner:
@@ -143,9 +194,9 @@ class SessionAssigner:
         self.ensure()
         before: Mapping[str, Any] = {}
         for session in self.all.values():
-            if session.copied and _count(session.usage, "total_tokens") > _count(before, "total_tokens"):
+            if session.copied and _size(session.usage) > _size(before):
                 before = session.usage
-        continues = _count(self.first.usage, "total_tokens") >= _count(before, "total_tokens")
+        continues = _size(self.first.usage) >= _size(before)
         for session in self.all.values():
             is_first = session is self.first
             session.finish(before if is_first and continues else {}, counts if is_first else {})
@@ -172,6 +223,11 @@ def _uuid_time(uuid: str) -> float | None:
 
 def _number(found: Any) -> float | None:
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < 1e11 else None
+
+
+def _size(usage: Mapping[str, Any]) -> int:
+    """Returns the total of a usage, which early versions do not record."""
+    return _count(usage, "total_tokens") or _count(usage, "input_tokens") + _count(usage, "output_tokens")
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:

@@ -253,8 +253,8 @@ class _SessionReader:
     def message(self, record: Mapping[str, Any], ref: Ref, number: int, *, live: bool) -> None:
         at, calls = epoch_seconds(record.get("timestamp")), mappings(record.get("toolCalls"))
         self.session.live = live
-        if live:
-            self._count(record, calls, at)
+        first = self.session.log.seq + 1
+        tokens = self._count(record, calls, at) if live else None
         add_events(self.session, record, at, ref, silent=bool(calls))
         for position, recorded in enumerate(calls):
             native = string(recorded.get("id"))
@@ -263,9 +263,12 @@ class _SessionReader:
             if child := string(recorded.get("agentId")):
                 self.children.setdefault(child, id_)
             add_call(self.session, recorded, id_, at, ref)
+        if tokens is not None:
+            used = tokens_of_native(tokens)
+            self.session.request(used, ref, first, id=string(record.get("id")), model=string(record.get("model")), at=at)
 
-    def _count(self, record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], at: float | None) -> None:
-        """Updates the session's totals by a live message; tokens count once for each id."""
+    def _count(self, record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], at: float | None) -> dict[str, int] | None:
+        """Updates the session's totals by a live message, and returns its tokens, which count once for each id."""
         session, kind, tokens = self.session, kind_of(record), record.get("tokens")
         session.records += 1
         session.turn += kind == "user"
@@ -277,11 +280,12 @@ class _SessionReader:
         for call in calls:
             self.cancelled += call.get("status") == "cancelled"
         key = id_ if isinstance(id_ := record.get("id"), str) else repr(id_)
+        used = None
         if isinstance(tokens, dict) and key not in self.messages:
-            native = self.native
-            for name in _TOKENS:
-                native[name] = native.get(name, 0) + (integer_of(tokens.get(name)) or 0)
+            used = {name: integer_of(tokens.get(name)) or 0 for name in _TOKENS}
+            self.native = {name: self.native.get(name, 0) + count for name, count in used.items()}
         self.messages.add(key)
+        return used
 
     def end(self, parent: str, ref: Ref) -> None:
         started_by = self.children.get(self.session.id) or self.children.get(self.path.stem, "")
@@ -291,7 +295,6 @@ class _SessionReader:
             parent_call=started_by if parent else "",
             title=string(self.about.get("summary")),
             cwd=next(map(string, items(self.about.get("directories"))), ""),
-            tokens=tokens_of_native(self.native),
             native_tokens=self.native,
             counts={"cancelled": self.cancelled},
             ref=ref,

@@ -56,7 +56,7 @@ class GeminiTelemetry(Format):
         yield from log.read(_objects(source), add)
         for reading in readings.values():
             native = reading.native
-            reading.session.end(agent="gemini-cli", tokens=tokens_of_native(native), native_tokens=native)
+            reading.session.end(agent="gemini-cli", native_tokens=native)
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
@@ -77,8 +77,9 @@ class _SessionReader:
         at, answers = _time(record, attributes), name == "gemini_cli.api_response"
         session.see(at, model if answers else "")
         if answers:
-            for recorded, kind in _TOKENS.items():
-                self.native[kind] = self.native.get(kind, 0) + (integer_of(attributes.get(recorded)) or 0)
+            used = {kind: integer_of(attributes.get(recorded)) or 0 for recorded, kind in _TOKENS.items()}
+            self.native = {kind: self.native.get(kind, 0) + count for kind, count in used.items()}
+            session.request(tokens_of_native(used), ref, id=string(attributes.get("response_id")), model=model, at=at)
         if name == _CALL:
             self._call(attributes, at, ref)
             return

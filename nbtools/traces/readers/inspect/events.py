@@ -46,6 +46,7 @@ class _Event(msgspec.Struct):
     score: Any = None
     input: msgspec.Raw = _NULL
     model: Any = None
+    cache: Any = None
     output: Any = None
     sample: Any = None
     action: Any = None
@@ -200,7 +201,7 @@ class Sample:
         self.session.add(replace(call, op=_SANDBOX_OPS.get(action, "other")))
 
     def _model(self, event: _Event, ref: Ref, at: float | None) -> None:
-        model, parent = string(event.model), string(event.span_id)
+        model, parent, first = string(event.model), string(event.span_id), self.session.log.seq + 1
         self.session.see(None, model)
         for choice in mappings(mapping(event.output).get("choices")):
             key = id_text(mapping(choice.get("message")).get("id"))
@@ -209,6 +210,11 @@ class Sample:
                     self.session.message(part.kind, part.text, ref, at, "assistant", model, "model", key, parent)
         if event.error:
             self.session.event("error", text_of(event.error), ref, at, "", model, "model", "", parent)
+        used = mapping(mapping(event.output).get("usage"))
+        if used and event.cache != "read":  # an answer from Inspect's own cache was no request
+            usage = Usage()
+            usage.add(used)
+            self.session.request(usage.tokens(), ref, first, model=model, at=at)
 
     def _input(self, event: _Event, ref: Ref, at: float | None) -> None:
         input_ = self.attachments.resolve(mapping(event.sample).get("input"))

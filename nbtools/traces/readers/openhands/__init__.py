@@ -42,6 +42,7 @@ from nbtools.traces.readers.openhands.events import (
     thought_of,
     type_of,
 )
+from nbtools.traces.readers.openhands.usage import TOKEN_NAMES, RunUsage, token_counts
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source, decode_json
 
@@ -59,13 +60,6 @@ class _Line(msgspec.Struct):
 
 _SUBJECTS = ("command", "path", "code", "pattern", "url", "browser_actions", "query", "task", "final_thought", "message", "thought", "name")
 _WORKSPACE_KEYS = ("working_dir", "repo_name", "repo_branch")
-_USAGE = {
-    "prompt_tokens": "input",
-    "completion_tokens": "output",
-    "cache_read_tokens": "cache_read",
-    "cache_write_tokens": "cache_write",
-    "reasoning_tokens": "reasoning",
-}
 _THOUGHTS: tuple[EventKind, EventKind] = ("thinking", "assistant_text")
 
 
@@ -194,6 +188,7 @@ class _Run:
         self.metrics: Mapping[str, Any] = {}
         self.workspace: dict[str, str] = {}
         self.version = "0"
+        self.usage = RunUsage(session)
 
     def record(self, record: Any, ref: Ref) -> None:
         if isinstance(record, list):
@@ -213,9 +208,9 @@ class _Run:
             self.session.records += 1
 
     def _event(self, event: Mapping[str, Any], ref: Ref) -> None:
-        at = epoch_seconds(event.get("timestamp"))
+        at, first = epoch_seconds(event.get("timestamp")), self.session.log.seq + 1
         self.session.records += 1
-        self._note(event, at)
+        totals = self._note(event, at)
         if is_call_of_acp(event):
             self._call_of_acp(event, at, ref)
         elif is_call(event):
@@ -224,14 +219,18 @@ class _Run:
             self._answer(waiting, event, at, ref)
         else:
             self._message(kind_of(event), text_of_event(event), event, at, ref)
+        self.usage.add(event, totals, first, at, ref)
 
-    def _note(self, event: Mapping[str, Any], at: float | None) -> None:
+    def _note(self, event: Mapping[str, Any], at: float | None) -> Mapping[str, Any]:
+        """Notes what an event says about the run, and returns the running totals in it."""
         self.session.see(at, string(mapping(mapping(event.get("tool_call_metadata")).get("model_response")).get("model")))
-        self.metrics = mapping(event.get("llm_metrics")) or _metrics_of_state(event) or self.metrics
+        totals = mapping(event.get("llm_metrics")) or _metrics_of_state(event)
+        self.metrics = totals or self.metrics
         self.version = "1" if "kind" in event else self.version
         if event.get("observation") == "recall":
             extras = extras_of(event)
             self.workspace |= {key: extras[key] for key in _WORKSPACE_KEYS if string(extras.get(key))}
+        return totals
 
     def _message(self, kind: EventKind, text: str, event: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         response = mapping(mapping(event.get("tool_call_metadata")).get("model_response"))
@@ -313,15 +312,15 @@ class _Run:
         totals = metrics or self.metrics
         for one in mappings(metrics.get("token_usages")):
             self.session.see(None, string(one.get("model")))
-        counts = mapping(totals.get("accumulated_token_usage"))
+        self.usage.finish(metrics)
         self.session.end(
             format_version=self.version,
             agent="openhands",
             cwd=self.workspace.get("working_dir", ""),
             repository=self.workspace.get("repo_name", ""),
             branch=self.workspace.get("repo_branch", ""),
-            tokens=tokens_of({name: count for key, name in _USAGE.items() if (count := integer_of(counts.get(key))) is not None}),
-            native_tokens={name: integer_of(usage[key]) or 0 for key, name in _USAGE.items() if key in usage and name != "reasoning"},
+            tokens=tokens_of(token_counts(totals.get("accumulated_token_usage"))),
+            native_tokens={name: integer_of(usage[key]) or 0 for key, name in TOKEN_NAMES.items() if key in usage and name != "reasoning"},
             cost=float_of(totals.get("accumulated_cost")),
             ref=ref,
         )
@@ -335,7 +334,7 @@ def _metrics_of_state(event: Mapping[str, Any]) -> Mapping[str, Any]:
     if not uses:
         return {}
     usages = [mapping(one.get("accumulated_token_usage")) for one in uses]
-    counts = {key: [count for one in usages if (count := integer_of(one.get(key))) is not None] for key in _USAGE}
+    counts = {key: [count for one in usages if (count := integer_of(one.get(key))) is not None] for key in TOKEN_NAMES}
     costs = [cost for one in uses if (cost := float_of(one.get("accumulated_cost"))) is not None]
     return {
         "accumulated_token_usage": {key: sum(found) for key, found in counts.items() if found},

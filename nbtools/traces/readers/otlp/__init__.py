@@ -126,7 +126,7 @@ class _TraceReader:
         yield from self.session.log.take()
 
     def _span(self, span: Span) -> None:
-        recorded = self._record(span.ref)
+        recorded, first = self._record(span.ref), self.session.log.seq + 1
         attributes = attributes_of(recorded.get("attributes"))
         self._note(span, attributes)
         if span.meaning == "tool":
@@ -138,6 +138,15 @@ class _TraceReader:
             kind: EventKind = "error" if error else "system"
             text = f"{span.name}: {error}" if error else span.name
             self.session.event(kind, text, span.ref, span.start, type=span.meaning, key=span.id, parent=span.parent)
+        if span.meaning == "model":
+            self._request(span, attributes, first)
+
+    def _request(self, span: Span, attributes: Mapping[str, Any], first: int) -> None:
+        usage = Usage()
+        usage.add(_usage_in(attributes))
+        if usage.native:
+            model = first_text(attributes, _MODELS)
+            self.session.request(usage.tokens(), span.ref, first, id=span.id, model=model, at=span.start)
 
     def _record(self, ref: Ref) -> Mapping[str, Any]:
         self.file.seek(ref.offset)
@@ -153,7 +162,7 @@ class _TraceReader:
         self.conversation = self.conversation or first_text(attributes, ("gen_ai.conversation.id", "session.id"))
         if span.meaning == "model":
             self.session.see(None, first_text(attributes, _MODELS))
-            self.usage.add({name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in _TOKENS.items()})
+            self.usage.add(_usage_in(attributes))
 
     def _tool(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
         session, args, result = self.session, arguments(arguments_of(attributes)), result_of(recorded, attributes)
@@ -219,11 +228,14 @@ class _TraceReader:
             branch=string(resource.get("vcs.ref.head.name")),
             commit=string(resource.get("vcs.ref.head.revision")),
             records=len(self.spans),
-            tokens=self.usage.tokens(),
             native_tokens=dict(self.usage.native),
             counts={"conversation": self.conversation} if self.conversation else {},
             ref=root.ref,
         )
+
+
+def _usage_in(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in _TOKENS.items()}
 
 
 def _sort_key(span: Span) -> tuple[float, float]:

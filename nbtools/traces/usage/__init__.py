@@ -1,0 +1,1 @@
+"""Where the tokens, the money and the time of sessions went."""

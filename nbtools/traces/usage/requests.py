@@ -1,0 +1,79 @@
+"""The rows of a session's token usage: one for each request, and one for what no request explains."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from nbtools.traces.model import RequestUsage, Tokens
+
+TOKEN_KINDS = ("input", "cache_read", "cache_write", "output", "reasoning")
+_COST_TOLERANCE = 1e-6
+"""Differences below this, in US dollars, are those of floating-point sums."""
+
+
+def sum_of_tokens(parts: Iterable[Tokens]) -> Tokens:
+    """Adds token counts; a count that no part has is None."""
+    sums: list[int | None] = [None] * len(TOKEN_KINDS)
+    for part in parts:
+        for place, kind in enumerate(TOKEN_KINDS):
+            count = getattr(part, kind)
+            if count is not None:
+                sums[place] = (sums[place] or 0) + count
+    return Tokens(*sums)
+
+
+def tokens_between(before: Tokens, after: Tokens) -> Tokens:
+    """Returns how much each count of a running total has grown; None where the later total lacks it."""
+    counts = ((getattr(before, kind) or 0, getattr(after, kind)) for kind in TOKEN_KINDS)
+    return Tokens(*(None if later is None else later - earlier for earlier, later in counts))
+
+
+def with_sums(total: Tokens, spent: Tokens) -> Tokens:
+    """Returns the session's total with the counts that it lacks taken from the sum over its requests."""
+    counts = ((getattr(total, kind), getattr(spent, kind)) for kind in TOKEN_KINDS)
+    return Tokens(*(sum_ if count is None else count for count, sum_ in counts))
+
+
+def input_of(tokens: Tokens) -> int | None:
+    """Returns the size of a request: all its input tokens, cached ones included; None where none is recorded."""
+    counts = [count for count in (tokens.input, tokens.cache_read, tokens.cache_write) if count is not None]
+    return sum(counts) if counts else None
+
+
+def usage_rows(
+    session: str, requests: Sequence[RequestUsage], compactions: Sequence[int], total: Tokens, cost: float | None
+) -> Iterator[RequestUsage]:
+    """Yields the requests with their marks, and the rest of the session's total where they do not sum up to it."""
+    yield from _marked(session, requests, compactions)
+    if (left := _rest(session, requests, total, cost)) is not None:
+        yield left
+
+
+def _marked(session: str, requests: Sequence[RequestUsage], compactions: Sequence[int]) -> Iterator[RequestUsage]:
+    cached: dict[str, int] = {}
+    before = 0
+    for request in requests:
+        marks: tuple[str, ...] = ()
+        read = request.tokens.cache_read
+        compacted = before if request.seq is None else bisect_left(compactions, request.seq)
+        if compacted > before:
+            marks = ("after_compaction",)
+        elif read is not None and read < cached.get(request.model, 0):
+            marks = ("cache_break",)
+        before = compacted
+        cached[request.model] = read or 0
+        yield replace(request, session=session, flags=(*request.flags, *marks)) if marks or request.session != session else request
+
+
+def _rest(session: str, requests: Sequence[RequestUsage], total: Tokens, cost: float | None) -> RequestUsage | None:
+    spent = sum_of_tokens(request.tokens for request in requests)
+    counts = ((getattr(total, kind), getattr(spent, kind) or 0) for kind in TOKEN_KINDS)
+    tokens = Tokens(*(None if count is None else count - sum_ for count, sum_ in counts))
+    money = None if cost is None else cost - sum(request.cost or 0.0 for request in requests)
+    unexplained = any(getattr(tokens, kind) for kind in TOKEN_KINDS)
+    if not unexplained and (money is None or abs(money) < _COST_TOLERANCE):
+        return None
+    return RequestUsage(session, scope="rest", tokens=tokens, cost=money)
