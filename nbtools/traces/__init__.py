@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus import Corpus
-from nbtools.traces.model import Call, Detail, Event, FileChange, Problem, Ref, Session, Tokens
+from nbtools.traces.model import Call, ContextPart, Detail, Event, FileChange, Problem, Ref, RequestUsage, Session, Tokens
 from nbtools.traces.query.compare import compare
 from nbtools.traces.trace import Trace, load, load_many, stream
 
@@ -20,6 +20,7 @@ _LAZY = {"Recorder": "nbtools.traces.recording.recorder", "kept_logs": "nbtools.
 
 __all__ = [
     "Call",
+    "ContextPart",
     "Corpus",
     "Detail",
     "Event",
@@ -27,6 +28,7 @@ __all__ = [
     "Problem",
     "Recorder",
     "Ref",
+    "RequestUsage",
     "Session",
     "Tokens",
     "Trace",

@@ -271,6 +271,38 @@ class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
     ref: Ref = NOWHERE
 
 
+PartKind: TypeAlias = Literal[
+    "unlogged", "system", "person", "attachment", "summary", "thinking", "text", "arguments", "file", "command", "result"
+]
+
+
+class ContextPart(Struct, frozen=True, array_like=True, gc=False):
+    """Something that was added to a model's context, and for how long requests contained it.
+
+    ``part`` is where it comes from: ``unlogged`` is what the first request contained and the log does not have (system prompt and tool
+    definitions), ``system`` what the log has of the agent's own messages, ``summary`` the text of a compaction; ``file`` (``name``: its
+    path), ``command`` (its programs) and ``result`` (the tool) are results of calls. ``characters`` are exact, or None where the log does
+    not have the text as it was sent. The tokens are from ``tokens_min`` to ``tokens_max``; None where the log allows no bound.
+
+    ``requests`` is the number of later requests that contained it, until the next compaction or the end of its branch;
+    ``cached_requests`` the number of those, after the first, until the cache was lost. None where the log does not connect its requests to
+    steps.
+    """
+
+    session: str
+    seq: int | None
+    part: PartKind
+    name: str = ""
+    call: str = ""
+    characters: int | None = None
+    tokens_min: int | None = None
+    tokens_max: int | None = None
+    requests: int | None = None
+    cached_requests: int | None = None
+    turn: int = 0
+    live: bool = True
+
+
 class Problem(Struct, frozen=True):
     """Bytes that could not be read as expected. ``recovered`` counts the records that were found in them nevertheless."""
 

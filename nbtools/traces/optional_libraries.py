@@ -10,6 +10,7 @@ from nbtools.core.errors import TraceError
 _INSTALL = {
     "distributed": 'pip install "nbtools-agent[cluster]"',
     "duckdb": 'pip install "nbtools-agent[traces]"',
+    "genai_prices": 'pip install "nbtools-agent[prices]"',
     "pyarrow": 'pip install "nbtools-agent[traces]"',
     "pyarrow.compute": 'pip install "nbtools-agent[traces]"',
     "pyarrow.parquet": 'pip install "nbtools-agent[traces]"',

@@ -286,8 +286,8 @@ class SessionBuilder:
     def request(self, tokens: Tokens, ref: Ref, first: int | None = None, **fields: Any) -> None:
         """Notes the token usage of a request. Its answer are the steps from ``first`` to the last one so far, if there are any."""
         last = self.log.seq if first is not None and first <= self.log.seq else None
-        known = {"turn": self.turn, "live": self.live, "tokens": tokens, "ref": ref}
-        self.requests.append(RequestUsage(self.id, None if last is None else first, last, **{**known, **fields}))
+        steps = {"seq": None if last is None else first, "last": last, "turn": self.turn, "live": self.live}
+        self.requests.append(RequestUsage(self.id, **{**steps, "tokens": tokens, "ref": ref, **fields}))
 
     @property
     def spent(self) -> Tokens:

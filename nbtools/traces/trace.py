@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
-from nbtools.traces.model import Call, Event, FileChange, Problem, RequestUsage, Row, Session
+from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Row, Session
 from nbtools.traces.parallel_reading import RowBatch, gc_paused, read_in_processes, read_rows
 from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.search import Hit, Searcher
@@ -18,6 +19,9 @@ from nbtools.traces.query.sql import Database, QueryResult, open_database
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile, open_log
 from nbtools.traces.review.tables import label_rows, review_tables
 from nbtools.traces.rows import Rows
+from nbtools.traces.usage.context import ContextBuilder
+from nbtools.traces.usage.cost import Cost, priced_cost, recorded_cost
+from nbtools.traces.usage.timing import TurnTime, slowest, turn_times
 
 if TYPE_CHECKING:
     from nbtools.traces.review.model import Label, Signal
@@ -85,7 +89,9 @@ class Trace:
         return facts_of(self, Trace([self.readings[0].strict()]) if self.problems else self)
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over ``sessions events calls file_changes problems labels signals``; ``tables.COLUMNS`` lists their columns.
+        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context labels signals``.
+
+        ``tables.COLUMNS`` lists their columns.
 
         Raises ``TraceError`` for an invalid query, and where DuckDB or pyarrow is not installed.
         """
@@ -107,6 +113,34 @@ class Trace:
         """
         written: Path = extension("traces.write_notebook")(self, path)
         return written
+
+    def cost(self, *, prices: bool = False) -> Cost:
+        """Returns what the sessions cost, as recorded; with ``prices`` also by the price lists of ``genai-prices``, request by request.
+
+        Raises ``TraceError`` where prices are wanted and genai-prices is not installed.
+        """
+        return priced_cost(self.sessions, self.usage) if prices else recorded_cost(self.sessions)
+
+    @cached_property
+    def turns(self) -> list[TurnTime]:
+        """The time of each turn, divided into calls, the model, and waiting for the person."""
+        return turn_times(self.events, self.calls)
+
+    def slowest(self, count: int = 10) -> list[Call]:
+        """Returns the calls that took longest."""
+        return slowest(self.calls, count)
+
+    @cached_property
+    def context(self) -> Rows[ContextPart]:
+        """The parts that were added to the models' contexts, by session and in reading order; computed on first access."""
+        parts: Rows[ContextPart] = Rows(ContextPart)
+        builder = ContextBuilder()
+        for row in chain(self.events, self.calls, self.usage):
+            builder.add(row)
+        for session, log in zip(self.sessions, self.sessions.log_files, strict=True):
+            parts.extend(builder.take(session.id))
+            parts.assign_log_file(log)
+        return parts
 
     @cached_property
     def review(self) -> Review:
@@ -141,7 +175,7 @@ class Trace:
 
     @cached_property
     def _database(self) -> Database:
-        return open_database(self._tables)
+        return open_database({**self._tables, "context": self.context})
 
     @cached_property
     def searcher(self) -> Searcher:

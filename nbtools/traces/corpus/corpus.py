@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def open_corpus_database(manifest: Manifest, folder: Path) -> Database:
-    """Opens a DuckDB database with views ``sessions events calls file_changes problems`` over the current parts in ``folder``."""
+    """Opens a DuckDB database with a view for each of ``TABLES`` over the current parts in ``folder``."""
     db = Database()
     parts = manifest.parts().values()
     for name, kind in TABLES.items():
@@ -150,7 +150,7 @@ class Corpus:
         return Ingested(tuple(sorted(read)), work.gone, problems, work.same, time.monotonic() - started)
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over ``sessions events calls file_changes problems labels``: the tables of a trace, for all logs.
+        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context labels``, the tables of all logs.
 
         ``source`` is the log of a row, ``ref.line`` the line in it; ``open`` loads that log. Raises ``TraceError`` for an invalid query,
         and where DuckDB or pyarrow is not installed.

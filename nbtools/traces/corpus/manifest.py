@@ -18,7 +18,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.plan import Log
 from nbtools.traces.query import text_index
 
-VERSION = 2
+VERSION = 3
 """Version of these tables and of the contents of parts; a corpus of another version cannot be opened."""
 _TABLES = """
 create table if not exists logs(

@@ -19,10 +19,11 @@ from nbtools.traces.corpus.manifest import Part
 from nbtools.traces.corpus.parallel import batches
 from nbtools.traces.corpus.plan import Log
 from nbtools.traces.corpus.search_index import DocumentWriter
-from nbtools.traces.model import Problem
+from nbtools.traces.model import ContextPart, Problem, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.tables import TABLES, TEXTS, record_batch, schema, texts_of
 from nbtools.traces.reader import LogFile, open_log
+from nbtools.traces.usage.context import ContextBuilder
 
 _ROWS = 1_000
 _BUFFER_CHARACTERS = 8 << 20
@@ -90,8 +91,12 @@ def _write(log_file: LogFile, folder: Path) -> PartWritten:
         documents = DocumentWriter(folder, stack)
         tables = {kind: _Table(kind, log_file, folder, stack, documents) for kind in TABLES.values()}
         problems = tables[Problem]
+        context = ContextBuilder()
         for row in log_file.rows():
             tables[type(row)].add(row, problems)
+            context.add(row)
+            for part in context.take(row.id) if isinstance(row, Session) else ():
+                tables[ContextPart].add(part, problems)
         for table in tables.values():
             table.flush(problems)
         problems.flush(problems)

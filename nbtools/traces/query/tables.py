@@ -14,18 +14,28 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
-from nbtools.traces.model import Call, Event, FileChange, Problem, Session
+from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.reader import LogFile
 from nbtools.traces.review.model import Label, Signal
 from nbtools.traces.row_texts import CALL_TEXTS, EVENT_TEXTS, text_of_event, texts_of_call
+from nbtools.traces.usage.requests import TOKEN_KINDS
 
 BATCH = 1_000
 """Number of rows that are read and converted at a time."""
 ColumnType: TypeAlias = Literal["text", "texts", "numbers", "json", "number", "real", "flag", "time", "ref"]
 Texts: TypeAlias = Callable[[Any, LogFile | None], Sequence[str | None]]
 
-TABLES: dict[str, type] = {"sessions": Session, "events": Event, "calls": Call, "file_changes": FileChange, "problems": Problem}
+TABLES: dict[str, type] = {
+    "sessions": Session,
+    "events": Event,
+    "calls": Call,
+    "file_changes": FileChange,
+    "problems": Problem,
+    "usage": RequestUsage,
+    "context": ContextPart,
+}
+_TOKENS = tuple(f"{kind}_tokens" for kind in TOKEN_KINDS)
 
 COLUMNS: dict[type, dict[str, ColumnType]] = {
     Session: {
@@ -35,7 +45,7 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         "started": "time",
         "ended": "time",
         "records": "number",
-        **dict.fromkeys(("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens"), "number"),
+        **dict.fromkeys(_TOKENS, "number"),
         "native_tokens": "json",
         "cost": "real",
         "flags": "texts",
@@ -98,6 +108,35 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         "whole_session": "flag",
     },
     Signal: {"session": "text", "kind": "text", "seq": "number", "last_seq": "number", "seqs": "numbers", "explanation": "text"},
+    RequestUsage: {
+        "session": "text",
+        "seq": "number",
+        "last": "number",
+        "scope": "text",
+        "id": "text",
+        "model": "text",
+        "time": "time",
+        "turn": "number",
+        "live": "flag",
+        **dict.fromkeys(_TOKENS, "number"),
+        "cost": "real",
+        "flags": "texts",
+        "ref": "ref",
+    },
+    ContextPart: {
+        "session": "text",
+        "seq": "number",
+        "call": "text",
+        "part": "text",
+        "name": "text",
+        "characters": "number",
+        "tokens_min": "number",
+        "tokens_max": "number",
+        "requests": "number",
+        "cached_requests": "number",
+        "turn": "number",
+        "live": "flag",
+    },
 }
 """The columns of each row type and their types, without texts."""
 
@@ -106,7 +145,7 @@ TEXTS: dict[type, tuple[str, ...]] = {Call: CALL_TEXTS, Event: EVENT_TEXTS}
 
 _ATTRIBUTES = {
     "time": "at",
-    **{f"{name}_tokens": f"tokens.{name}" for name in ("input", "cache_read", "cache_write", "output", "reasoning")},
+    **{f"{name}_tokens": f"tokens.{name}" for name in TOKEN_KINDS},
 }
 _LARGEST = 2**63
 

@@ -145,7 +145,9 @@ class _TaskReader:
         """Adds a request. Its answer is the first one after the message that the history ended with, which newer versions record."""
         known = integer_of(message.get("conversationHistoryIndex"))
         answer = None if known is None else next((one for one in self.answers if one.number > known), None)
-        place = {} if answer is None else {"seq": answer.first, "last": answer.last, "turn": answer.turn, "model": answer.model}
+        place: dict[str, Any] = (
+            {} if answer is None else {"seq": answer.first, "last": answer.last, "turn": answer.turn, "model": answer.model}
+        )
         self.session.request(tokens, NOWHERE, at=epoch_seconds(message.get("ts")), cost=cost, **place)
 
     def end(self, ref: Ref) -> None:

@@ -1,1 +1,1 @@
-"""Where the tokens, the money and the time of sessions went."""
+"""Attributes tokens, money and time to the requests, calls and turns of sessions."""

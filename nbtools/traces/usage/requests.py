@@ -70,8 +70,7 @@ def _marked(session: str, requests: Sequence[RequestUsage], compactions: Sequenc
 
 def _rest(session: str, requests: Sequence[RequestUsage], total: Tokens, cost: float | None) -> RequestUsage | None:
     spent = sum_of_tokens(request.tokens for request in requests)
-    counts = ((getattr(total, kind), getattr(spent, kind) or 0) for kind in TOKEN_KINDS)
-    tokens = Tokens(*(None if count is None else count - sum_ for count, sum_ in counts))
+    tokens = tokens_between(spent, total)
     money = None if cost is None else cost - sum(request.cost or 0.0 for request in requests)
     unexplained = any(getattr(tokens, kind) for kind in TOKEN_KINDS)
     if not unexplained and (money is None or abs(money) < _COST_TOLERANCE):

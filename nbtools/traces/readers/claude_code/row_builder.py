@@ -101,12 +101,14 @@ class RowBuilder:
         if self.branches and hold_back:
             self.abandoned = abandoned_in_branches(self.source, file)
         yield from self._take_rows()
+        self._mark_abandoned_requests(file)
         for session in self.sessions.values():
             session.live = True
-        if self.abandoned:
-            for spent in self.usage_by_message.values():
-                if spent.ref.file == file and spent.ref.offset in self.abandoned:
-                    spent.live = False
+
+    def _mark_abandoned_requests(self, file: int) -> None:
+        for spent in self.usage_by_message.values() if self.abandoned else ():
+            if spent.ref.file == file and spent.ref.offset in self.abandoned:
+                spent.live = False
 
     def _take_rows(self) -> Iterator[Row]:
         """Yields the rows held back, with those on abandoned branches marked."""

@@ -122,7 +122,6 @@ class ClaudeSession(SessionBuilder):
             ref=self.ref,
         )
 
-
     def _request(self, spent: MessageUsage) -> RequestUsage:
         fresh, output, written, read = spent.numbers
         has_steps = spent.first_seq <= spent.last_seq

@@ -100,11 +100,15 @@ class CodexSession(SessionBuilder):
             ref=self.ref,
         )
 
-
     def _add_requests(self, before: Mapping[str, Any]) -> None:
-        """Adds a request for each growth of the totals.  A total that is smaller than the one before it begins again at 0."""
+        """Adds a request for each growth of the totals.
+
+        A total that is smaller than the one before begins again at 0 if it is that of a single request; otherwise it is outdated.
+        """
         for count in self.totals:
             if _size(count.total) < _size(before):
+                if _size(count.latest) != _size(count.total):
+                    continue
                 before = {}
             grown = {kind: _count(count.total, name) - _count(before, name) for kind, name in _NAMES.items() if name in count.total}
             several = bool(count.latest) and _size(count.latest) < _size(count.total) - _size(before)

@@ -1,0 +1,208 @@
+"""Attributes the context of a session's requests to what added it.
+
+A log has texts, and the number of input tokens of whole requests. So characters are exact, and tokens are ranges: what was added between
+two requests is at most what the input has grown by.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from nbtools.traces.model import Call, ContextPart, Event, EventKind, PartKind, RequestUsage
+from nbtools.traces.usage.programs import programs_of
+from nbtools.traces.usage.requests import input_of
+
+_PARTS: dict[EventKind, PartKind] = {
+    "user": "person",
+    "attachment": "attachment",
+    "assistant_text": "text",
+    "thinking": "thinking",
+    "compaction": "summary",
+    "tool_result": "result",
+}
+_ANSWERS: set[PartKind] = {"text", "thinking", "arguments"}
+_SENT_ROLES = {"user", "system", "developer"}
+"""Roles of the agent's own messages that the model reads; others are notes in the log."""
+_LOST = {"cache_break", "after_compaction"}
+"""Marks of requests that found less in the cache than the one before."""
+_BYTES_OF_CHARACTER = 4
+"""A token stands for at least one byte, so a text has at most four tokens for each character."""
+
+
+class _Part(NamedTuple):
+    seq: int
+    part: PartKind
+    name: str
+    call: str
+    characters: int | None
+    turn: int
+    live: bool
+
+
+@dataclass
+class _Session:
+    parts: list[_Part] = field(default_factory=list)
+    requests: list[RequestUsage] = field(default_factory=list)
+    compactions: list[int] = field(default_factory=list)
+    connected: bool = True
+
+
+class ContextBuilder:
+    """Collects the rows of logs, and returns the parts of a session's context."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Session] = defaultdict(_Session)
+
+    def add(self, row: Any) -> None:
+        if type(row) is Event:
+            self._event(row)
+        elif type(row) is Call:
+            self._call(row)
+        elif type(row) is RequestUsage:
+            self._request(row)
+
+    def _event(self, event: Event) -> None:
+        session, part = self._sessions[event.session], _PARTS.get(event.kind)
+        if event.kind == "compaction":
+            session.compactions.append(event.seq)
+        if event.kind == "system" and event.role in _SENT_ROLES:
+            part = "system"
+        if part is not None and (event.size or part == "attachment"):
+            characters = None if part == "attachment" else event.size
+            session.parts.append(_Part(event.seq, part, "", "", characters, event.turn, event.live))
+
+    def _call(self, call: Call) -> None:
+        if call.level != "model":
+            return
+        add = self._sessions[call.session].parts.append
+        add(_Part(call.seq, "arguments", call.name, call.id, None, call.turn, call.live))
+        if call.answered:
+            part, name = _source_of(call)
+            add(_Part(call.seq, part, name, call.id, call.result_size, call.turn, call.live))
+
+    def _request(self, request: RequestUsage) -> None:
+        session = self._sessions[request.session]
+        if request.scope == "request" and request.seq is not None:
+            session.requests.append(request)
+        elif request.scope != "rest":
+            session.connected = False
+
+    def take(self, session: str) -> Iterator[ContextPart]:
+        """Yields the parts of a session in reading order, and forgets them."""
+        if (found := self._sessions.pop(session, None)) is not None:
+            yield from _Attribution(session, found).parts()
+
+
+def _source_of(call: Call) -> tuple[PartKind, str]:
+    """Returns what a call's result is, and the name of its file, its programs or its tool."""
+    if call.op == "read" and call.paths:
+        return "file", call.paths[0] if len(call.paths) == 1 else ", ".join(call.paths)
+    if call.op == "shell":
+        return "command", programs_of(call.subject) or call.name
+    return "result", call.name
+
+
+class _Attribution:
+    """Relates the parts of one session to its requests. A request has a number, its place in ``requests``."""
+
+    def __init__(self, session: str, rows: _Session) -> None:
+        self.session, self.rows = session, rows
+        self.requests = sorted(rows.requests, key=lambda request: request.seq or 0)
+        self.seqs = [request.seq or 0 for request in self.requests]
+        self.compactions = sorted(rows.compactions)
+        self.known = bool(self.requests) and rows.connected
+        self.sizes = [input_of(request.tokens) for request in self.requests]
+        self.cached_until = _ends(self.requests, lambda request: not _LOST.isdisjoint(request.flags))
+        self.dead_until = _ends(self.requests, lambda request: request.live)
+
+    def parts(self) -> Iterator[ContextPart]:
+        parts = sorted(self.rows.parts)
+        answers: dict[int, list[_Part]] = defaultdict(list)
+        for part in parts:
+            if part.part in _ANSWERS:
+                answers[self._answer(part)].append(part)
+        if self.known:
+            yield from self._unlogged(parts)
+        for part in parts:
+            start = self._start(part)
+            low, high = self._answer_tokens(part, answers) if part.part in _ANSWERS else self._added_tokens(part, start)
+            requests, cached = self._carried(part, start) if self.known else (None, None)
+            yield ContextPart(
+                self.session, part.seq, part.part, part.name, part.call, part.characters, low, high, requests, cached, part.turn, part.live
+            )
+
+    def _answer(self, part: _Part) -> int:
+        """Returns the number of the request whose answer contains the part, or whose answer it follows; -1 before the first."""
+        return bisect_right(self.seqs, part.seq) - 1
+
+    def _start(self, part: _Part) -> int:
+        """Returns the number of the first request that contained the part."""
+        return self._answer(part) + 1
+
+    def _end(self, seq: int) -> int:
+        """Returns the number after the last request before the next compaction."""
+        place = bisect_right(self.compactions, seq)
+        return bisect_left(self.seqs, self.compactions[place]) if place < len(self.compactions) else len(self.seqs)
+
+    def _carried(self, part: _Part, start: int) -> tuple[int, int]:
+        end = self._end(part.seq)
+        if not part.live:
+            end = min(end, self.dead_until[start] if start < len(self.seqs) else end)
+        if start >= end:
+            return 0, 0
+        cached = min(self.cached_until[start + 1], end) if start + 1 < len(self.seqs) else end
+        return end - start, max(cached - start - 1, 0)
+
+    def _answer_tokens(self, part: _Part, answers: dict[int, list[_Part]]) -> tuple[int | None, int | None]:
+        number = self._answer(part)
+        if number < 0 or not self.known:
+            return None, None
+        request, others = self.requests[number], answers[number]
+        output, reasoning = request.tokens.output, request.tokens.reasoning
+        if output is None or "placeholder" in request.flags or part.seq > (request.last or 0):
+            return None, None
+        if part.part == "thinking" and reasoning is not None:
+            alone = sum(one.part == "thinking" for one in others) == 1
+            return (reasoning if alone else 0), reasoning
+        exact = len(others) == 1 and not reasoning and "several" not in request.flags
+        return (output if exact else 0), output
+
+    def _added_tokens(self, part: _Part, start: int) -> tuple[int | None, int | None]:
+        """Returns bounds for something that is new in the request ``start``: at most what the input has grown by."""
+        if not self.known or start >= len(self.requests):
+            return None, None
+        text = part.part not in {"attachment", "file", "command", "result"}  # results may contain images
+        if start == 0:
+            size = self.sizes[0]
+            return (None, None) if size is None else (0, min(size, _BYTES_OF_CHARACTER * (part.characters or 0)) if text else size)
+        before, now = self.sizes[start - 1], self.sizes[start]
+        first, second = self.requests[start - 1], self.requests[start]
+        comparable = first.model == second.model and first.live == second.live and "after_compaction" not in second.flags
+        if before is None or now is None or now < before or not comparable:
+            return None, None
+        limit = _BYTES_OF_CHARACTER * (part.characters or 0) if text else now - before
+        return 0, min(now - before, limit)
+
+    def _unlogged(self, parts: Sequence[_Part]) -> Iterator[ContextPart]:
+        """Yields what the first request contained besides the parts before it."""
+        size, first = self.sizes[0], self.requests[0]
+        if not size:
+            return
+        logged = [part for part in parts if part.seq < self.seqs[0] and part.part not in _ANSWERS]
+        measured = all(part.characters is not None for part in logged)
+        most = _BYTES_OF_CHARACTER * sum(part.characters or 0 for part in logged)
+        cached = self.cached_until[1] - 1 if len(self.requests) > 1 else 0
+        low = max(size - most, 0) if measured else 0
+        yield ContextPart(self.session, None, "unlogged", "", "", None, low, size, len(self.requests), cached, first.turn, first.live)
+
+
+def _ends(requests: Sequence[RequestUsage], is_end: Any) -> list[int]:
+    """Returns, for each request, the number of the first one from there on for which ``is_end`` holds."""
+    ends = [len(requests)] * len(requests)
+    for number in range(len(requests) - 1, -1, -1):
+        ends[number] = number if is_end(requests[number]) else ends[number + 1] if number + 1 < len(requests) else len(requests)
+    return ends

@@ -1,0 +1,133 @@
+"""Divides the time of sessions into calls, the model, and waiting for the person."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nbtools.traces.model import Call, Event
+
+_WORK = {"assistant_text", "thinking", "error", "compaction"}
+"""Kinds of messages that belong to an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTime:
+    """The time of a turn, in seconds. ``started`` is the time of the person's message, ``ended`` of the last step of the answer.
+
+    ``tools`` is the time in which at least one call ran; ``model`` the rest of the answer, in which the model wrote and the agent did
+    what it does between. ``held`` is the part of ``tools`` in which calls were not executed, where the log has both their times and their
+    durations: waiting for approval, or in a queue. ``waiting`` is the time until the person's next message, 0 where it came earlier.
+    None: not recorded.
+    """
+
+    session: str
+    turn: int
+    started: float | None
+    ended: float | None
+    tools: float | None
+    model: float | None
+    held: float | None
+    waiting: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallTime:
+    """A call with a known start and end; calls of the same ``lane`` of a session do not overlap."""
+
+    call: Call
+    started: float
+    ended: float
+    lane: int
+
+
+def turn_times(events: Iterable[Event], calls: Iterable[Call]) -> list[TurnTime]:
+    """Returns the turns of all sessions, in the order of their sessions. Steps on rewound branches do not count."""
+    turns: dict[str, dict[int, _Turn]] = defaultdict(dict)
+    for event in events:
+        if event.live and event.at is not None:
+            turn = turns[event.session].setdefault(event.turn, _Turn())
+            if event.kind == "user":
+                turn.started = event.at if turn.started is None else min(turn.started, event.at)
+            elif event.kind in _WORK:
+                turn.see(event.at)
+    for call in calls:
+        if call.live and call.level == "model":
+            turns[call.session].setdefault(call.turn, _Turn()).add(call)
+    return [time for session, found in turns.items() for time in _times(session, found)]
+
+
+class _Turn:
+    def __init__(self) -> None:
+        self.started: float | None = None
+        self.ended: float | None = None
+        self.spans: list[tuple[float, float]] = []
+        self.held: float | None = None
+        self.all_timed = True
+
+    def see(self, at: float) -> None:
+        self.ended = at if self.ended is None else max(self.ended, at)
+
+    def add(self, call: Call) -> None:
+        if call.at is None or (call.ended is None and call.answered):
+            self.all_timed = False
+        if call.at is None:
+            return
+        self.see(call.at)
+        if call.ended is not None and call.ended >= call.at:
+            self.see(call.ended)
+            self.spans.append((call.at, call.ended))
+            if call.duration is not None:
+                self.held = (self.held or 0.0) + max(call.ended - call.at - call.duration, 0.0)
+
+
+def _times(session: str, turns: dict[int, _Turn]) -> Iterator[TurnTime]:
+    numbers = sorted(number for number, turn in turns.items() if turn.ended is not None or turn.started is not None)
+    for place, number in enumerate(numbers):
+        turn = turns[number]
+        following = turns[numbers[place + 1]].started if place + 1 < len(numbers) else None
+        known = turn.started is not None and turn.ended is not None and turn.ended >= turn.started
+        tools = _covered(turn.spans) if turn.all_timed and (turn.spans or known) else None
+        model = max(turn.ended - turn.started - tools, 0.0) if known and tools is not None else None  # type: ignore[operator]
+        waiting = max(following - turn.ended, 0.0) if following is not None and turn.ended is not None else None
+        yield TurnTime(session, number, turn.started, turn.ended, tools, model, turn.held, waiting)
+
+
+def _covered(spans: Sequence[tuple[float, float]]) -> float:
+    """Returns the length of the union of the spans."""
+    total, reached = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(end - max(start, reached), 0.0)
+        reached = max(reached, end)
+    return total
+
+
+def call_times(calls: Iterable[Call]) -> list[CallTime]:
+    """Returns the calls with a known start and end, by start; each has the lowest lane of its session that is free."""
+    timed = [(call.at, call.ended, call) for call in calls if call.at is not None and call.ended is not None and call.ended >= call.at]
+    timed.sort(key=lambda one: one[0])
+    busy: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    free: dict[str, list[int]] = defaultdict(list)
+    found: list[CallTime] = []
+    for start, end, call in timed:
+        running, idle = busy[call.session], free[call.session]
+        while running and running[0][0] <= start:
+            heapq.heappush(idle, heapq.heappop(running)[1])
+        lane = heapq.heappop(idle) if idle else len(running)
+        heapq.heappush(running, (end, lane))
+        found.append(CallTime(call, start, end, lane))
+    return found
+
+
+def slowest(calls: Iterable[Call], count: int = 10) -> list[Call]:
+    """Returns the calls that took longest, by their recorded duration, else by the time from the call to its result."""
+    timed = [(length, call) for call in calls if (length := seconds_of(call)) is not None]
+    return [call for _, call in heapq.nlargest(count, timed, key=lambda one: one[0])]
+
+
+def seconds_of(call: Call) -> float | None:
+    if call.duration is not None:
+        return call.duration
+    return call.ended - call.at if call.ended is not None and call.at is not None and call.ended >= call.at else None

@@ -1,0 +1,149 @@
+"""What belongs to one request, in each format that makes it difficult."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nbtools import traces
+from nbtools.traces import Tokens
+
+HEAD = {"timestamp": "2026-01-02T03:04:05Z", "type": "session_meta", "payload": {"id": "s", "cli_version": "1"}}
+
+
+def lines(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def totals(total: int, cached: int = 0, last: int | None = None, output: int = 0) -> dict[str, Any]:
+    def usage(size: int) -> dict[str, int]:
+        return {"input_tokens": size - output, "cached_input_tokens": cached, "output_tokens": output, "total_tokens": size}
+
+    info = {"total_token_usage": usage(total), "last_token_usage": usage(total if last is None else last)}
+    return {"timestamp": "2026-01-02T03:04:06Z", "type": "event_msg", "payload": {"type": "token_count", "info": info}}
+
+
+def answer(text: str) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text}]
+    payload = {"type": "message", "role": "assistant", "content": content}
+    return {"timestamp": "2026-01-02T03:04:06Z", "type": "response_item", "payload": payload}
+
+
+def test_codex_totals_are_split_into_requests(tmp_path: Path) -> None:
+    records = [HEAD, answer("a"), totals(100), totals(100), answer("b"), answer("c"), totals(250, last=150)]
+    trace = traces.load(lines(tmp_path / "log.jsonl", records))
+    assert [row.tokens.input for row in trace.usage] == [100, 150]
+    texts = {event.seq: event.text for event in trace.events if event.kind == "assistant_text"}
+    assert [[text for seq, text in texts.items() if row.seq <= seq <= row.last] for row in trace.usage] == [["a"], ["b", "c"]]
+    assert [row.flags for row in trace.usage] == [(), ()]
+
+
+def test_a_codex_total_that_begins_again_is_added_to_the_one_before(tmp_path: Path) -> None:
+    trace = traces.load(lines(tmp_path / "log.jsonl", [HEAD, answer("a"), totals(100), totals(40), totals(90, last=50)]))
+    assert [row.tokens.input for row in trace.usage] == [100, 40, 50]
+    assert trace.sessions[0].tokens.input == 190
+    assert trace.sessions[0].native_tokens["total"] == 100
+
+
+def test_an_outdated_codex_total_does_not_count(tmp_path: Path) -> None:
+    trace = traces.load(lines(tmp_path / "log.jsonl", [HEAD, answer("a"), totals(100), totals(60, last=20), totals(130, last=30)]))
+    assert [row.tokens.input for row in trace.usage] == [100, 30]
+
+
+def test_a_codex_total_that_misses_a_request_says_so(tmp_path: Path) -> None:
+    trace = traces.load(lines(tmp_path / "log.jsonl", [HEAD, answer("a"), totals(100, last=30)]))
+    assert [(row.tokens.input, row.flags) for row in trace.usage] == [(100, ("several",))]
+
+
+def test_a_codex_fork_does_not_count_its_parents_requests(tmp_path: Path) -> None:
+    parent = {"timestamp": "2026-01-02T03:04:05Z", "type": "session_meta", "payload": {"id": "p", "timestamp": "2026-01-01T00:00:00Z"}}
+    fork = {**HEAD, "payload": {"id": "s", "timestamp": "2026-01-02T03:04:05Z", "forked_from_id": "p"}}
+    turn = {"timestamp": "2026-01-02T03:05:00Z", "type": "event_msg", "payload": {"type": "task_started", "started_at": 1767323100}}
+    copied = [{**answer("a"), "timestamp": fork["timestamp"]}, {**totals(100), "timestamp": fork["timestamp"]}]
+    own = [{**one, "timestamp": "2026-01-02T03:06:00Z"} for one in (answer("b"), totals(130, last=30))]
+    trace = traces.load(lines(tmp_path / "log.jsonl", [fork, parent, *copied, turn, *own]))
+    assert [(row.session, row.tokens.input) for row in trace.usage] == [("s", 30)]
+
+
+def claude(uuid: str, message: str, usage: Mapping[str, int], stop: str | None = None) -> dict[str, Any]:
+    content = [{"type": "text", "text": uuid}]
+    body = {"id": message, "model": "claude-x", "role": "assistant", "stop_reason": stop, "usage": usage, "content": content}
+    return {"type": "assistant", "parentUuid": None, "sessionId": "s", "uuid": uuid, "timestamp": "2026-01-02T03:04:05Z", "message": body}
+
+
+def test_claude_messages_count_once_with_the_highest_numbers(tmp_path: Path) -> None:
+    first = {"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 20}
+    records = [
+        claude("1", "m1", first),
+        claude("2", "m1", {**first, "output_tokens": 60}, "end_turn"),
+        claude("3", "m2", {**first, "cache_read_input_tokens": 400}),
+    ]
+    trace = traces.load(lines(tmp_path / "log.jsonl", records))
+    assert [(row.id, row.tokens, row.flags) for row in trace.usage] == [
+        ("m1", Tokens(5, 1000, 20, 60), ()),
+        ("m2", Tokens(5, 400, 20, 1), ("placeholder", "cache_break")),
+    ]
+    assert [(row.seq, row.last) for row in trace.usage] == [(0, 1), (2, 2)]
+
+
+def test_a_compaction_is_marked_at_the_next_request(tmp_path: Path) -> None:
+    usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 500}
+    boundary = {"type": "system", "subtype": "compact_boundary", "sessionId": "s", "uuid": "b", "content": "Compacted"}
+    records = [claude("1", "m1", usage, "end_turn"), boundary, claude("2", "m2", {**usage, "cache_read_input_tokens": 10}, "end_turn")]
+    trace = traces.load(lines(tmp_path / "log.jsonl", records))
+    assert [row.flags for row in trace.usage] == [(), ("after_compaction",)]
+
+
+def test_cline_connects_a_request_to_the_answer_after_its_history(tmp_path: Path) -> None:
+    task = [
+        {"role": "user", "content": [{"type": "text", "text": "<task>\nFix\n</task>"}], "ts": 1754042400000},
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}], "ts": 1754042402000},
+    ]
+    spent = json.dumps({"tokensIn": 10, "tokensOut": 2, "cost": 0.5})
+    shown = [{"ts": 1754042401000, "type": "say", "say": "api_req_started", "text": spent, "conversationHistoryIndex": 0}]
+    (tmp_path / "ui_messages.json").write_text(json.dumps([*shown, {**shown[0], "conversationHistoryIndex": None}]))
+    log = tmp_path / "api_conversation_history.json"
+    log.write_text(json.dumps(task))
+    trace = traces.load(log)
+    said = next(event.seq for event in trace.events if event.text == "Done.")
+    assert [(row.seq, row.tokens.input, row.cost) for row in trace.usage] == [(said, 10, 0.5), (None, 10, 0.5)]
+
+
+def test_openhands_lists_its_requests_by_the_ids_of_the_answers(tmp_path: Path) -> None:
+    action = {
+        "id": 1,
+        "source": "agent",
+        "action": "run",
+        "args": {"command": "ls"},
+        "tool_call_metadata": {"tool_call_id": "c", "function_name": "execute_bash", "model_response": {"id": "r1", "model": "m"}},
+    }
+    total = {"prompt_tokens": 10, "completion_tokens": 3}
+    listed = [{"model": "m", "response_id": "r1", "prompt_tokens": 8, "completion_tokens": 2}]
+    metrics = {"accumulated_token_usage": total, "token_usages": listed, "accumulated_cost": 0.25}
+    log = lines(tmp_path / "output.jsonl", [{"instance_id": "i", "history": [action], "metrics": metrics}])
+    trace = traces.load(log)
+    assert [(row.scope, row.id, row.seq, row.tokens.input, row.cost) for row in trace.usage] == [
+        ("request", "r1", trace.calls[0].seq, 8, None),
+        ("rest", "", None, 2, 0.25),
+    ]
+
+
+def test_codex_exec_has_the_usage_of_turns(tmp_path: Path) -> None:
+    def turn(count: int) -> list[dict[str, Any]]:
+        item = {"type": "item.completed", "item": {"id": f"i{count}", "type": "agent_message", "text": "hi"}}
+        usage = {"input_tokens": count, "cached_input_tokens": 0, "output_tokens": 1}
+        return [{"type": "turn.started"}, item, {"type": "turn.completed", "usage": usage}]
+
+    trace = traces.load(lines(tmp_path / "log.jsonl", [{"type": "thread.started", "thread_id": "t"}, *turn(10), *turn(30)]))
+    assert [(row.scope, row.tokens.input) for row in trace.usage] == [("turn", 10), ("turn", 20)]
+    assert all(part.requests is None for part in trace.context)
+
+
+def test_processes_return_the_same_requests() -> None:
+    samples = sorted((Path(__file__).parents[1] / "samples/codex").glob("*.jsonl"))
+    alone, together = traces.load_many(samples), traces.load_many(samples, workers=2)
+    assert alone.usage == together.usage
+    assert alone.context == together.context
