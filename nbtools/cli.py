@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import select
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -37,6 +38,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT")
     output.add_argument("--json", action="store_true", help="print counts and totals as JSON")
     output.add_argument("--notebook", metavar="FILE", help="write the log as a notebook in which each call can be run again")
+    output.add_argument("--follow", action="store_true", help="print the last steps, then each new one as the log is written; Ctrl+C ends")
     parser.set_defaults(run=_trace)
 
 
@@ -103,6 +105,9 @@ def _trace(options: argparse.Namespace) -> int:
     try:
         if options.json:
             print(terminal.facts_json(options.log))
+        elif options.follow:
+            for line in terminal.followed_steps(options.log, _is_read):
+                print(line, flush=True)
         elif options.notebook:
             print(terminal.export_notebook(options.log, options.notebook))
         else:
@@ -111,9 +116,18 @@ def _trace(options: argparse.Namespace) -> int:
     except TraceError as error:
         print(terminal.error_text(error), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 0 if options.follow else 130
     except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _is_read() -> bool:
+    """Returns whether somebody can still read the output: a pipe whose reader has ended has an error."""
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)
+    return not output.poll(0)
 
 
 def _mcp(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus import Corpus
+from nbtools.traces.following.follow import follow
 from nbtools.traces.model import Call, ContextPart, Detail, Event, FileChange, Problem, Ref, RequestUsage, Session, Tokens
 from nbtools.traces.query.compare import compare
 from nbtools.traces.trace import Trace, load, load_many, stream
@@ -34,6 +35,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "compare",
+    "follow",
     "kept_logs",
     "load",
     "load_many",

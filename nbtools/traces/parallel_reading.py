@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, RequestUsage, Session
+from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, RequestUsage, Row, Session
 from nbtools.traces.reader import LogFile, open_log
 
 
@@ -29,6 +29,11 @@ class RowBatch(Struct, array_like=True):
 
 
 def read_rows(log: LogFile) -> RowBatch:
+    with gc_paused():
+        return batch_of(log.rows())
+
+
+def batch_of(rows: Iterable[Row]) -> RowBatch:
     batch = RowBatch()
     add: dict[type, Callable[[Any], None]] = {
         Session: batch.sessions.append,
@@ -38,10 +43,9 @@ def read_rows(log: LogFile) -> RowBatch:
         Problem: batch.problems.append,
         RequestUsage: batch.usage.append,
     }
-    with gc_paused():
-        for row in log.rows():
-            add[type(row)](row)
-        batch.calls.sort(key=lambda call: call.seq)
+    for row in rows:
+        add[type(row)](row)
+    batch.calls.sort(key=lambda call: call.seq)
     return batch
 
 

@@ -15,10 +15,12 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import mapping
 from nbtools.traces.json_document import open_document
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Row, Session
 from nbtools.traces.source import DECODE_ERRORS, Source
 
-_HEAD_BYTES = 64 << 10
+HEAD_BYTES = 64 << 10
+"""Bytes from which a file's format is recognised."""
 _HEAD_RECORDS = 40
 NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
 _QWEN_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*(?:"role"\s*:\s*"\w+"\s*,\s*)?"parts"\s*:')
@@ -130,6 +132,10 @@ class Format(Protocol):
         """Returns the files that belong to the log besides ``path``."""
         return ()
 
+    def begin(self, source: Source, origin: Origin) -> LineReading | None:
+        """Returns a reading that can continue when the log grows; None for a log that can only be read as a whole."""
+        return None
+
     def read(self, source: Source, origin: Origin) -> Iterator[Row]: ...
 
     def detail(self, source: Source, call: Call) -> Detail: ...
@@ -147,7 +153,7 @@ class LogFile(Origin):
         rows, problem = iter(self.format.read(self.source, self)), NO_KNOWN_STEPS
         for row in rows:
             yield row
-            if isinstance(row, Call) or (isinstance(row, Event) and row.kind in _MESSAGES):
+            if is_step(row):
                 break
             if not isinstance(row, Session):
                 problem = "" if problem == NO_KNOWN_STEPS else problem
@@ -165,6 +171,11 @@ class LogFile(Origin):
         """Returns the same log, read without recovering records from malformed lines."""
         first, *others = self.source.files
         return LogFile(Source(first, others, recover=False), self.format)
+
+
+def is_step(row: Row) -> bool:
+    """Returns whether it is a call or a message, which shows that a log was understood."""
+    return isinstance(row, Call) or (isinstance(row, Event) and row.kind in _MESSAGES)
 
 
 def open_log(path: Path) -> LogFile:
@@ -238,7 +249,7 @@ def _tables(head: Head) -> bytes:
 
 def _read_head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(_HEAD_BYTES)
+        return file.read(HEAD_BYTES)
 
 
 def formats() -> tuple[Format, ...]:

@@ -304,9 +304,11 @@ class SessionBuilder:
     def end(self, **fields: Any) -> None:
         """Adds the calls without a result, the requests, and the session's row with these ``fields`` (see ``model.Session``).
 
-        A token count that ``fields`` do not have is the sum over the requests.
+        A token count that ``fields`` do not have is the sum over the requests. Changes nothing else: where the log grows, further records
+        may follow, and then another end.
         """
-        self.add_unanswered()
+        for call, _ in self._waiting.values():
+            self.add(call)
         tokens = fields["tokens"] = with_sums(fields.get("tokens", Tokens()), self.spent)
         self.log.rows.extend(usage_rows(self.id, self.requests, self._compactions, tokens, fields.get("cost")))
         timed = self.ended > -math.inf

@@ -119,15 +119,16 @@ class Source:
     def path(self) -> Path:
         return self.files[0]
 
-    def lines(self, decode: Callable[[bytes], T], file: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
-        """Yields every line decoded, with its position. Blank lines are skipped.
+    def lines(self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
+        """Yields every line decoded, with its position, from ``offset`` on, the end of line ``after``. Blank lines are skipped.
 
         A line that ``decode`` cannot read yields a ``Problem``, followed by the records that were found in it. ``decode`` raises
         ``msgspec.MsgspecError``.
         """
-        offset = 0
         with self.open_file(file) as log:
-            for number, line in enumerate(log, 1):
+            if offset:
+                log.seek(offset)
+            for number, line in enumerate(log, after + 1):
                 ref = Ref(offset, len(line), number, file)
                 offset += len(line)
                 try:
@@ -167,6 +168,11 @@ class Source:
                 if len(self._records) > _CACHED_RECORDS:
                     self._records.popitem(last=False)
         return record
+
+    def forget(self) -> None:
+        """Drops what is cached of a file that has changed."""
+        self._records.clear()
+        self._cached_member = (0, "", b"")
 
     def _member(self, file: int, name: str) -> bytes:
         """Returns a member's bytes and caches the last one, because cards of one sample are opened one after another."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import glob
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
+from nbtools.traces.following.growing_log import GrowingLog, file_states
 from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Row, Session
 from nbtools.traces.parallel_reading import RowBatch, gc_paused, read_in_processes, read_rows
 from nbtools.traces.query.facts import facts_of
@@ -26,6 +29,11 @@ from nbtools.traces.usage.timing import TurnTime, slowest, turn_times
 if TYPE_CHECKING:
     from nbtools.traces.review.model import Label, Signal
     from nbtools.traces.review.review import Review, Where
+
+_KEPT = frozenset({"_growing", "searcher"})
+"""What is kept of a trace that grows, because it can grow itself; everything else that was made of the rows is made again."""
+_FRESH = 600.0
+"""Seconds after which nobody is writing to a log any longer, as far as one can tell."""
 
 
 def open_logs(paths: str | Path | Iterable[str | Path]) -> list[LogFile]:
@@ -70,6 +78,8 @@ class Trace:
     def __init__(self, readings: Sequence[LogFile], rows: Iterable[RowBatch] | None = None) -> None:
         """``rows`` are the rows of each log, where they have been read already."""
         self.readings = tuple(readings)
+        self._states = [file_states(log.source.files) for log in self.readings]
+        self._updating = Lock()
         self.sessions: Rows[Session] = Rows(Session)
         self.events: Rows[Event] = Rows(Event)
         self.calls: Rows[Call] = Rows(Call)
@@ -81,6 +91,50 @@ class Trace:
                 for name, table in self._tables.items():
                     table.extend(getattr(batch, name))
                     table.assign_log_file(log)
+
+    def update(self) -> list[Row]:
+        """Reads what was written to the logs since they were read, and returns the rows that are new or different.
+
+        The lists are replaced by longer ones; a list that was taken before stays as it is. A row that has changed, such as a call that has
+        got its result, is another object with the same id. A log that cannot be read now keeps its rows.
+        """
+        with self._updating:
+            changed = [row for log in self._growing for row in log.update()]
+            if changed or self.readings != tuple(log.log for log in self._growing):
+                self._take_rows()
+        return changed
+
+    def _take_rows(self) -> None:
+        self.readings = tuple(log.log for log in self._growing)
+        self._states = [log.states for log in self._growing]
+        tables: dict[str, Rows[Any]] = {name: Rows(table.kind) for name, table in self._tables.items()}
+        for growing in self._growing:
+            rows = growing.rows
+            for name, table in tables.items():
+                table.extend(getattr(rows, name))
+                table.assign_log_file(growing.log)
+        for name, table in tables.items():
+            setattr(self, name, table)
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            if name not in _KEPT:
+                del self.__dict__[name]
+        if "searcher" in vars(self):
+            self.searcher.update(self.events, self.calls)
+
+    @cached_property
+    def _growing(self) -> list[GrowingLog]:
+        """The logs with their rows."""
+        batches = {id(log): RowBatch() for log in self.readings}
+        for name, table in self._tables.items():
+            for row, log in zip(table, table.log_files, strict=True):
+                getattr(batches[id(log)], name).append(row)
+        return [GrowingLog.since(log, batches[id(log)], states) for log, states in zip(self.readings, self._states, strict=True)]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a file of the logs was written in the ten minutes before now, as far as it was read."""
+        modified = max((state.modified for states in self._states for state in states if state), default=0)
+        return time.time() - modified / 1e9 < _FRESH
 
     def facts(self) -> dict[str, Any]:
         """Returns counts for a single log, by the names and rules of its format. Raises ``TraceError`` for several logs."""

@@ -25,6 +25,16 @@ export const parseExportTask: parse.Parser<ExportTask> = parse.record<ExportTask
   type: parse.oneOf('story'),
 });
 
+/** Asks what was written to the log since ``version``, which the page shows. */
+export interface FollowTask {
+  readonly type: 'follow';
+  readonly version: number;
+}
+export const parseFollowTask: parse.Parser<FollowTask> = parse.record<FollowTask>({
+  type: parse.oneOf('follow'),
+  version: parse.number,
+});
+
 /** Asks a kernel of log tabs to open one log, or to compare two; paths are relative to the kernel's working directory. */
 export interface LogRequest {
   readonly logs: readonly string[];
@@ -184,6 +194,18 @@ export const parseTraceFact: parse.Parser<TraceFact> = parse.record<TraceFact>({
   bad: parse.otherwise(parse.flag, false),
 });
 
+/** ``count`` lines from ``first`` on are now the lines from ``to`` on. */
+export interface TraceMove {
+  readonly first: number;
+  readonly to: number;
+  readonly count: number;
+}
+export const parseTraceMove: parse.Parser<TraceMove> = parse.record<TraceMove>({
+  first: parse.number,
+  to: parse.number,
+  count: parse.number,
+});
+
 /** One line of the list.
 
 ``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed.  ``below`` is the
@@ -280,17 +302,17 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask;
+  readonly task: CellTask | FollowTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask>({ cell: parseCellTask, open: parseOpenTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, story: parseExportTask }),
+  task: parse.tagged<CellTask | FollowTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask>({ cell: parseCellTask, follow: parseFollowTask, open: parseOpenTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, story: parseExportTask }),
 });
 
 /** The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at.
 
-``actions`` are offered for the whole log. */
+``actions`` are offered for the whole log.  ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
   readonly explorer: string;
   readonly title: string;
@@ -302,6 +324,8 @@ export interface TraceView {
   readonly page: TracePage;
   readonly step: number | null;
   readonly actions: readonly ('compare' | 'notebook' | 'sql')[];
+  readonly version: number;
+  readonly fresh: boolean;
 }
 export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   explorer: parse.text,
@@ -314,6 +338,8 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   page: parseTracePage,
   step: parse.otherwise(parse.nullable(parse.number), null),
   actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'sql')), []),
+  version: parse.otherwise(parse.number, 0),
+  fresh: parse.otherwise(parse.flag, false),
 });
 
 /** The view of one log, the HTML of a comparison of two, or the problem with one of them. */
@@ -326,6 +352,30 @@ export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
   view: parse.otherwise(parse.nullable(parseTraceView), null),
   comparison: parse.otherwise(parse.text, ''),
   problem: parse.otherwise(parse.text, ''),
+});
+
+/** Reply to ``FollowTask``.  ``view`` is None if nothing has changed; its page has no lines.
+
+``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed`` are lines, as numbered now, that
+say something else, such as calls that have got their result.  ``restarted``: it is not known where the lines are.  ``fresh``: the log
+was written in the last minutes. */
+export interface TraceFollow {
+  readonly type: 'follow';
+  readonly version: number;
+  readonly fresh: boolean;
+  readonly view: TraceView | null;
+  readonly moves: readonly TraceMove[];
+  readonly changed: readonly number[];
+  readonly restarted: boolean;
+}
+export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFollow>({
+  type: parse.oneOf('follow'),
+  version: parse.number,
+  fresh: parse.flag,
+  view: parse.otherwise(parse.nullable(parseTraceView), null),
+  moves: parse.otherwise(parse.list(parseTraceMove), []),
+  changed: parse.otherwise(parse.list(parse.number), []),
+  restarted: parse.otherwise(parse.flag, false),
 });
 
 /** The detail view of a line: the card that a live call would have, its context, the position of its record.
@@ -361,10 +411,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport | null;
+  readonly reply: TraceCell | TraceFollow | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport>({ cell: parseTraceCell, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, story: parseTraceExport })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceFollow | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport>({ cell: parseTraceCell, follow: parseTraceFollow, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, story: parseTraceExport })), null),
 });

@@ -11,9 +11,10 @@ from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.comm import register_in_kernel
 from nbtools.notebook.explorer.export.static_html import trace_html, trace_text
 from nbtools.notebook.explorer.facets import Facets
-from nbtools.notebook.explorer.model import TRACE_MIME, TraceBar, TraceFact, TraceFilter, TraceView
+from nbtools.notebook.explorer.following import Following
+from nbtools.notebook.explorer.model import TRACE_MIME, FollowTask, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceTask, TraceView
 from nbtools.notebook.explorer.nesting import LineRow
-from nbtools.notebook.explorer.page_requests import PageResponder, Reply, Task
+from nbtools.notebook.explorer.page_requests import PageResponder, Reply
 from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.summary import Summary, summary_of
@@ -42,6 +43,7 @@ class Explorer:
         self.trace = trace
         self.step = self.line_at(step) if step else None
         self._cells = CellSources(log)
+        self._following = Following(self)
 
     @cached_property
     def lines(self) -> Timeline:
@@ -88,12 +90,30 @@ class Explorer:
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(self, task: Task) -> Reply:
+    def answer(self, task: TraceTask) -> Reply | TraceFollow:
         """Answers a request of a page.  Raises ``TraceError``."""
-        return self._answers.answer(task)
+        return self._following.answer(task) if isinstance(task, FollowTask) else self._answers.answer(task)
+
+    def update(self) -> bool:
+        """Takes over what was written to the log since; returns whether that changes any line.
+
+        ``lines`` is then another timeline, in which steps may have other numbers if calls within an earlier step were added.
+        """
+        before = self.trace.calls
+        self.trace.update()
+        if self.trace.calls is before and (self.trace.fresh or not self.lines.running):
+            return False
+        for name, member in vars(type(self)).items():
+            if isinstance(member, cached_property):
+                self.__dict__.pop(name, None)
+        return True
 
     def view(self) -> TraceView:
         """Returns the initial view."""
+        return self.overview(INITIAL_LINES)
+
+    def overview(self, lines: int = 0) -> TraceView:
+        """Returns the view with this many lines."""
         return TraceView(
             explorer=self.id,
             title=self.summary.title,
@@ -102,9 +122,11 @@ class Explorer:
             kinds=self._facets.kinds(),
             tools=self._facets.tools(),
             paths=self._facets.paths(),
-            page=self._answers.page(TraceFilter(), 0, INITIAL_LINES),
+            page=self._answers.page(TraceFilter(), 0, lines),
             step=self.step,
             actions=self._cells.actions,
+            version=self._following.version,
+            fresh=self.trace.fresh,
         )
 
     def bundle(self) -> dict[str, Any]:

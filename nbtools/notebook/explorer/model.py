@@ -130,7 +130,14 @@ class ExportTask(Wire):
     type: Literal["story"] = "story"
 
 
-TraceTask = Annotated[PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask, Field(discriminator="type")]
+class FollowTask(Wire):
+    """Asks what was written to the log since ``version``, which the page shows."""
+
+    type: Literal["follow"] = "follow"
+    version: int
+
+
+TraceTask = Annotated[PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | FollowTask, Field(discriminator="type")]
 
 
 class TraceRequest(Wire):
@@ -220,30 +227,10 @@ class TraceExport(Wire):
     place: str = ""
 
 
-class TraceProblem(Wire):
-    """Why there is no reply, and what to do."""
-
-    type: Literal["problem"] = "problem"
-    text: str
-
-
-TraceReply = Annotated[
-    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceProblem, Field(discriminator="type")
-]
-
-
-class TraceAnswer(Wire):
-    """``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted)."""
-
-    id: int
-    gone: bool = False
-    reply: TraceReply | None = None
-
-
 class TraceView(Wire):
     """The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at.
 
-    ``actions`` are offered for the whole log.
+    ``actions`` are offered for the whole log.  ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
     """
 
     explorer: str
@@ -256,6 +243,53 @@ class TraceView(Wire):
     page: TracePage
     step: int | None = None
     actions: tuple[TraceAction, ...] = ()
+    version: int = 0
+    fresh: bool = False
+
+
+class TraceMove(Wire):
+    """``count`` lines from ``first`` on are now the lines from ``to`` on."""
+
+    first: int
+    to: int
+    count: int
+
+
+class TraceFollow(Wire):
+    """Reply to ``FollowTask``.  ``view`` is None if nothing has changed; its page has no lines.
+
+    ``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed`` are lines, as numbered now, that
+    say something else, such as calls that have got their result.  ``restarted``: it is not known where the lines are.  ``fresh``: the log
+    was written in the last minutes.
+    """
+
+    type: Literal["follow"] = "follow"
+    version: int
+    fresh: bool
+    view: TraceView | None = None
+    moves: tuple[TraceMove, ...] = ()
+    changed: tuple[int, ...] = ()
+    restarted: bool = False
+
+
+class TraceProblem(Wire):
+    """Why there is no reply, and what to do."""
+
+    type: Literal["problem"] = "problem"
+    text: str
+
+
+TraceReply = Annotated[
+    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceFollow | TraceProblem, Field(discriminator="type")
+]
+
+
+class TraceAnswer(Wire):
+    """``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted)."""
+
+    id: int
+    gone: bool = False
+    reply: TraceReply | None = None
 
 
 class LogRequest(Wire):

@@ -18,6 +18,8 @@ from nbtools.notebook.hidden_characters import one_line
 from nbtools.traces.model import Call, Event, EventKind, Op, Session
 from nbtools.traces.trace import Trace
 
+RUNNING = "running"
+_SAID: frozenset[EventKind] = frozenset({"user", "assistant_text", "thinking"})
 MAX_SUBJECT = 200
 """Largest length of a line's subject, in characters."""
 _LINE_LENGTH = 40
@@ -66,6 +68,7 @@ class Timeline(Sequence[Line]):
         self.sessions = {session.id: session for session in trace.sessions}
         self._steps = story.steps
         self._changed = _changed(trace)
+        self.running = running_calls(trace)
 
     @overload
     def __getitem__(self, index: int) -> Line: ...
@@ -81,7 +84,7 @@ class Timeline(Sequence[Line]):
 
     @cached_property
     def tones(self) -> list[Tone]:
-        return [_tone(row) for row in self.rows]
+        return [self._tone_at(line) for line in range(len(self.rows))] if self.running else [_tone(row) for row in self.rows]
 
     @cached_property
     def weights(self) -> list[int]:
@@ -106,6 +109,12 @@ class Timeline(Sequence[Line]):
         session = row if isinstance(row, Session) else self.sessions.get(row.session)
         return session.cwd if session else ""
 
+    def is_running(self, row: LineRow) -> bool:
+        return isinstance(row, Call) and (row.session, row.id) in self.running
+
+    def _tone_at(self, line: int) -> Tone:
+        return "unknown" if self.is_running(self.rows[line]) else _tone(self.rows[line])
+
     def _line(self, line: int) -> Line:
         row, number, depth = self.rows[line], self.numbers[line], self.depths[line]
         match row:
@@ -121,14 +130,15 @@ class Timeline(Sequence[Line]):
     def _call(self, call: Call, line: int) -> Line:
         added, removed = self._changed.get((call.session, call.id), (0, 0))
         steps = self._steps.get(line)
-        words = (outcome_of(call), counted(steps, "step") if steps else "", duration_of(call))
+        running = self.is_running(call)
+        words = (RUNNING if running else outcome_of(call), counted(steps, "step") if steps else "", duration_of(call))
         return Line(
             self.numbers[line],
             _CALL_ICONS.get(call.op, icon_of(call)),
             _name(call.name),
             _subject(relative_path(call.subject, self.folder(call))),
             " · ".join(filter(None, words)),
-            tone_of(call),
+            "unknown" if running else tone_of(call),
             self.depths[line],
             True,
             added,
@@ -136,6 +146,15 @@ class Timeline(Sequence[Line]):
             call.live,
             self.end(line) - line - 1,
         )
+
+
+def running_calls(trace: Trace) -> frozenset[CallKey]:
+    """Returns the calls that seem to run: in a fresh log, those without a result after which nothing was said in their session."""
+    if not trace.fresh:
+        return frozenset()
+    said = {event.session: event.seq for event in trace.events if event.kind in _SAID}
+    waiting = (call for call in trace.calls if call.status == "unanswered" and call.live and call.seq > said.get(call.session, -1))
+    return frozenset((call.session, call.id) for call in waiting)
 
 
 def timeline(trace: Trace) -> Timeline:

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.following.row_identity import is_same, row_keys
 from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
 from nbtools.traces.query import text_index
@@ -52,13 +53,30 @@ class Searcher:
     """
 
     def __init__(self, events: Rows[Event], calls: Rows[Call]) -> None:
-        messages = (pair for pair in zip(events, events.log_files, strict=True) if pair[0].kind not in UNSEARCHED_KINDS)
-        self._rows: list[tuple[Event | Call, LogFile]] = [*messages, *zip(calls, calls.log_files, strict=True)]
-        self._rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
+        self._rows: list[tuple[Event | Call, LogFile]] = _searched(events, calls)
+        self._dead: set[int] = set()
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
         self._lock, self._indexing = Lock(), Lock()
         self._indexed = 0
         text_index.prepare(self._index)
+
+    def update(self, events: Rows[Event], calls: Rows[Call]) -> None:
+        """Searches these rows from now on: rows whose text is indexed already keep their numbers."""
+        with self._indexing:
+            after = _searched(events, calls)
+            alive = [number for number in range(len(self._rows)) if number not in self._dead]
+            known = dict(zip(row_keys(self._rows[number][0] for number in alive), alive, strict=True))
+            places: dict[int, tuple[Event | Call, LogFile]] = {}
+            new: list[tuple[Event | Call, LogFile]] = []
+            for key, pair in zip(row_keys(row for row, _ in after), after, strict=True):
+                number = known.get(key)
+                if number is not None and is_same(self._rows[number][0], pair[0]):
+                    places[number] = pair
+                else:
+                    new.append(pair)
+            with self._lock:
+                self._dead = set(range(len(self._rows))) - places.keys()
+                self._rows = [*(places.get(number, pair) for number, pair in enumerate(self._rows)), *new]
 
     @property
     def rows(self) -> list[Event | Call]:
@@ -76,7 +94,7 @@ class Searcher:
             start, end = self._indexed, min(self._indexed + count, len(self._rows))
             if start == end:
                 return False
-            texts = [(number, text_of(*self._rows[number])) for number in range(start, end)]
+            texts = [(number, text_of(*self._rows[number])) for number in range(start, end) if number not in self._dead]
             with self._lock:
                 text_index.add(self._index, texts)
                 self._indexed = end
@@ -90,7 +108,7 @@ class Searcher:
     def matching_rows(self, question: text_index.IndexQuery) -> list[int]:
         """Returns the numbers of the rows that match according to the index, in order, as far as it is filled."""
         with self._lock:
-            return list(matching_numbers(self._index, question, "rowid"))
+            return [number for number in matching_numbers(self._index, question, "rowid") if number not in self._dead]
 
     def text(self, number: int) -> str:
         """Returns the searched text of this row, read now."""
@@ -105,6 +123,14 @@ class Searcher:
             if found:
                 return found
         return []
+
+
+def _searched(events: Rows[Event], calls: Rows[Call]) -> list[tuple[Event | Call, LogFile]]:
+    """Returns the rows whose texts are searched, in reading order, each with its log."""
+    messages = (pair for pair in zip(events, events.log_files, strict=True) if pair[0].kind not in UNSEARCHED_KINDS)
+    rows: list[tuple[Event | Call, LogFile]] = [*messages, *zip(calls, calls.log_files, strict=True)]
+    rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
+    return rows
 
 
 def matching_numbers(index: sqlite3.Connection, question: text_index.IndexQuery, order: str) -> Iterator[int]:

@@ -45,7 +45,7 @@ class _StreamMessage(msgspec.Struct, gc=False):
 class _Array(Source):
     """A source whose lines are the items of a JSON array."""
 
-    def lines(self, decode: Callable[[bytes], T], file: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
+    def lines(self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
         document = open_document(self.read_file(file), list[msgspec.Raw], file)
         yield from document.problems
         yield from decode_items(document, document.value or [], Ref(0, 0, 0, file), decode)

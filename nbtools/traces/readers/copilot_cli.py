@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import detail_of, exit_code_of_result, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, integer_of, mapping, mappings, string, text_of
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
@@ -47,13 +48,15 @@ class CopilotCli(Format):
     def recognises(self, head: Head) -> bool:
         return any(_is_event(record) for record in head.records)
 
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+    def begin(self, source: Source, origin: Origin) -> LineReading:
         log = LogBuilder(self.name, origin)
         name = source.path.parent.name if source.path.name == "events.jsonl" else source.path.stem
         reading = _SessionReader(SessionBuilder(log, name))
-        yield from log.read(source.lines(msgspec.json.Decoder(dict).decode), reading.event)
-        reading.end(Ref(0, source.path.stat().st_size))
-        yield from log.take()
+        decode = msgspec.json.Decoder(dict).decode
+        return LineReading(log.rows, decode, reading.event, lambda: reading.end(Ref(0, source.path.stat().st_size)))
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        return self.begin(source, origin).read(source)
 
     def detail(self, source: Source, call: Call) -> Detail:
         data = mapping(mapping(source.record(call.ref)).get("data"))

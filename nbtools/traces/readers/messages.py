@@ -17,6 +17,7 @@ from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
 from nbtools.traces.json_document import JsonDocument, decode_items, decode_line, is_json_lines, only_line, open_document
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -67,20 +68,25 @@ class Messages(Format):
         has_messages = head.has("role", "content") or head.has("parts") or head.has("type", "call_id")
         return has_messages and (head.start.lstrip()[:1] == b"[" or any(map(head.has, (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS))))
 
+    def begin(self, source: Source, origin: Origin) -> LineReading | None:
+        if only_line(source) or not is_json_lines(source):
+            return None
+        reading = _MessagesReader(LogBuilder(self.name, origin), source)
+        return LineReading(reading.log.rows, decode_line, reading.document, reading.end)
+
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        log = LogBuilder(self.name, origin)
-        reading = _MessagesReader(log, source)
+        if lines := self.begin(source, origin):
+            yield from lines.read(source)
+            return
+        reading = _MessagesReader(LogBuilder(self.name, origin), source)
         if line := only_line(source):
             document = open_document(line, msgspec.Raw)
             reading.document(document, Ref(0, len(line), 0 if document.problems else 1))
-        elif is_json_lines(source):
-            yield from log.read(source.lines(decode_line), reading.document)
         else:
             text = source.read_file()
             reading.document(open_document(text, msgspec.Raw), Ref(0, len(text)))
-        if reading.single.session.records:
-            reading.single.end(Ref(0, source.path.stat().st_size))
-        yield from log.take()
+        reading.end()
+        yield from reading.log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         """Finds the call in its message by its number, which is the end of the call's id."""
@@ -108,7 +114,7 @@ class _MessagesReader:
     """Reads the documents of a log. ``single`` is the session of lines that are a message each."""
 
     def __init__(self, log: LogBuilder, source: Source) -> None:
-        self.log, self.stem = log, source.path.stem
+        self.log, self.stem, self.source = log, source.path.stem, source
         self.single = _Conversation(SessionBuilder(log, ""))
 
     def document(self, document: JsonDocument[msgspec.Raw], ref: Ref) -> None:
@@ -125,6 +131,10 @@ class _MessagesReader:
         conversation = _Conversation(self.log.session(next(filter(None, ids), stem)))
         self._messages(conversation, document, holder, ref)
         conversation.end(ref)
+
+    def end(self) -> None:
+        if self.single.session.records:
+            self.single.end(Ref(0, self.source.path.stat().st_size))
 
     def _messages(self, conversation: _Conversation, document: JsonDocument[Any], holder: _Holder | None, ref: Ref) -> None:
         for group, role in _groups(document, document.value or _NULL, holder):

@@ -19,6 +19,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.result import CommandOutput, Media
 from nbtools.traces.display_json import diffs_of, display_from_json
 from nbtools.traces.json_access import mapping
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, RequestUsage, Row, Status, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.recording.log_records import (
@@ -78,18 +79,13 @@ class NbtoolsLog(Format):
     def files(self, path: Path) -> Sequence[Path]:
         return sorted(texts_folder(path).glob("*.*"))
 
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+    def begin(self, source: Source, origin: Origin) -> LineReading:
         log = LogBuilder(self.name, origin)
         reading = _LogReader(log)
-        for line in source.lines(_record):
-            if isinstance(line, Problem):
-                reading.session.flags["malformed"] = None
-                log.rows.append(line)
-            else:
-                reading.record(line[1], line[0])
-            yield from log.take()
-        reading.end()
-        yield from log.take()
+        return LineReading(log.rows, _record, reading.record, reading.end, reading.problem)
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        return self.begin(source, origin).read(source)
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = source.record(call.ref)
@@ -189,6 +185,9 @@ class _LogReader:
         self.requests: list[RequestRecord] = []
         self.answers: dict[tuple[int, int], tuple[int, int]] = {}
         """The first and the last step of each answer, by turn and request."""
+
+    def problem(self, _: Problem) -> None:
+        self.session.flags["malformed"] = None
 
     def record(self, record: _KnownRecord | _Other, ref: Ref) -> None:
         if isinstance(record, SessionRecord):

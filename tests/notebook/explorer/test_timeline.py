@@ -19,7 +19,9 @@ from tests.notebook.explorer.samples import LOGS, sample
 def made(*rows: Any) -> Any:
     """A trace of these rows."""
     of = {kind: [row for row in rows if isinstance(row, kind)] for kind in (Session, Event, Call, FileChange)}
-    return SimpleNamespace(sessions=of[Session], events=of[Event], calls=of[Call], file_changes=of[FileChange], readings=[], problems=[])
+    return SimpleNamespace(
+        sessions=of[Session], events=of[Event], calls=of[Call], file_changes=of[FileChange], readings=[], problems=[], fresh=False
+    )
 
 
 def session(name: str, **fields: Any) -> Session:

@@ -79,7 +79,12 @@ def text_lines(summary: Summary, lines: Sequence[Line]) -> Iterator[str]:
     yield seen(summary.title)
     yield seen("  " + " · ".join(_fact_text(fact) for fact in summary.facts))
     yield from (f"  ? {fact.doubt}" for fact in summary.facts if fact.doubt)
-    yield from (seen(_text(line, width)) for line in lines)
+    yield from (line_text(line, width) for line in lines)
+
+
+def line_text(line: Line, width: int) -> str:
+    """Returns a line as plain text; ``width`` is that of the column with the step numbers."""
+    return seen(_text(line, width))
 
 
 def _fact_text(fact: Fact) -> str:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.explorer import open_trace
-from nbtools.notebook.explorer.export.static_html import text_lines
+from nbtools.notebook.explorer.explorer import Explorer, open_trace
+from nbtools.notebook.explorer.export.static_html import line_text, text_lines
+from nbtools.notebook.explorer.following import line_moves
+from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.traces import load
+from nbtools.traces.following.follow import has_only_begun
+from nbtools.traces.model import Call
+from nbtools.traces.reader import open_log
+from nbtools.traces.trace import Trace
 
+_LAST_STEPS = 10
+"""Steps that were written before and are printed all the same."""
+_INTERVAL, _MAX_INTERVAL = 0.2, 0.5
+"""Seconds between two looks at a log: after a change, and when nothing happens."""
 _MAX_HITS = 1_000
 """Largest number of hits printed."""
 
@@ -29,6 +40,45 @@ def matching_steps(log: str, text: str) -> Iterator[str]:
     if not hits:
         raise TraceError(f"No step of {log} contains {text!r}.")
     return (f"{explorer.step_of(hit.row):>6}  {one_line(hit.snippet)}" for hit in hits)
+
+
+def followed_steps(log: str, is_wanted: Callable[[], bool]) -> Iterator[str]:
+    """Yields the summary with the last steps, then each step once it is written, and again once its call has ended.
+
+    Ends when ``is_wanted`` returns False.
+    """
+    explorer = _opened(log, is_wanted)
+    if explorer is None:
+        return
+    yield from text_lines(explorer.summary, explorer.lines[-_LAST_STEPS:])
+    interval = _INTERVAL
+    while is_wanted():
+        time.sleep(interval)
+        before = explorer.lines
+        interval = _INTERVAL if explorer.update() else min(interval * 1.2, _MAX_INTERVAL)
+        if explorer.lines is not before:
+            yield from _new_steps(before, explorer.lines)
+
+
+def _opened(log: str, is_wanted: Callable[[], bool]) -> Explorer | None:
+    """Returns the explorer; waits for the first line of a log that has only begun."""
+    while True:
+        try:
+            return Explorer(Trace([open_log(Path(log).expanduser())]), log=log)
+        except TraceError:
+            if not has_only_begun(Path(log).expanduser()):
+                raise
+        if not is_wanted():
+            return None
+        time.sleep(_MAX_INTERVAL)
+
+
+def _new_steps(before: Timeline, after: Timeline) -> Iterator[str]:
+    moves, changed = line_moves(before.rows, after.rows)
+    known = {line for move in moves for line in range(move.to, move.to + move.count)}
+    ended = {line for line in changed if isinstance(after.rows[line], Call)}
+    width = max((len(number) for number in after.numbers), default=1)
+    yield from (line_text(after[line], width) for line in range(len(after)) if line not in known or line in ended)
 
 
 def facts_json(log: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nbtools.traces.json_access import mapping
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Detail, Origin, Row
 from nbtools.traces.reader import Format, Head, is_qwen_code
 from nbtools.traces.readers.claude_code.detail import detail_of
@@ -24,6 +25,7 @@ _FIRST_RECORDS = (
     {"file-history-snapshot", "messageId"},
     {"summary", "leafUuid"},
     {"queue-operation", "sessionId"},
+    {"permission-mode", "permissionMode", "sessionId"},
     {"last-prompt", "sessionId"},
 )
 """Types of a session's possible first records, each with a key that only Claude Code's records have."""
@@ -45,9 +47,14 @@ class ClaudeCode(Format):
     def files(self, path: Path) -> Sequence[Path]:
         return related_files(path)
 
+    def begin(self, source: Source, origin: Origin) -> LineReading | None:
+        return None if len(source.files) > 1 else self._builder(source, origin).reading()
+
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        name = first_session(source.path) or source.path.stem
-        return iter(RowBuilder(source, LogBuilder(self.name, origin), decode_line, name))
+        return iter(self._builder(source, origin))
+
+    def _builder(self, source: Source, origin: Origin) -> RowBuilder:
+        return RowBuilder(source, LogBuilder(self.name, origin), decode_line, first_session(source.path) or source.path.stem)
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail_of(source, call)

@@ -113,14 +113,19 @@ class CallMatcher:
         self._early[name] = result, event
 
     def add_unanswered(self) -> None:
-        """Adds the calls without results, and the results without calls."""
+        """Adds the calls without results, and the results without calls, for which nothing waits any longer."""
+        self.add_open()
+        for waiting in self._waiting.values():
+            waiting.clear()
+        self._early.clear()
+
+    def add_open(self) -> None:
+        """Adds the calls without results, and the results without calls, as they are now."""
         for waiting in self._waiting.values():
             for pending in waiting.values():
                 self._complete(pending, None)
-            waiting.clear()
         for _, event in self._early.values():
             self.add(event)
-        self._early.clear()
 
     def link_last_pair(self) -> None:
         self.links.link_last_pair(list(self._waiting["model"].values()))

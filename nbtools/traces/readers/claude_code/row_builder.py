@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Event, EventKind, Problem, Ref, Row
 from nbtools.traces.readers.claude_code.branches import NO_OFFSETS, abandoned_in_branches, abandoned_records
 from nbtools.traces.readers.claude_code.calls import SPILLED_PREFIX, CallMatcher, Level, result_of, result_preview
@@ -60,10 +61,26 @@ class RowBuilder:
             yield from self._unanswered()
         for file in journals(self.source):
             add_journal(self.source, file, self.main, self.sessions)
+        self._finish()
+        yield from self.log.take()
+
+    def reading(self) -> LineReading:
+        """Returns a reading of the session's file alone.  It is stale where there are branches: their end decides which are abandoned."""
+        return LineReading(self.log.rows, self.decode, self._record, self._end, self._problem, lambda: self.branches, True)
+
+    def _end(self) -> None:
+        self.calls.add_open()
+        for session in self.sessions.values():
+            session.ref = Ref(0, self._size(0))
+        self._finish()
+
+    def _finish(self) -> None:
         for session in self.sessions.values():
             parent, call = self.links.parents.get(session.id, (session.parent, ""))
             session.finish(self.calls.ids, parent, call)
-        yield from self.log.take()
+
+    def _problem(self, _: Problem) -> None:
+        self.current.flags["malformed"] = None
 
     def _file(self, file: int) -> Iterator[Row]:
         """Yields the rows of a file.
@@ -71,30 +88,17 @@ class RowBuilder:
         Rows are held back until the end shows which are on an abandoned branch; a large file is scanned for branches first instead.
         """
         hold_back = self._size(file) <= _MAX_HELD
-        self.abandoned = gone = NO_OFFSETS if hold_back else abandoned_records(self.source, file)
+        self.abandoned = NO_OFFSETS if hold_back else abandoned_records(self.source, file)
         self.links.next_file()
         self.parents.clear()
         self.branches = False
-        rows, kinds, other = self.log.rows, self.kinds, self._other
+        rows, add = self.log.rows, self._record
         for item in self.source.lines(self.decode, file):
             if isinstance(item, Problem):
-                self.current.flags["malformed"] = None
+                self._problem(item)
                 rows.append(item)
                 continue
-            self.ref, self.line = ref, line = item
-            here = self.current
-            if line.session_id != here.id and line.session_id and not file:
-                self.current = here = self.sessions.get(line.session_id) or self._session(line.session_id, 0)
-            self.at = at = line.timestamp.timestamp() if line.timestamp else None
-            here.records += 1
-            here.see(at)
-            if gone:
-                here.live = ref.offset not in gone
-            if line.is_sidechain:
-                here.sidechain += 1
-                if line.uuid and not file:
-                    self.links.follow(line)
-            kinds.get(line.type, other)()
+            add(item[1], item[0])
             if not hold_back:
                 yield from rows
                 rows.clear()
@@ -109,6 +113,22 @@ class RowBuilder:
         for spent in self.usage_by_message.values() if self.abandoned else ():
             if spent.ref.file == file and spent.ref.offset in self.abandoned:
                 spent.live = False
+
+    def _record(self, line: Line, ref: Ref) -> None:
+        self.ref, self.line = ref, line
+        here, file = self.current, ref.file
+        if line.session_id != here.id and line.session_id and not file:
+            self.current = here = self.sessions.get(line.session_id) or self._session(line.session_id, 0)
+        self.at = at = line.timestamp.timestamp() if line.timestamp else None
+        here.records += 1
+        here.see(at)
+        if self.abandoned:
+            here.live = ref.offset not in self.abandoned
+        if line.is_sidechain:
+            here.sidechain += 1
+            if line.uuid and not file:
+                self.links.follow(line)
+        self.kinds.get(line.type, self._other)()
 
     def _take_rows(self) -> Iterator[Row]:
         """Yields the rows held back, with those on abandoned branches marked."""

@@ -99,8 +99,7 @@ class ClaudeSession(SessionBuilder):
         totals = [sum(numbers) for numbers in zip(*(spent.numbers for spent in self.messages), strict=True)] or [0] * len(_FIELDS)
         tokens = dict(zip(_FIELDS, totals, strict=True))
         self.requests = [self._request(spent) for spent in self.messages]
-        if 2 * sum(not spent.finished for spent in self.messages) > len(self.messages):
-            self.flags["tokens_placeholder"] = None
+        unfinished = 2 * sum(not spent.finished for spent in self.messages) > len(self.messages)
         self.end(
             format_version=self.version,
             agent="claude-code",
@@ -110,6 +109,7 @@ class ClaudeSession(SessionBuilder):
             title=self.title,
             cwd=self.cwd,
             branch=self.branch,
+            flags=tuple({**self.flags, **({"tokens_placeholder": None} if unfinished else {})}),
             tokens=Tokens(**tokens),
             native_tokens=tokens,
             counts={

@@ -359,16 +359,24 @@ class Calls:
             if pending.outcome is None and not pending.stopped:
                 pending.stopped = "interrupted"
 
-    def flush(self, *, everything: bool = False) -> None:
+    def flush(self) -> None:
         """Emits calls at the end of a turn: those with results are complete, unless a command is still running."""
         for pending in [*self.open.values()]:
-            if everything or (pending.outcome is not None and not pending.outcome.running):
+            if pending.outcome is not None and not pending.outcome.running:
                 self._emit(pending)
         if self._script is not None and self._script.call.id not in self.open:
             self._script = None
 
+    def add_open(self) -> None:
+        """Adds the calls that later records may add to, as they are now."""
+        for pending in self.open.values():
+            self._add(pending)
+
     def _emit(self, pending: PendingCall) -> None:
         del self.open[pending.call.id]
+        self._add(pending)
+
+    def _add(self, pending: PendingCall) -> None:
         for one in (pending, *(one for one in pending.script_calls if one.call.op not in pending.recorded_ops)):
             for row in one.rows():
                 self.session.add(row)

@@ -16,6 +16,7 @@ from nbtools.core.result import CommandOutput
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import diff_display, todo_list
 from nbtools.traces.json_access import mapping, string
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import NOWHERE, PREVIEW, Call, Detail, EventKind, Op, Origin, Problem, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex import detail as codex_detail
@@ -60,18 +61,13 @@ class CodexExec(Format):
     def recognises(self, head: Head) -> bool:
         return head.is_json and _LINE.search(head.start) is not None
 
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+    def begin(self, source: Source, origin: Origin) -> LineReading:
         log = LogBuilder(self.name, origin)
         reading = _RunReader(log, source.path.stem)
-        for item in source.lines(msgspec.json.Decoder(_Line).decode):
-            if isinstance(item, Problem):
-                reading.malformed = True
-                log.rows.append(item)
-            else:
-                reading.line(item[1], item[0])
-            yield from log.take()
-        reading.end()
-        yield from log.take()
+        return LineReading(log.rows, msgspec.json.Decoder(_Line).decode, reading.line, reading.end, reading.problem)
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        return self.begin(source, origin).read(source)
 
     def detail(self, source: Source, call: Call) -> Detail:
         started = mapping(mapping(source.record(call.ref)).get("item"))
@@ -149,8 +145,13 @@ class _RunReader:
     def _native(self) -> dict[str, int]:
         return {name: self.usage[key] for key, name in _NAMES.items() if key in self.usage}
 
+    def problem(self, _: Problem) -> None:
+        self.malformed = True
+
     def end(self) -> None:
+        opened = dict(self.open)
         self._add_open()
+        self.open = opened
         native = self._native()
         flags = ("malformed",) if self.malformed else ()
         self.session.end(agent="codex", tokens=tokens_of(native), native_tokens=native, flags=flags)
@@ -159,6 +160,7 @@ class _RunReader:
         """Begins a run; a file may contain several."""
         if self.thread and thread != self.thread:
             self.end()
+            self.open.clear()
             self.session.records, self.usage, self.session.requests = 0, {}, []
         else:
             self._add_open()

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from nbtools.traces.json_access import epoch_seconds, string
+from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex.calls import CALL_ITEMS, END_EVENTS, HOSTED_ITEMS, OUTPUT_ITEMS, Calls
@@ -68,10 +69,9 @@ class RolloutReader:
             **dict.fromkeys(_SILENT, self._silent_item),
         }
 
-    def problem(self, problem: Problem) -> None:
+    def problem(self, _: Problem) -> None:
         self._switch(self.owners.ensure())
         self.session.flags["malformed"] = None
-        self.session.add(problem)
 
     def line(self, line: Line, ref: Ref) -> None:
         at, kind, payload = epoch_seconds(line.timestamp), line.type, line.payload
@@ -114,8 +114,13 @@ class RolloutReader:
     def _update_live(self) -> None:
         self.session.live = not self.session.copied and self.session.turn not in self.rewound
 
+    @property
+    def rewinds_anew(self) -> bool:
+        """Whether a turn was rolled back that was not known when reading began."""
+        return not self.rolled_back <= self.rewound
+
     def finish(self) -> None:
-        self.calls.flush(everything=True)
+        self.calls.add_open()
         self.owners.finish({"hosted_calls": self.calls.hosted, "compactions": self.compactions})
 
     def _event(self, kind: EventKind, text: str, payload: Payload, at: float | None, ref: Ref, role: str = "", key: str = "") -> None:
@@ -226,19 +231,13 @@ class Codex(Format):
         bare = isinstance(first, dict) and "type" not in first and {"id", "timestamp", "instructions"} <= first.keys()
         return bare or (head.is_json and _STATE.search(head.start) is not None)
 
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+    def begin(self, source: Source, origin: Origin) -> LineReading:
         name = _name(source)
         reading = RolloutReader(origin, name, _rewound(source, origin, name))
-        rows = reading.log.rows
-        for item in source.lines(decode):
-            if type(item) is Problem:
-                reading.problem(item)
-            else:
-                reading.line(item[1], item[0])  # type: ignore[index]
-            yield from rows
-            rows.clear()
-        reading.finish()
-        yield from rows
+        return LineReading(reading.log.rows, decode, reading.line, reading.finish, reading.problem, lambda: reading.rewinds_anew)
+
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        return self.begin(source, origin).read(source)
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail(source, call)

@@ -105,6 +105,7 @@ class CodexSession(SessionBuilder):
 
         A total that is smaller than the one before begins again at 0 if it is that of a single request; otherwise it is outdated.
         """
+        self.requests = []
         for count in self.totals:
             if _size(count.total) < _size(before):
                 if _size(count.latest) != _size(count.total):

@@ -1,0 +1,88 @@
+"""Follows the log of an open explorer: its pages move on to what was written since, when they ask for it."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import takewhile
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from nbtools.notebook.explorer.model import FollowTask, TraceFollow, TraceMove
+from nbtools.notebook.explorer.nesting import LineRow
+from nbtools.traces.following.row_identity import is_same, row_keys
+
+if TYPE_CHECKING:
+    from nbtools.notebook.explorer.explorer import Explorer
+
+_VERSIONS = 4
+"""Versions from which a page can move on with its selection; a page behind these begins again."""
+_MAX_CHANGED = 500
+"""Largest number of lines that are named as changed."""
+_REST = 1.0
+"""After an update, the next one waits for this many times as long as it took."""
+
+
+class Following:
+    """Answers pages that follow. Lines keep their numbers between two answers, so that a page's requests mean the lines that it shows."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        self._explorer = explorer
+        self._version = 0
+        self._rows: OrderedDict[int, Sequence[LineRow]] = OrderedDict()
+        self._not_before = 0.0
+        self._lock = Lock()
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def answer(self, task: FollowTask) -> TraceFollow:
+        """Returns what has changed since the version that the page shows."""
+        with self._lock:
+            self._update()
+            explorer = self._explorer
+            if task.version == self._version:
+                return TraceFollow(version=self._version, fresh=explorer.trace.fresh)
+            before = self._rows.get(task.version)
+            moves, changed = line_moves(before or (), explorer.lines.rows)
+            return TraceFollow(
+                version=self._version,
+                fresh=explorer.trace.fresh,
+                view=explorer.overview(),
+                moves=moves,
+                changed=changed[:_MAX_CHANGED],
+                restarted=before is None,
+            )
+
+    def _update(self) -> None:
+        started = time.monotonic()
+        if started < self._not_before:
+            return
+        rows = self._explorer.lines.rows
+        if self._explorer.update():
+            self._rows[self._version] = rows
+            while len(self._rows) > _VERSIONS:
+                self._rows.popitem(last=False)
+            self._version += 1
+            self._not_before = time.monotonic() + _REST * (time.monotonic() - started)
+
+
+def line_moves(before: Sequence[LineRow], after: Sequence[LineRow]) -> tuple[tuple[TraceMove, ...], tuple[int, ...]]:
+    """Returns where the lines of ``before`` are in ``after``, as stretches that moved together, and which lines say something else."""
+    start = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(before, after, strict=False)))
+    places = {key: line for line, key in enumerate(row_keys(after[start:]), start)}
+    moves: list[list[int]] = [[0, 0, start]] if start else []
+    changed: list[int] = []
+    for line, (row, key) in enumerate(zip(before[start:], row_keys(before[start:]), strict=True), start):
+        to = places.get(key)
+        if to is None:
+            continue
+        if moves and moves[-1][0] + moves[-1][2] == line and moves[-1][1] + moves[-1][2] == to:
+            moves[-1][2] += 1
+        else:
+            moves.append([line, to, 1])
+        if not is_same(row, after[to]):
+            changed.append(to)
+    return tuple(TraceMove(first=first, to=to, count=count) for first, to, count in moves), tuple(changed)
