@@ -150,7 +150,7 @@ def measured(folder: Path, megabytes: int, logs: Path, answers: Any) -> None:
         Row("memory, largest worker", "MB", workers.peak),
         Row("parts", "files", len(list(corpus.folder.glob("parts/**/*.parquet")))),
         Row("tables on disk", "MB", _size(corpus.folder, "parts/**/*.parquet")),
-        Row("search on disk", "MB", _size(corpus.folder, "corpus.sqlite*")),
+        Row("search on disk", "MB", _size(corpus.folder, "parts/*/index.sqlite")),
         Row("first query", "ms", timed(lambda: opened.sql("select count(*) from calls")) * 1e3),
     ]
     rows += [Row(f"SQL: {name}", "ms", _often(lambda query=query: opened.sql(query))) for name, query in QUERIES.items()]

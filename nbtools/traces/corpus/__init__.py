@@ -5,7 +5,8 @@ Only logs that have changed are read again.
 
 from __future__ import annotations
 
-from nbtools.traces.corpus.corpus import Corpus, Ingested
+from nbtools.traces.corpus.corpus import Corpus
+from nbtools.traces.corpus.ingest import Ingested
 from nbtools.traces.corpus.progress import Progress
 from nbtools.traces.corpus.search_index import Found
 

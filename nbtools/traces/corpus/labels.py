@@ -1,40 +1,83 @@
-"""The table ``labels`` of a corpus: the person's own label file and the one in the corpus's folder, placed in the logs of the corpus."""
+"""The labels of a corpus: records that ingests have copied into it, and the table ``labels``, which places them in its logs.
+
+Each ingest adds the records that are new as a file under a unique name, so that those of several reviewers come together.
+"""
 
 from __future__ import annotations
 
+import re
+import time
+import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.corpus.storage import LABELS, FolderStorage, Storage
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database
 from nbtools.traces.query.tables import arrow_without_texts
 from nbtools.traces.review.model import Label, Record
 from nbtools.traces.review.review import Review, in_force
-from nbtools.traces.review.store import FILE_NAME, LabelFile
+from nbtools.traces.review.store import FILE_NAME, LabelFile, decode_records, encode_records
 from nbtools.traces.trace import load
+
+
+_NAME = re.compile(LABELS + r"/\d{20}-[0-9a-f]{32}\.jsonl")
+_MAX_FILES = 16
+"""Number of files from which on they are replaced by one."""
 
 
 class CorpusLabels:
     """Finds the labels of a corpus. Only logs with labels are read, each again only if it or its labels have changed."""
 
-    def __init__(self, folder: Path) -> None:
-        self._files = (LabelFile(), LabelFile(folder / FILE_NAME))
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._own = LabelFile()
+        self._stored: dict[str, Sequence[Record]] = {}
         self._found: dict[str, tuple[object, Sequence[Label]]] = {}
+
+    def copy_new(self, db: Database) -> None:
+        """Copies the person's own records about sessions of the corpus into it. Raises ``TraceError``."""
+        known = self._stored_records()
+        new = [record for record in self._own.records() if record.id not in known]
+        if not new:
+            return
+        sessions = set(db.query("select id, format from sessions").fetchall())
+        chosen = [record for record in new if (record.target.session, record.target.format) in sessions]
+        replaced = sorted(self._stored) if len(self._stored) >= _MAX_FILES else []
+        if chosen:
+            name = f"{LABELS}/{time.time_ns():020}-{uuid.uuid4().hex}.jsonl"
+            self._storage.write(name, encode_records([*(known.values() if replaced else ()), *chosen]))
+            self._storage.delete(replaced)
 
     def table(self, db: Database) -> Any:
         """Returns an Arrow table. Raises ``TraceError`` where a label file cannot be read."""
-        records = {record.id: record for file in self._files for record in file.records()}
+        records = {record.id: record for record in self._own.records()} | self._stored_records()
         by_session: dict[str, list[Record]] = defaultdict(list)
-        for record in records.values():
+        for record in sorted(records.values(), key=lambda record: (record.at, record.id)):
             by_session[record.target.session].append(record)
         rows = [(label, source) for source, own in self._by_source(db, by_session).items() for label in self._labels(source, own)]
         rows.sort(key=lambda row: (row[0].at, row[0].id))
         table = arrow_without_texts([label for label, _ in rows], Label)
         sources = import_library("pyarrow").array([source for _, source in rows], "string")
         return table.set_column(table.schema.get_field_index("source"), "source", sources)
+
+    def _stored_records(self) -> dict[str, Record]:
+        """Returns the records in the corpus by id."""
+        previous: set[str] | None = None
+        while (names := {name for name in self._storage.files(LABELS) if _NAME.fullmatch(name)}) != previous:
+            for name in self._stored.keys() - names:
+                del self._stored[name]
+            for name in names - self._stored.keys():
+                with suppress(FileNotFoundError):  # replaced since it was listed; then the next listing differs
+                    self._stored[name] = decode_records(self._storage.read(name))
+            previous = names
+        folder = self._storage.folder if isinstance(self._storage, FolderStorage) else None
+        added = LabelFile(folder / FILE_NAME).records() if folder is not None else ()
+        return {record.id: record for records in (*self._stored.values(), added) for record in records}
 
     def _by_source(self, db: Database, by_session: Mapping[str, Sequence[Record]]) -> Mapping[str, list[Record]]:
         """Returns the records that may be about each log, by the ids and formats of its sessions."""

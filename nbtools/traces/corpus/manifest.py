@@ -1,213 +1,224 @@
 """The manifest of a corpus: which logs it contains, from which bytes, in which parts.
 
-A part that is not listed does not count.
+Each ingest adds files with changes, under unique names; nothing is overwritten. Of the changes to a log, the one from the latest reading
+counts, so that any order of the files gives the same manifest, and processes that ingest at the same time lose nothing. A part that is not
+listed does not count.
 """
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
+import gzip
+import re
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
+
+import msgspec
+from msgspec import Struct
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.plan import Log
-from nbtools.traces.query import text_index
+from nbtools.traces.corpus.storage import MANIFEST, Storage
 
-VERSION = 3
-"""Version of these tables and of the contents of parts; a corpus of another version cannot be opened."""
-_TABLES = """
-create table if not exists logs(
-  path text primary key, files text not null, key text not null, size integer not null, format text not null, why text not null,
-  rows text not null, part text not null
-);
-create index if not exists logs_of_key on logs(key);
-create table if not exists dead(part text not null, path text not null, primary key (part, path)) without rowid;
-create table if not exists documents(
-  id integer primary key autoincrement, key text not null, kind text not null, session text not null, seq integer not null
-);
-create index if not exists documents_of_key on documents(key);
-create table if not exists texts(id integer primary key, text blob not null)
-"""
-"""``rows``: the number of rows in each table that come from this log. ``dead``: logs whose outdated rows are still in a part that they
-share with others. ``documents``: what the numbers of the search index stand for; a number is never reused, because the index keeps the
-numbers of removed texts. ``texts``: the indexed texts, compressed.
-"""
+VERSION = 4
+"""Version of the manifest and of the contents of parts; a corpus of another version cannot be opened."""
+_NAME = re.compile(MANIFEST + r"/\d{20}-[0-9a-f]{32}\.v(\d+)\.json\.gz")
+_MAX_FILES = 16
+"""Number of files from which on they are replaced by one."""
+_THREADS = 8
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """The corpus contains this of a log since the reading that began at ``read`` (nanoseconds since 1970).
+
+    ``rows`` counts the rows of each table in ``part``, which changes when parts are merged (``merges``). ``gone``: the log was removed.
+    ``machine`` is the one that has the log. An entry without a key tells of a reading that failed.
+    """
+
+    path: str
+    read: int
+    files: tuple[str, ...] = ()
+    key: str = ""
+    size: int = 0
+    format: str = ""
+    why: str = ""
+    rows: dict[str, int] = {}
+    part: str = ""
+    merges: int = 0
+    gone: bool = False
+    machine: str = ""
+
+    @property
+    def log(self) -> Log:
+        return Log(self.path, self.files, self.key, self.size, self.format, self.why)
+
+    @property
+    def order(self) -> tuple[int, int, str, str]:
+        return self.read, self.merges, self.part, self.key
+
+    @property
+    def failed(self) -> bool:
+        return not self.key and not self.gone
+
+
+class PartFiles(Struct, frozen=True):
+    """The logs that a part has rows of, and its files with their sizes in bytes."""
+
+    logs: tuple[str, ...]
+    files: dict[str, int]
+
+
+class Change(Struct):
+    """The contents of a file of the manifest."""
+
+    entries: list[Entry] = []
+    parts: dict[str, PartFiles] = {}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A folder below ``parts``: its logs, their size in bytes, its tables, and the logs whose rows in it are outdated (``dead``)."""
+    """A part: its logs, their size in bytes, its tables, its files, and the logs whose rows in it are outdated (``dead``)."""
 
     name: str
-    logs: tuple[str, ...]
+    logs: tuple[Entry, ...]
     size: int
     tables: frozenset[str]
+    files: Mapping[str, int]
     dead: tuple[str, ...]
 
 
-@contextmanager
-def _open_lock(folder: Path) -> Iterator[None]:
-    """Locks ``folder`` so that one process at a time opens its database, where the file system supports locks.
-
-    SQLite's own timeout is not enough: two processes that create a database fail when both change its journal mode.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
+@dataclass
 class Manifest:
-    """The database ``corpus.sqlite``, which also has the search index. It is opened read-only where it cannot be written to.
+    """The manifest as far as this process has read it; ``refresh`` reads what others have added."""
 
-    Raises ``TraceError`` where the file is not a database, or has another version.
-    """
+    storage: Storage
+    entries: dict[str, Entry] = field(default_factory=dict)
+    failures: dict[str, Entry] = field(default_factory=dict)
+    _part_files: dict[str, PartFiles] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        try:
-            with _open_lock(folder):
-                self.connection = self._open(folder / "corpus.sqlite")
-        except sqlite3.Error as error:
-            raise TraceError(f"{folder} cannot be used as a corpus: {error}.") from error
+    @property
+    def version(self) -> int:
+        """A number that grows with every change."""
+        return len(self._known)
 
-    def _open(self, file: Path) -> sqlite3.Connection:
-        connection = sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False)
-        try:
-            self._prepare(connection)
-        except sqlite3.OperationalError:
-            connection.close()
-            if not file.exists() or _writable(file):
-                raise
-            connection = sqlite3.connect(f"{file.as_uri()}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
-            self._check_version(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    def refresh(self) -> None:
+        """Reads the changes that are new. Raises ``TraceError`` where they are of another version or damaged."""
+        with self._lock:
+            previous: set[str] | None = None
+            # While files are replaced, a listing may miss the new one and the old ones; then the next listing differs.
+            while (names := self._names()) != previous:
+                new = sorted(names - self._known)
+                if not new and self._known:
+                    return
+                with ThreadPoolExecutor(_THREADS) as threads:
+                    for name, change in zip(new, threads.map(self._read, new), strict=True):
+                        if change is not None:
+                            self._apply(change)
+                            self._known.add(name)
+                previous = names
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = normal")
-        connection.execute("pragma wal_autocheckpoint = 10000")  # pages: an ingest writes much and should rarely wait for the disk
-        connection.execute("pragma cache_size = -64000")  # KiB: the index is merged in memory
-        connection.execute("begin immediate")  # two processes that create it wait for each other
-        try:
-            self._check_version(connection)
-            for statement in _TABLES.split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"pragma user_version = {VERSION}")
-        finally:
-            connection.execute("commit")
-        text_index.prepare(connection)
+    def add(self, change: Change) -> None:
+        """Stores a change."""
+        with self._lock:
+            self._known.add(self._write(change))
+            self._apply(change)
 
-    def _check_version(self, connection: sqlite3.Connection) -> None:
-        version = connection.execute("pragma user_version").fetchone()[0]
-        empty = connection.execute("select count(*) from sqlite_master").fetchone()[0] == 0
-        if version != VERSION and not (version == 0 and empty):
-            age = "a newer" if version > VERSION else "an older"
-            message = f"{self._folder} is a corpus of {age} nbtools with other tables. Ingest the logs into a new folder."
-            raise TraceError(message)
+    def compact(self) -> None:
+        """Replaces the files by one where there are many."""
+        with self._lock:
+            names = self._names() & self._known
+            if len(names) < _MAX_FILES:
+                return
+            parts = {name: files for name, files in self._part_files.items() if name in self._live_parts()}
+            self._known.add(self._write(Change([*self.entries.values(), *self.failures.values()], parts)))
+            self.storage.delete(sorted(names))
 
-    def logs(self) -> dict[str, Log]:
-        return {log.path: log for log, _, _ in self._entries()}
+    def logs(self) -> dict[str, Entry]:
+        """Returns the logs by path: those with rows, and those that cannot be read."""
+        found = {path: entry for path, entry in self.entries.items() if not entry.gone}
+        for path, failure in self.failures.items():
+            latest = self.entries.get(path)
+            if latest is None or (not latest.part and latest.read < failure.read):
+                found[path] = failure
+        return found
 
     def counts(self) -> tuple[int, int]:
         """Returns the number of logs in the corpus, and their total size in bytes."""
-        number, size = self.connection.execute("select count(*), coalesce(sum(size), 0) from logs where part != ''").fetchone()
-        return int(number), int(size)
+        sizes = [entry.size for entry in self.entries.values() if entry.part]
+        return len(sizes), sum(sizes)
 
     def parts(self) -> dict[str, Part]:
         """Returns the parts by name."""
-        dead: dict[str, list[str]] = {}
-        for part, path in self.connection.execute("select part, path from dead order by path"):
-            dead.setdefault(part, []).append(path)
-        found: dict[str, list[tuple[Log, Mapping[str, int]]]] = {}
-        for log, rows, part in self._entries():
-            if part:
-                found.setdefault(part, []).append((log, rows))
-        return {name: _part(name, logs, dead.get(name, ())) for name, logs in found.items()}
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries.values():
+            if entry.part:
+                found.setdefault(entry.part, []).append(entry)
+        return {name: _part(name, entries, self._part_files[name]) for name, entries in found.items()}
 
-    def has(self, path: str) -> bool:
-        return self.connection.execute("select 1 from logs where path = ?", (path,)).fetchone() is not None
+    def unused_parts(self) -> set[str]:
+        """Returns parts that no log is in any more."""
+        return self._part_files.keys() - self._live_parts()
 
-    def has_rows(self, path: str) -> bool:
-        return self.connection.execute("select 1 from logs where path = ? and part != ''", (path,)).fetchone() is not None
+    def part_of(self, path: str) -> str:
+        """Returns the part with the rows of a log; empty where there are none."""
+        return self.entries[path].part if path in self.entries else ""
 
-    def locate(self, key: str) -> tuple[str, str] | None:
-        """Returns path and part of the log with this key."""
-        found = self.connection.execute("select path, part from logs where key = ?", (key,)).fetchone()
-        return None if found is None else (str(found[0]), str(found[1]))
+    def next_reading(self) -> int:
+        """Returns the time now, later than every reading so far even where a clock was put back."""
+        return max(time.time_ns(), max((entry.read for entry in self.entries.values()), default=0) + 1)
 
-    def version(self) -> tuple[int, ...]:
-        """Returns a value that is different after every change, by any process."""
-        return (*self.connection.execute("pragma data_version").fetchone(), self.connection.total_changes)
+    def _live_parts(self) -> set[str]:
+        return {entry.part for entry in self.entries.values() if entry.part}
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Runs its body as a transaction."""
-        self.connection.execute("begin immediate")
+    def _names(self) -> set[str]:
+        return {name for name in self.storage.files(MANIFEST) if self._is_change(name)}
+
+    def _is_change(self, name: str) -> bool:
+        found = _NAME.fullmatch(name)
+        if found is not None and int(found[1]) != VERSION:
+            raise other_version(self.storage.address, int(found[1]))
+        return found is not None
+
+    def _read(self, name: str) -> Change | None:
+        """Returns None where the file has been replaced since it was listed."""
         try:
-            yield self.connection
-            self.connection.execute("commit")
-        except BaseException:
-            if self.connection.in_transaction:  # SQLite ends it itself where the disk is full
-                self.connection.execute("rollback")
-            raise
+            return msgspec.json.decode(gzip.decompress(self.storage.read(name)), type=Change)
+        except FileNotFoundError:
+            return None
+        except (OSError, EOFError, ValueError, msgspec.MsgspecError) as error:
+            message = f"{self.storage.address}/{name} is damaged: {error}. Delete this file and ingest the logs again."
+            raise TraceError(message) from error
 
-    def put(self, log: Log, rows: Mapping[str, int], part: str) -> None:
-        """Stores a log and the part that contains its rows, replacing its previous entry. Call within a ``transaction``."""
-        self.drop([log.path])
-        values = (log.path, json.dumps(log.files), log.key, log.size, log.format, log.why, json.dumps(rows), part)
-        self.connection.execute("insert into logs values (?, ?, ?, ?, ?, ?, ?, ?)", values)
-        self.connection.execute("delete from dead where part = ? and path = ?", (part, log.path))
+    def _write(self, change: Change) -> str:
+        name = f"{MANIFEST}/{time.time_ns():020}-{uuid.uuid4().hex}.v{VERSION}.json.gz"
+        self.storage.write(name, gzip.compress(msgspec.json.encode(change), 3))
+        return name
 
-    def drop(self, paths: Sequence[str]) -> None:
-        """Removes logs and their texts. Call within a ``transaction``."""
-        for path in paths:
-            self.connection.execute("insert or ignore into dead select part, path from logs where path = ? and part != ''", (path,))
-            of_log = "key in (select key from logs where path = ?)"
-            self.connection.execute(f"delete from texts where id in (select id from documents where {of_log})", (path,))  # noqa: S608 - constant text
-            self.connection.execute(f"delete from documents where {of_log}", (path,))  # noqa: S608 - as above
-            self.connection.execute("delete from logs where path = ?", (path,))
-
-    def move(self, paths: Iterable[str], part: str) -> None:
-        """Records that the rows of these logs are in another part now. Call within a ``transaction``."""
-        self.connection.executemany("update logs set part = ? where path = ?", ((part, path) for path in paths))
-
-    def remove_unused_entries(self) -> None:
-        """Removes the entries about parts that no longer exist. Call within a ``transaction``."""
-        self.connection.execute("delete from dead where part not in (select part from logs)")
-
-    def checkpoint(self) -> None:
-        """Moves the contents of the write-ahead log into the database, as far as no other process is reading."""
-        self.connection.execute("pragma wal_checkpoint(truncate)")
-
-    def close(self) -> None:
-        self.connection.close()
-
-    def _entries(self) -> Iterator[tuple[Log, Mapping[str, int], str]]:
-        query = "select path, files, key, size, format, why, rows, part from logs order by path"
-        for path, files, key, size, name, why, rows, part in self.connection.execute(query):
-            yield Log(path, tuple(json.loads(files)), key, size, name, why), json.loads(rows), part
+    def _apply(self, change: Change) -> None:
+        self._part_files.update(change.parts)
+        for entry in change.entries:
+            kept = self.failures if entry.failed else self.entries
+            if entry.path not in kept or kept[entry.path].order < entry.order:
+                kept[entry.path] = entry
 
 
-def _part(name: str, logs: Sequence[tuple[Log, Mapping[str, int]]], dead: Iterable[str]) -> Part:
-    tables = frozenset(table for _, rows in logs for table in rows)
-    return Part(name, tuple(log.path for log, _ in logs), sum(log.size for log, _ in logs), tables, tuple(dead))
+def other_version(address: str, version: int) -> TraceError:
+    age = "a newer" if version > VERSION else "an older"
+    return TraceError(f"{address} is a corpus of {age} nbtools with other tables. Ingest the logs into a new folder.")
 
 
-def _writable(file: Path) -> bool:
-    try:
-        with file.open("ab"):
-            return True
-    except OSError:
-        return False
+def _part(name: str, entries: Sequence[Entry], files: PartFiles) -> Part:
+    tables = frozenset(table for entry in entries for table in entry.rows)
+    alive = {entry.path for entry in entries}
+    dead = tuple(sorted(set(files.logs) - alive))
+    return Part(name, tuple(sorted(entries, key=lambda entry: entry.path)), sum(e.size for e in entries), tables, files.files, dead)
+
+
+def removed(entries: Iterable[Entry], read: int) -> list[Entry]:
+    """Returns the entries with which these logs are removed."""
+    return [Entry(entry.path, read, gone=True, machine=entry.machine) for entry in entries]

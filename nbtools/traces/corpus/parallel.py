@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -147,7 +147,7 @@ def _executor(client: Any, tasks: int) -> Iterator[Executor]:
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only needed for many logs; slow to import
 
-    with ProcessPoolExecutor(min(processors(), tasks), process_context(), _ignore_interrupts) as pool:
+    with ProcessPoolExecutor(min(processors(), tasks), process_context(), _start_worker, (dict(os.environ),)) as pool:
         try:
             _check_start(pool)
             yield pool
@@ -166,9 +166,20 @@ def _check_start(pool: Any) -> None:
         raise TraceError(f"No process could be started. {_MAIN_GUARD}") from error
 
 
-def _ignore_interrupts() -> None:
-    """Ignores Ctrl-C in worker processes: it reaches all processes of a terminal, and the main process ends the workers."""
+def _start_worker(environment: Mapping[str, str]) -> None:
+    """Ignores Ctrl-C, which reaches all processes of a terminal: the main process ends the workers.
+
+    The environment may have changed since the server that starts the workers was started, for example by credentials.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.update(environment)
+
+
+def worker_count(client: Any) -> int:
+    """Returns the number of processes or threads that work for this client, as far as it tells."""
+    if hasattr(client, "nthreads"):
+        return int(sum(client.nthreads().values())) or 1
+    return int(getattr(client, "_max_workers", 0)) or processors()
 
 
 def processors() -> int:

@@ -1,24 +1,25 @@
-"""Writes logs as parts: folders of Parquet files, one for each table with rows.
+"""Writes logs as parts: Parquet files, one for each table with rows, and a search index.
 
-A log's own part is named after the log's key. Small parts are merged, because a query opens every file.
+A part has the rows of a batch of logs. Small parts are merged, because a query opens every file.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from nbtools.traces.corpus.manifest import Part
+from nbtools.core.errors import TraceError
+from nbtools.traces.corpus.manifest import Entry, Part
 from nbtools.traces.corpus.parallel import batches
 from nbtools.traces.corpus.plan import Log
-from nbtools.traces.corpus.search_index import DocumentWriter
+from nbtools.traces.corpus.search_index import INDEX, IndexWriter, PartIndex, decompress_text, writing_order
+from nbtools.traces.corpus.storage import PARTS, Storage
 from nbtools.traces.model import ContextPart, Problem, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.tables import TABLES, TEXTS, record_batch, schema, texts_of
@@ -28,94 +29,140 @@ from nbtools.traces.usage.context import ContextBuilder
 _ROWS = 1_000
 _BUFFER_CHARACTERS = 8 << 20
 """Rows are buffered until there are this many, or until their texts have this many characters."""
+_GROUP_BYTES = 16 << 20
+"""Bytes of columns that are written as one group: larger groups are read faster, but one must fit into memory."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NAMES = {kind: name for name, kind in TABLES.items()}
 
 
 @dataclass(frozen=True)
 class PartWritten:
-    """The number of rows in each table of a log's part."""
+    """A part: its files with their sizes, the number of rows in each table by log, and the logs that could not be read, with the reason."""
 
-    rows: Mapping[str, int]
+    name: str
+    files: Mapping[str, int]
+    rows: Mapping[str, Mapping[str, int]]
+    failures: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class DiskFull:
-    """The disk is full or not writable, which is not the log's fault."""
+class NotStored:
+    """The corpus cannot be written to, which is not the logs' fault."""
 
     why: str
 
 
 @dataclass(frozen=True)
+class Batch:
+    """Logs that are written into one part."""
+
+    logs: tuple[Log, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(log.size for log in self.logs)
+
+
+@dataclass(frozen=True)
 class WritePart:
-    """Reads a log and writes its part below ``folder``.
+    """Reads the logs of a batch and writes them as a part."""
 
-    The part is written under a temporary name first, so a part with its final name is complete.
-    """
+    storage: Storage
 
-    folder: str
-
-    def __call__(self, log: Log) -> PartWritten | DiskFull:
+    def __call__(self, batch: Batch) -> PartWritten | NotStored:
+        name = uuid.uuid4().hex
         try:
-            with complete_folder(Path(self.folder), log.key) as temporary:
-                return _write(open_log(Path(log.path)), temporary)
+            with self.storage.new_part(name) as folder:
+                rows, failures = _write(sorted(batch.logs, key=lambda log: log.path, reverse=True), folder)
+                files = _sizes(folder)
+        except TraceError as error:
+            return NotStored(str(error))
         except OSError as error:
-            if error.errno in _DISK_FULL:
-                return DiskFull(os.strerror(error.errno))
-            raise
+            if error.errno not in _DISK_FULL:
+                raise
+            return NotStored(f"{self.storage.address} cannot be written to: {error}.")
+        return PartWritten(name, files, rows, failures)
 
 
-@contextmanager
-def complete_folder(folder: Path, name: str) -> Iterator[Path]:
-    """Yields a temporary folder, which gets its final name when everything is written."""
-    target = folder / name
-    temporary = folder / f".{name}-{uuid.uuid4().hex}"
-    try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        shutil.rmtree(target, ignore_errors=True)  # left by an ingest that was stopped before it updated the manifest
-        temporary.rename(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def delete_unused_parts(folder: Path, parts: Collection[str]) -> None:
-    """Deletes folders that are not part of the corpus: those of interrupted ingests, and parts of logs that have changed or gone."""
-    for entry in os.scandir(folder) if folder.is_dir() else ():
-        if entry.name not in parts:
-            shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _write(log_file: LogFile, folder: Path) -> PartWritten:
+def _write(logs: Iterable[Log], folder: Path) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
+    rows: dict[str, dict[str, int]] = {}
+    failures: dict[str, str] = {}
     with ExitStack() as stack:
-        documents = DocumentWriter(folder, stack)
-        tables = {kind: _Table(kind, log_file, folder, stack, documents) for kind in TABLES.values()}
-        problems = tables[Problem]
-        context = ContextBuilder()
-        for row in log_file.rows():
-            tables[type(row)].add(row, problems)
-            context.add(row)
-            for part in context.take(row.id) if isinstance(row, Session) else ():
-                tables[ContextPart].add(part, problems)
-        for table in tables.values():
-            table.flush(problems)
-        problems.flush(problems)
-    return PartWritten({_NAMES[kind]: table.count for kind, table in tables.items() if table.count})
+        index = stack.enter_context(closing(IndexWriter(folder)))
+        files = {kind: stack.enter_context(TableFile(folder, kind)) for kind in TABLES.values()}
+        for log in logs:
+            index.start_log(log.path)
+            try:
+                rows[log.path] = _write_log(open_log(Path(log.path)), files, index)
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno in _DISK_FULL:
+                    raise
+                failures[log.path] = f"{type(error).__name__}: {error}"
+    return rows, failures
+
+
+def _write_log(log_file: LogFile, files: Mapping[type, TableFile], index: IndexWriter) -> dict[str, int]:
+    tables = {kind: _Table(kind, log_file, files[kind], index) for kind in TABLES.values()}
+    problems = tables[Problem]
+    context = ContextBuilder()
+    for row in log_file.rows():
+        tables[type(row)].add(row, problems)
+        context.add(row)
+        for part in context.take(row.id) if isinstance(row, Session) else ():
+            tables[ContextPart].add(part, problems)
+    for table in tables.values():
+        table.flush(problems)
+    problems.flush(problems)
+    return {_NAMES[kind]: table.count for kind, table in tables.items() if table.count}
+
+
+@dataclass
+class TableFile:
+    """A Parquet file that is being written in large groups; it is created with the first rows."""
+
+    folder: Path
+    kind: type
+    _group: list[Any] = field(default_factory=list)
+    _size: int = 0
+    _writer: Any = None
+
+    def add(self, rows: Any) -> None:
+        """Adds a ``pyarrow.RecordBatch``."""
+        self._group.append(rows)
+        self._size += rows.nbytes
+        if self._size >= _GROUP_BYTES:
+            self._flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is None:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _flush(self) -> None:
+        if not self._group:
+            return
+        if self._writer is None:
+            path = str(self.folder / f"{_NAMES[self.kind]}.parquet")
+            self._writer = import_library("pyarrow.parquet").ParquetWriter(path, schema(self.kind), compression="zstd")
+        self._writer.write_table(import_library("pyarrow").Table.from_batches(self._group, schema(self.kind)))
+        self._group, self._size = [], 0
 
 
 @dataclass
 class _Table:
-    """A Parquet file that is being written; it is created with the first row."""
+    """The rows of one type of a log that is being read."""
 
     kind: type
     reading: LogFile
-    folder: Path
-    stack: ExitStack
-    documents: DocumentWriter
+    file: TableFile
+    index: IndexWriter
     count: int = 0
     characters: int = 0
     rows: list[Any] = field(default_factory=list)
-    writer: Any = None
 
     def add(self, row: Any, problems: _Table) -> None:
         self.rows.append(row)
@@ -126,19 +173,11 @@ class _Table:
     def flush(self, problems: _Table) -> None:
         if not self.rows:
             return
-        if self.writer is None:
-            path = str(self.folder / f"{_NAMES[self.kind]}.parquet")
-            self.writer = self.stack.enter_context(parquet_writer(path, self.kind))
         rows, self.rows, self.characters = self.rows, [], 0
         columns = record_batch(rows, self.kind, [self.reading] * len(rows), _TextReader(problems))
-        self.writer.write_batch(columns)
-        self.documents.add(columns, self.kind)
+        self.file.add(columns)
+        self.index.add(columns, self.kind)
         self.count += len(rows)
-
-
-def parquet_writer(path: str, kind: type) -> Any:
-    """Returns a ``pyarrow.parquet.ParquetWriter`` for rows of this type."""
-    return import_library("pyarrow.parquet").ParquetWriter(path, schema(kind), compression="zstd")
 
 
 @dataclass(frozen=True)
@@ -156,11 +195,22 @@ class _TextReader:
 
 
 LARGEST_PART = 256 << 20
-"""Maximum bytes of logs in a merged part; a part with half of it is not merged again."""
+"""Maximum bytes of logs in a merged part."""
+_TIERS = (16 << 20, 64 << 20)
+"""Parts with fewer bytes of logs are merged where there are many of them: small ones often, larger ones rarely."""
 MAX_SMALL_PARTS = 24
-"""Number of small parts up to which nothing is merged."""
-_GROUP_BYTES = 16 << 20
-"""Bytes of columns that are written as one group: larger groups are read faster, but one must fit into memory."""
+"""Number of parts of a tier up to which nothing is merged."""
+_BATCH_BYTES = (16 << 20, 128 << 20)
+"""Smallest and largest size of a batch: its part should not have to be merged soon, and an interrupted batch is lost."""
+_BATCHES_PER_WORKER = 4
+
+
+def plan_batches(logs: Iterable[Log], workers: int) -> list[Batch]:
+    """Returns batches for so many workers: enough of them to balance the load."""
+    pending = list(logs)
+    smallest, largest = _BATCH_BYTES
+    size = sum(log.size for log in pending) // (_BATCHES_PER_WORKER * workers)
+    return [Batch(tuple(batch)) for batch in batches(pending, max(smallest, min(largest, size)))]
 
 
 @dataclass(frozen=True)
@@ -174,42 +224,65 @@ class MergeJob:
         return sum(part.size for part in self.parts)
 
     @property
-    def logs(self) -> Iterator[str]:
-        return (log for part in self.parts for log in part.logs)
+    def logs(self) -> list[Entry]:
+        return [entry for part in self.parts for entry in part.logs]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A merged part and its files with their sizes."""
+
+    name: str
+    files: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class MergeParts:
-    """Writes the rows of parts below ``folder`` into a new part, without those of logs that have changed or gone, and returns its name."""
+    """Writes the rows of parts into a new part, without those of logs that have changed or gone."""
 
-    folder: str
+    storage: Storage
 
-    def __call__(self, merged: MergeJob) -> str:
+    def __call__(self, job: MergeJob) -> Merged:
         name = uuid.uuid4().hex
-        with complete_folder(Path(self.folder), name) as temporary:
+        with self.storage.new_part(name) as folder:
             for table, kind in TABLES.items():
-                with_table = [part for part in merged.parts if table in part.tables]
-                if with_table:
-                    _write_merged(temporary / f"{table}.parquet", kind, (rows for part in with_table for rows in self._rows(part, table)))
-        return name
+                with TableFile(folder, kind) as file:
+                    for part in job.parts:
+                        for rows in self._rows(part, table):
+                            file.add(rows)
+            self._merge_indexes(job, folder)
+            files = _sizes(folder)
+        return Merged(name, files)
 
     def _rows(self, part: Part, table: str) -> Iterator[Any]:
-        with import_library("pyarrow.parquet").ParquetFile(Path(self.folder) / part.name / f"{table}.parquet") as file:
+        if f"{table}.parquet" not in part.files:
+            return
+        path, file_system = self.storage.source(f"{PARTS}/{part.name}/{table}.parquet")
+        with import_library("pyarrow.parquet").ParquetFile(path, filesystem=file_system) as file:
             for rows in file.iter_batches(_ROWS):
                 yield _without_dead(rows, part.dead) if part.dead else rows
+
+    def _merge_indexes(self, job: MergeJob, folder: Path) -> None:
+        indexes: dict[str, PartIndex] = {}
+        with ExitStack() as stack, closing(IndexWriter(folder)) as writer:
+            for part in job.parts:
+                if INDEX in part.files:
+                    indexes[part.name] = PartIndex(self.storage.local_file(f"{PARTS}/{part.name}/{INDEX}"))
+                    stack.callback(indexes[part.name].close)
+            for entry in writing_order(job.logs):
+                writer.start_log(entry.path)
+                for batch in indexes[entry.part].documents_of(entry.path) if entry.part in indexes else ():
+                    writer.add_documents(batch, [decompress_text(packed) for *_, packed in batch])
 
 
 def plan_merges(parts: Mapping[str, Part]) -> list[MergeJob]:
     """Returns the merges to do for these parts; none while there are few small ones."""
-    small = [part for part in parts.values() if part.size < LARGEST_PART // 2 or _is_mostly_dead(part)]
-    if len(small) <= MAX_SMALL_PARTS and not any(_is_mostly_dead(part) for part in small):
-        return []
-    return [MergeJob(tuple(batch)) for batch in batches(small, LARGEST_PART) if len(batch) > 1 or _is_mostly_dead(batch[0])]
-
-
-def _is_mostly_dead(part: Part) -> bool:
-    """Returns whether most of the part's rows are of logs that have changed or gone."""
-    return len(part.dead) > len(part.logs)
+    chosen = {name: part for name, part in parts.items() if len(part.dead) > len(part.logs)}
+    for tier in _TIERS:
+        small = {name: part for name, part in parts.items() if part.size < tier}
+        if len(small) > MAX_SMALL_PARTS:
+            chosen |= small
+    return [MergeJob(tuple(batch)) for batch in batches(chosen.values(), LARGEST_PART) if len(batch) > 1 or batch[0].dead]
 
 
 def _without_dead(rows: Any, dead: Sequence[str]) -> Any:
@@ -218,20 +291,5 @@ def _without_dead(rows: Any, dead: Sequence[str]) -> Any:
     return rows.filter(compute.invert(compute.is_in(rows.column("source"), value_set=pa.array(dead, pa.string()))))
 
 
-def _write_merged(path: Path, kind: type, batches_of_rows: Iterable[Any]) -> None:
-    with parquet_writer(str(path), kind) as writer:
-        for group in _groups(batches_of_rows):
-            writer.write_table(import_library("pyarrow").Table.from_batches(group))
-
-
-def _groups(batches_of_rows: Iterable[Any]) -> Iterator[list[Any]]:
-    group: list[Any] = []
-    size = 0
-    for rows in batches_of_rows:
-        group.append(rows)
-        size += rows.nbytes
-        if size >= _GROUP_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+def _sizes(folder: Path) -> dict[str, int]:
+    return {entry.name: entry.stat().st_size for entry in os.scandir(folder)}

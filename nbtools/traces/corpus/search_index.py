@@ -1,84 +1,162 @@
-"""The search index of a corpus.
-
-The process that reads a log writes the searched texts into a file of the part (``documents.arrow``); the process that ingests adds them to
-the index.
-"""
+"""The search index of a corpus: an SQLite file for each part, written by the process that writes the part."""
 
 from __future__ import annotations
 
+import errno
+import heapq
 import sqlite3
+import weakref
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.corpus.manifest import Manifest
+from nbtools.traces.corpus.manifest import Entry, Manifest
+from nbtools.traces.corpus.storage import DAMAGED, PARTS, Storage, read_rows
 from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
-from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query import text_index
 from nbtools.traces.query.search import UNSEARCHED_KINDS, matching_numbers, snippet, text_of_record
 from nbtools.traces.trace import Trace, load
 
-_FILE = "documents.arrow"
+INDEX = "index.sqlite"
 _COLUMNS = {
     Event: ("session", "seq", "kind", "full_text"),
     Call: ("session", "seq", "name", "subject", "args", "result", "stdout", "stderr"),
 }
 _NAMES = {Event: "events", Call: "calls"}
+_TABLES = """
+create table logs(id integer primary key, path text not null);
+create table documents(
+  id integer primary key, log integer not null, kind text not null, session text not null, seq integer not null, text blob not null
+);
+create index documents_of_log on documents(log)
+"""
+"""``documents``: what the numbers of the index stand for, and the texts, compressed."""
 _PREFIX_BYTES = 8 << 10
 _COMPRESSION_LEVEL = 1
 """Compression level of zlib: a search decompresses every text that it checks."""
 
 
-@dataclass
-class DocumentWriter:
-    """Writes the file of searched texts; it is created with the first text."""
+class IndexWriter:
+    """Writes the index of a part; the file is created with the first text. The logs come in the order of ``writing_order``."""
 
-    folder: Path
-    stack: ExitStack
-    writer: Any = None
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / INDEX
+        self._connection: sqlite3.Connection | None = None
+        self._documents = 0
+        self._log = 0
+
+    def start_log(self, path: str) -> None:
+        self._log += 1
+        self._path: str | None = path
 
     def add(self, rows: Any, kind: type) -> None:
-        """Adds the searched texts of a ``pyarrow.RecordBatch`` with rows of this type."""
+        """Adds the searched texts of a ``pyarrow.RecordBatch`` with rows of this type, of the current log."""
         if kind not in _COLUMNS:
             return
         records = [record for record in rows.select(list(_COLUMNS[kind])).to_pylist() if record.get("kind") not in UNSEARCHED_KINDS]
         texts = [text_index.indexed_text(text_of_record(record)) for record in records]
-        columns: list[list[Any]] = [
-            [_NAMES[kind]] * len(records),
-            [record["session"] or "" for record in records],
-            [record["seq"] or 0 for record in records],
-            texts,
-            [zlib.compress(text.encode(), _COMPRESSION_LEVEL) for text in texts],
-        ]
-        self._write(import_library("pyarrow").RecordBatch.from_arrays([*map(_array, columns, _schema().types)], schema=_schema()))
+        packed = (zlib.compress(text.encode(), _COMPRESSION_LEVEL) for text in texts)
+        names = ((_NAMES[kind], record["session"] or "", record["seq"] or 0) for record in records)
+        self.add_documents([(*name, text) for name, text in zip(names, packed, strict=True)], texts)
 
-    def _write(self, batch: Any) -> None:
-        pa = import_library("pyarrow")
-        if self.writer is None:
-            self.writer = self.stack.enter_context(pa.ipc.new_stream(str(self.folder / _FILE), _schema()))
-        self.writer.write_batch(batch)
+    def add_documents(self, documents: Iterable[tuple[str, str, int, bytes]], texts: Iterable[str]) -> None:
+        """Adds table, session, seq and compressed text of documents, and their texts."""
+        first = self._documents + 1
+        rows = [(number, self._log, *document) for number, document in enumerate(documents, first)]
+        with _disk_errors():
+            connection = self._connection or self._open()
+            if self._path is not None:
+                connection.execute("insert into logs values (?, ?)", (self._log, self._path))
+                self._path = None
+            connection.executemany("insert into documents values (?, ?, ?, ?, ?, ?)", rows)
+            text_index.add(connection, enumerate(texts, first))
+        self._documents += len(rows)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with _disk_errors(), closing(self._connection):
+                self._connection.execute("commit")
+
+    def _open(self) -> sqlite3.Connection:
+        self._connection = connection = sqlite3.connect(self._file, isolation_level=None)
+        connection.execute("pragma journal_mode = off")
+        connection.execute("pragma synchronous = off")  # a part that was not completed is not used
+        connection.execute("pragma cache_size = -64000")  # KiB: the index is merged in memory
+        for statement in _TABLES.split(";\n"):
+            connection.execute(statement)
+        text_index.prepare(connection)
+        connection.execute("begin")
+        return connection
 
 
-def documents_of(part: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yields batches of documents with ``kind session seq text packed``; nothing where they have been deleted."""
-    if not (part / _FILE).exists():
-        return
-    pa = import_library("pyarrow")
-    with pa.OSFile(str(part / _FILE)) as file, pa.ipc.open_stream(file) as stream:
-        for batch in stream:
-            yield batch.to_pylist()
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """Converts errors of a database that is being written to those of the disk."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OSError(errno.ENOSPC, str(error)) from error
 
 
-def delete_documents(part: Path) -> None:
-    """Deletes the documents of a part, after they were added to the index."""
-    (part / _FILE).unlink(missing_ok=True)
+def writing_order(entries: Iterable[Entry]) -> list[Entry]:
+    """Returns logs in the order in which a part's index has them: the reverse of the order in which they are found."""
+    return sorted(entries, key=_order, reverse=True)
+
+
+def _order(entry: Entry) -> tuple[int, str]:
+    return -entry.read, entry.path
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text of the index ``index``, from the log ``entry``."""
+
+    index: PartIndex
+    number: int
+    entry: Entry
+    kind: str
+    session: str
+    seq: int
+
+    @property
+    def order(self) -> tuple[int, str]:
+        return _order(self.entry)
+
+
+class PartIndex:
+    """The index of a part, to be read."""
+
+    def __init__(self, file: Path) -> None:
+        self.connection = sqlite3.connect(f"{file.as_uri()}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        self.close = weakref.finalize(self, self.connection.close)
+
+    def matching(self, question: text_index.IndexQuery, live: Mapping[str, Entry]) -> Iterator[Document]:
+        """Yields the matching documents of the ``live`` logs, the last one first."""
+        query = "select path, kind, session, seq from documents join logs on logs.id = log where documents.id = ?"
+        for number in matching_numbers(self.connection, question, "rowid desc"):
+            path, *names = self.connection.execute(query, (number,)).fetchone()
+            if path in live and (not question.substring or any(map(question.matches, beginnings(self._packed(number))))):
+                yield Document(self, number, live[path], *names)
+
+    def documents_of(self, path: str) -> Iterator[list[tuple[str, str, int, bytes]]]:
+        """Yields batches of a log's documents: table, session, seq and compressed text."""
+        query = "select kind, session, seq, text from documents where log in (select id from logs where path = ?) order by id"
+        with closing(self.connection.execute(query, (path,))) as found:
+            while batch := found.fetchmany(500):
+                yield batch
+
+    def text(self, number: int) -> str:
+        return decompress_text(self._packed(number))
+
+    def _packed(self, number: int) -> bytes:
+        return bytes(self.connection.execute("select text from documents where id = ?", (number,)).fetchone()[0])
 
 
 def decompress_text(text: bytes) -> str:
@@ -92,22 +170,6 @@ def beginnings(text: bytes) -> Iterator[str]:
     if stream.unconsumed_tail:
         yield start.decode(errors="ignore")
     yield (start + stream.decompress(stream.unconsumed_tail)).decode()
-
-
-def _array(values: list[Any], type_: Any) -> Any:
-    return import_library("pyarrow").array(values, type_)
-
-
-def _schema() -> Any:
-    pa = import_library("pyarrow")
-    return pa.schema({"kind": pa.string(), "session": pa.string(), "seq": pa.int64(), "text": pa.string(), "packed": pa.binary()})
-
-
-_Document: TypeAlias = tuple[int, str, str, str, int]
-"""Number, key of the log, table, session, seq."""
-_MAX_OUTDATED = 0.5
-"""The index is rebuilt when more than this fraction of its numbers is of logs that have changed or gone."""
-_REBUILD_BATCH = 500
 
 
 @dataclass(frozen=True)
@@ -145,95 +207,53 @@ class Found:
         return render("search_hit", name=f"{self.session}:{self.seq}", snippet=self.snippet, source=self.source)
 
 
-def index_part(manifest: Manifest, folder: Path, key: str) -> None:
-    """Adds the documents of a part to the index. Call within a ``transaction``."""
-    connection = manifest.connection
-    for records in documents_of(folder / key):
-        numbered = list(enumerate(records, _last_number(connection) + 1))
-        rows = ((number, key, record["kind"], record["session"], record["seq"]) for number, record in numbered)
-        connection.executemany("insert into documents(id, key, kind, session, seq) values (?, ?, ?, ?, ?)", rows)
-        connection.executemany("insert into texts(id, text) values (?, ?)", ((number, record["packed"]) for number, record in numbered))
-        text_index.add(connection, ((number, record["text"]) for number, record in numbered))
+@dataclass
+class SearchIndex:
+    """Searches the indexes of all parts; those that are open stay open."""
 
+    storage: Storage
+    manifest: Manifest
+    _open: dict[str, PartIndex] = field(default_factory=dict)
 
-def _last_number(connection: sqlite3.Connection) -> int:
-    """Returns the last number that was assigned to a document."""
-    return int(connection.execute("select coalesce(max(seq), 0) from sqlite_sequence where name = 'documents'").fetchone()[0])
+    def find(self, text: str, limit: int) -> tuple[Found, ...]:
+        """Returns the matches, most recently read logs first."""
+        try:
+            parts = self._parts()
+            for question in text_index.index_queries(text):
+                streams = [index.matching(question, live) for index, live in parts]
+                found = list(islice(heapq.merge(*streams, key=lambda document: document.order), limit))
+                if found:
+                    return tuple(self._hit(document, text) for document in found)
+        except (FileNotFoundError, sqlite3.Error) as error:
+            raise TraceError(f"{self.storage.address}: {error}. {DAMAGED}") from error
+        return ()
 
+    def close(self) -> None:
+        for index in self._open.values():
+            index.close()
+        self._open.clear()
 
-def find(manifest: Manifest, folder: Path, text: str, limit: int) -> tuple[Found, ...]:
-    """Returns the matches, most recently read logs first."""
-    return tuple(_hit(manifest, folder, text, document) for document in _matching(manifest.connection, text, limit))
+    def _parts(self) -> list[tuple[PartIndex, dict[str, Entry]]]:
+        parts = {name: part for name, part in self.manifest.parts().items() if INDEX in part.files}
+        files = {name: f"{PARTS}/{name}/{INDEX}" for name in parts}
+        if files.keys() != self._open.keys():
+            self.storage.drop_copies(files.values())
+        for name in self._open.keys() - parts.keys():
+            del self._open[name]  # a hit may still need it
+        for name in parts.keys() - self._open.keys():
+            self._open[name] = PartIndex(self.storage.local_file(files[name]))
+        return [(self._open[name], {entry.path: entry for entry in part.logs}) for name, part in parts.items()]
 
+    def _hit(self, document: Document, query: str) -> Found:
+        read, text_of = partial(self._row, document), partial(document.index.text, document.number)
+        return Found(document.kind, document.session, document.seq, document.entry.path, query, read, text_of)
 
-def _hit(manifest: Manifest, folder: Path, query: str, document: _Document) -> Found:
-    number, key, table, session, seq = document
-    path, _ = manifest.locate(key) or ("", "")
-    return Found(
-        table,
-        session,
-        seq,
-        path,
-        query,
-        partial(_row, manifest, folder, document),
-        partial(_text, manifest.connection, number),
-    )
-
-
-def rebuild_if_outdated(manifest: Manifest) -> None:
-    """Rebuilds the index where much of it is of logs that have changed or gone. Call within a ``transaction``."""
-    connection = manifest.connection
-    indexed, stored = (
-        connection.execute(f"select count(*) from {table}").fetchone()[0]  # noqa: S608 - the names are constants
-        for table in (text_index.INDEXED_TABLE, "documents")
-    )
-    if indexed - stored <= _MAX_OUTDATED * indexed:
-        return
-    text_index.clear(connection)
-    last = 0
-    while page := connection.execute("select id, text from texts where id > ? order by id limit ?", (last, _REBUILD_BATCH)).fetchall():
-        text_index.add(connection, ((number, decompress_text(text)) for number, text in page))
-        last = page[-1][0]
-
-
-def _matching(connection: sqlite3.Connection, text: str, limit: int) -> list[_Document]:
-    for question in text_index.index_queries(text):
-        documents = _documents(connection, question)
-        matching_documents = (
-            (one for one in documents if any(map(question.matches, beginnings(_compressed_text(connection, one[0])))))
-            if question.substring
-            else documents
-        )
-        found = list(islice(matching_documents, limit))
-        if found:
-            return found
-    return []
-
-
-def _documents(connection: sqlite3.Connection, question: text_index.IndexQuery) -> Iterator[_Document]:
-    query = "select id, key, kind, session, seq from documents where id = ?"
-    for number in matching_numbers(connection, question, "rowid desc"):
-        document = connection.execute(query, (number,)).fetchone()
-        if document is not None:
-            yield document
-
-
-def _text(connection: sqlite3.Connection, number: int) -> str:
-    return decompress_text(_compressed_text(connection, number))
-
-
-def _compressed_text(connection: sqlite3.Connection, number: int) -> bytes:
-    found: tuple[bytes] | None = connection.execute("select text from texts where id = ?", (number,)).fetchone()
-    return found[0] if found else zlib.compress(b"")
-
-
-def _row(manifest: Manifest, folder: Path, document: _Document) -> dict[str, Any]:
-    _, key, table, session, seq = document
-    location = manifest.locate(key)
-    if location is None:
-        raise TraceError("The corpus has changed since this search; search again.")
-    path, part = location
-    filters = [("session", "==", session), ("seq", "==", seq)] + ([("source", "==", path)] if part != key else [])
-    file = folder / part / f"{table}.parquet"
-    rows: list[dict[str, Any]] = import_library("pyarrow.parquet").read_table(file, filters=filters, partitioning=None).to_pylist()
-    return rows[0]
+    def _row(self, document: Document) -> dict[str, Any]:
+        current = self.manifest.entries.get(document.entry.path)
+        if current is None or current.read != document.entry.read:
+            raise TraceError("The corpus has changed since this search; search again.")
+        values = {"session": document.session, "seq": document.seq, "source": document.entry.path}
+        try:
+            return read_rows(self.storage, f"{PARTS}/{current.part}/{document.kind}.parquet", values)[0]
+        except FileNotFoundError as error:
+            raise TraceError("The corpus has changed since this search; search again.") from error

@@ -139,7 +139,7 @@ def matching_numbers(index: sqlite3.Connection, question: text_index.IndexQuery,
     query = f"select rowid from {table} where {table} match ? order by {order}"  # noqa: S608 - constant names
     try:
         yield from (number for (number,) in index.execute(query, (question.expression,)))
-    except sqlite3.Error as error:
+    except sqlite3.OperationalError as error:
         raise TraceError(f"The search query is invalid: {error}.") from error
 
 

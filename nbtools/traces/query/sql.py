@@ -71,7 +71,11 @@ class Database:
             self._connection.register(name, table)
 
     def execute(self, statement: str) -> None:
-        self._connection.execute(statement)
+        """Raises ``TraceError`` with DuckDB's message where it fails."""
+        try:
+            self._connection.execute(statement)
+        except self._duckdb.Error as error:
+            raise TraceError(str(error)) from error
 
     def add_function(self, name: str, fields: tuple[str, ...], of: Callable[[int], tuple[str, ...]]) -> None:
         """Registers ``name(number)``, which returns a struct of the text ``fields``.

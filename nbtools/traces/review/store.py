@@ -54,7 +54,7 @@ class LabelFile:
 
     def append(self, records: Iterable[Record]) -> None:
         """Appends records; they are on the disk when this returns. Raises ``TraceError`` where they cannot be written."""
-        lines = b"".join(_line(record) for record in records)
+        lines = encode_records(records)
         try:
             private_folder(self.path.parent)
             with folder_lock(self.path.parent):
@@ -78,10 +78,11 @@ class LabelFile:
     def _add(self, line: bytes) -> None:
         if not line.strip():
             return
-        try:
-            self._records.append(_DECODER.decode(line))
-        except DECODE_ERRORS:
+        record = _decoded(line)
+        if record is None:
             self.unreadable.append(line)
+        else:
+            self._records.append(record)
 
     def _forget(self) -> None:
         self._records, self._end, self._inode = [], 0, 0
@@ -104,6 +105,23 @@ def append_records(folder: str | Path, records: Iterable[Record]) -> int:
     if added:
         file.append(added)
     return len(added)
+
+
+def encode_records(records: Iterable[Record]) -> bytes:
+    """Returns the contents of a label file with these records."""
+    return b"".join(map(_line, records))
+
+
+def decode_records(data: bytes) -> list[Record]:
+    """Returns the records in the contents of a label file; lines that are no records are skipped."""
+    return [record for line in data.split(b"\n") if (record := _decoded(line)) is not None]
+
+
+def _decoded(line: bytes) -> Record | None:
+    try:
+        return _DECODER.decode(line)
+    except DECODE_ERRORS:
+        return None
 
 
 def _line(record: Record) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
+from nbtools.traces.corpus import parts as module
 from nbtools.traces.corpus.parts import MAX_SMALL_PARTS
 from tests.traces.atif_logs import many, write
 
@@ -23,7 +24,8 @@ def logs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def corpus(tmp_path: Path, logs: Path) -> Corpus:
+def corpus(tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+    monkeypatch.setattr(module, "_BATCH_BYTES", (1, 1))
     corpus = Corpus(tmp_path / "corpus")
     corpus.ingest(logs)
     return corpus
@@ -65,7 +67,7 @@ def test_a_part_that_is_mostly_dead_is_made_again(corpus: Corpus, logs: Path) ->
     corpus.ingest(logs)
     assert parts(corpus) == 1
     assert corpus.sql("select count(*) from calls").fetchall() == [(15,)]
-    assert corpus._manifest.connection.execute("select count(*) from dead").fetchone() == (0,)
+    assert [part.dead for part in corpus._manifest.parts().values()] == [()]
 
 
 def test_a_log_that_is_again_as_it_was_is_there_again(corpus: Corpus, logs: Path) -> None:

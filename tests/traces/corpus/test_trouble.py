@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import select
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -63,19 +62,6 @@ def other(corpus: Corpus, logs: Path, before: str = "pass") -> subprocess.Popen[
     return subprocess.Popen([sys.executable, "-c", code, str(corpus.folder), str(logs)], stdout=subprocess.PIPE, text=True)
 
 
-def test_of_two_that_ingest_at_once_one_waits_its_turn_and_nothing_is_lost(tmp_path: Path, logs: Path) -> None:
-    folder = tmp_path / "new"
-    both = [
-        subprocess.Popen([sys.executable, "-c", INGEST.format(before="pass"), folder, logs], stdout=subprocess.PIPE, text=True)
-        for _ in "ab"
-    ]
-    told = [process.communicate(timeout=60)[0] for process in both]
-    assert all("logs read" in one or "another ingest" in one for one in told), told
-    corpus = Corpus(folder)
-    assert corpus.ingest(f"{logs}/*.json").same == 3
-    assert corpus.sql("select count(*) from calls").fetchall() == [(9,)]
-
-
 OPEN = """
 import sys
 from nbtools.traces import Corpus, TraceError
@@ -102,26 +88,6 @@ def test_processes_that_make_one_corpus_at_the_same_moment_wait_for_each_other(t
     finally:
         for one in openers:
             one.communicate(timeout=60)
-
-
-def test_a_corpus_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:
-    opener = subprocess.Popen([sys.executable, "-c", OPEN], **PIPES)
-    folder = tmp_path / "new"
-    folder.mkdir()
-    try:
-        assert opener.stdout.readline() == "ready\n"
-        descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        with closing(sqlite3.connect(folder / "corpus.sqlite", isolation_level=None)) as made:
-            made.execute("begin immediate")
-            opener.stdin.write(f"{folder}\n")
-            opener.stdin.flush()
-            assert not select.select([opener.stdout], [], [], 1)[0]
-            made.execute("rollback")
-        os.close(descriptor)
-        assert opener.stdout.readline() == f"{folder}\n"
-    finally:
-        opener.communicate(timeout=60)
 
 
 def test_a_log_that_grows_while_it_is_read_is_read_again(corpus: Corpus, logs: Path) -> None:
@@ -165,6 +131,7 @@ def test_a_corpus_that_was_moved_answers_and_knows_its_logs(corpus: Corpus, logs
 def test_what_is_read_only_answers_and_says_why_it_takes_nothing(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(f"{logs}/*.json")
     corpus.close()
+    write(logs / "d.json", "this is d", session="d")
     code = """
 import sys
 from nbtools.traces import Corpus, TraceError
@@ -186,7 +153,7 @@ except TraceError as error:
 
 
 def test_a_full_disk_is_told_as_that_and_ingest_goes_on_from_there(corpus: Corpus, logs: Path) -> None:
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, resource.RLIM_INFINITY))"
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))"
     for number in range(20):
         write(logs / f"long{number}.json", f"this is long {number}", *many(200), session=f"long{number}")
     told, _ = other(corpus, logs, limit).communicate(timeout=60)
@@ -199,26 +166,31 @@ def test_a_full_disk_is_told_as_that_and_ingest_goes_on_from_there(corpus: Corpu
     assert len(corpus.search('"this is long 7"')) == 1
 
 
-@pytest.mark.parametrize(("version", "age"), [(1, "older"), (99, "newer")])
-def test_a_corpus_of_another_version_says_so(corpus: Corpus, version: int, age: str) -> None:
-    corpus.close()
-    with sqlite3.connect(corpus.folder / "corpus.sqlite") as database:
-        database.execute(f"pragma user_version = {version}")
-    with pytest.raises(traces.TraceError, match=f"{age} nbtools.*new folder"):
+def test_a_corpus_of_another_version_says_so(corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(logs)
+    (manifest,) = (corpus.folder / "manifest").iterdir()
+    manifest.rename(manifest.with_name(re.sub(r"\.v\d+", ".v99", manifest.name)))
+    with pytest.raises(traces.TraceError, match=r"newer nbtools.*new folder"):
         Corpus(corpus.folder)
 
 
-def test_a_corpus_from_before_there_were_versions_says_so(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "corpus.sqlite") as database:
+def test_a_corpus_of_an_older_nbtools_says_so(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "corpus.sqlite")) as database:
         database.execute("create table logs(path text primary key)")
     with pytest.raises(traces.TraceError, match="older nbtools"):
         Corpus(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.sqlite"]
 
 
-def test_what_is_no_database_says_so(tmp_path: Path) -> None:
-    (tmp_path / "corpus.sqlite").write_bytes(b"no database at all, whatever its name is" * 100)
-    with pytest.raises(traces.TraceError, match="cannot be used as a corpus"):
-        Corpus(tmp_path)
+def test_a_manifest_that_is_cut_says_so_and_what_to_do(corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(logs)
+    (manifest,) = (corpus.folder / "manifest").iterdir()
+    os.truncate(manifest, manifest.stat().st_size // 2)
+    with pytest.raises(traces.TraceError, match=r"damaged.*Delete this file"):
+        Corpus(corpus.folder)
+    manifest.unlink()
+    assert len(corpus.ingest(logs).read) == 0, "this process has read it before it was cut"
+    assert len(Corpus(corpus.folder).ingest(logs).read) == 3
 
 
 def test_a_name_that_is_no_text_is_a_problem_and_stops_nothing(corpus: Corpus, logs: Path) -> None:

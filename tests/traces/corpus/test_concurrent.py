@@ -1,0 +1,128 @@
+"""Processes that ingest into one corpus at the same time, and are killed, lose nothing that a process was told is stored."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from nbtools.traces.corpus import Corpus, manifest
+from nbtools.traces.corpus import parts as part_module
+from nbtools.traces.query.tables import TABLES
+from tests.traces.atif_logs import many, write
+
+LOGS = 30
+INGEST = """
+import sys
+from nbtools.traces import Corpus
+from nbtools.traces.corpus import manifest, parts
+parts._BATCH_BYTES = (1, 1)
+parts.MAX_SMALL_PARTS = 3
+manifest._MAX_FILES = 4
+corpus, *logs = sys.argv[1:]
+print("ready", flush=True)
+made = Corpus(corpus, machine="here").ingest(logs, progress=lambda progress: print(progress.path, flush=True))
+assert not made.problems, made.problems
+"""
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> list[Path]:
+    return [write(tmp_path / "logs" / f"{number:02}.json", f"this is {number}", *many(3), session=f"s{number}") for number in range(LOGS)]
+
+
+@pytest.fixture(params=["folder", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
+
+
+def start(corpus: str, logs: list[Path]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", INGEST, corpus, *map(str, logs)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def answers(corpus: Corpus) -> list[object]:
+    found: list[object] = [corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in TABLES]
+    hits = sorted(corpus.search("number2", limit=LOGS), key=lambda hit: hit.source)  # the order depends on what was read together
+    return [*found, hits, [hit.snippet for hit in corpus.search('"this is 7"')]]
+
+
+def test_two_that_ingest_at_once_make_what_one_would(place: str, logs: list[Path], tmp_path: Path) -> None:
+    processes = [start(place, logs[:20]), start(place, logs[10:])]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    both, one = Corpus(place, machine="here"), Corpus(tmp_path / "one")
+    one.ingest(logs)
+    assert both.ingest(logs).same == LOGS
+    assert answers(both) == answers(one)
+
+
+def test_those_that_are_killed_lose_nothing_that_was_stored(place: str, logs: list[Path], tmp_path: Path) -> None:
+    chance = random.Random(17)
+    stored: set[str] = set()
+    for number in range(4):
+        for log in chance.sample(logs, 5):
+            write(log, f"this is {int(log.stem)}", *many(3 + number), session=f"s{int(log.stem)}")
+        processes = [start(place, logs), start(place, logs[::-1]), start(place, logs[::2])]
+        first = processes[0].stdout
+        assert first is not None
+        told = [line.strip() for line in islice(first, chance.randint(2, 10))]
+        for process in processes:
+            process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                processes[-1].wait(timeout=chance.uniform(0, 0.2))
+        told += [line for process in processes for line in process.communicate()[0].splitlines()]
+        stored |= {*told} - {"ready"}
+        here = Corpus(place, machine="here")
+        assert stored <= here._manifest.logs().keys()
+        assert len(here.sessions) == here._manifest.counts()[0]
+    assert stored
+    one = Corpus(tmp_path / "one")
+    one.ingest(logs)
+    here.ingest(logs)
+    assert answers(here) == answers(one)
+    assert not here.ingest(logs).read
+
+
+def test_a_change_that_is_read_later_counts_whatever_is_stored_first(tmp_path: Path, logs: list[Path]) -> None:
+    corpus, other = Corpus(tmp_path / "corpus"), Corpus(tmp_path / "corpus")
+    corpus.ingest(logs[0])
+    before = corpus._manifest.entries[str(logs[0])]
+    write(logs[0], "this is later", *many(9), session="s0")
+    other.ingest(logs[0])
+    corpus._manifest.add(manifest.Change([before]))
+    for one in (corpus, other, Corpus(tmp_path / "corpus")):
+        assert one.sql("select count(*) from calls").fetchall() == [(9,)]
+
+
+def test_a_merge_of_logs_that_change_meanwhile_leaves_their_new_rows(
+    tmp_path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_module, "_BATCH_BYTES", (1, 1))
+    monkeypatch.setattr(part_module, "MAX_SMALL_PARTS", 5)
+    merge = part_module.MergeParts.__call__
+    happened = []
+
+    def merging(self: part_module.MergeParts, job: part_module.MergeJob) -> part_module.Merged:
+        merged = merge(self, job)
+        if not happened:
+            happened.append(job)
+            write(logs[0], "this is later", *many(9), session="s0")
+            logs[1].unlink()
+            assert Corpus(tmp_path / "corpus").ingest(logs[:2]).gone == (str(logs[1]),)
+        return merged
+
+    corpus = Corpus(tmp_path / "corpus")
+    monkeypatch.setattr(part_module.MergeParts, "__call__", merging)
+    corpus.ingest(logs[:8])
+    assert happened
+    counts = dict(corpus.sql("select session, count(*) from calls group by session").fetchall())
+    assert counts == {"s0": 9, **{f"s{number}": 3 for number in range(2, 8)}}
+    assert [hit.session for hit in corpus.search('"this is later"')] == ["s0"]
+    assert corpus.search('"this is 1"') == ()
