@@ -114,7 +114,7 @@ class Corpus:
         import_library("pyarrow.parquet")
         with progress_display(progress) as report:
             made = Ingest(self._storage, self._manifest, self._machine).run(paths, client, report, keep=keep)
-        self._labels.copy_new(self._current_database(self._manifest.version))
+        self._labels.copy_new(lambda: self._current_database(self._manifest.version))
         return made
 
     def sql(self, query: str) -> QueryResult:

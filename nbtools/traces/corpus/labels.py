@@ -9,7 +9,7 @@ import re
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from nbtools.traces.review.model import Label, Record
 from nbtools.traces.review.review import Review, in_force
 from nbtools.traces.review.store import FILE_NAME, LabelFile, decode_records, encode_records
 from nbtools.traces.trace import load
-
 
 _NAME = re.compile(LABELS + r"/\d{20}-[0-9a-f]{32}\.jsonl")
 _MAX_FILES = 16
@@ -39,18 +38,21 @@ class CorpusLabels:
         self._stored: dict[str, Sequence[Record]] = {}
         self._found: dict[str, tuple[object, Sequence[Label]]] = {}
 
-    def copy_new(self, db: Database) -> None:
+    def copy_new(self, database: Callable[[], Database]) -> None:
         """Copies the person's own records about sessions of the corpus into it. Raises ``TraceError``."""
         known = self._stored_records()
         new = [record for record in self._own.records() if record.id not in known]
         if not new:
             return
-        sessions = set(db.query("select id, format from sessions").fetchall())
+        sessions = set(database().query("select id, format from sessions").fetchall())
         chosen = [record for record in new if (record.target.session, record.target.format) in sessions]
         replaced = sorted(self._stored) if len(self._stored) >= _MAX_FILES else []
         if chosen:
             name = f"{LABELS}/{time.time_ns():020}-{uuid.uuid4().hex}.jsonl"
-            self._storage.write(name, encode_records([*(known.values() if replaced else ()), *chosen]))
+            try:
+                self._storage.write(name, encode_records([*(known.values() if replaced else ()), *chosen]))
+            except OSError as error:
+                raise TraceError(f"{self._storage.address} cannot be written to: {error}. The labels are not in it yet.") from error
             self._storage.delete(replaced)
 
     def table(self, db: Database) -> Any:

@@ -1,0 +1,84 @@
+"""Labels travel with a corpus, and those of several reviewers come together in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nbtools.traces import load
+from nbtools.traces.corpus import Corpus, labels
+from tests.traces.atif_logs import many, write
+
+QUERY = "select session, reviewer, kind, value from labels order by all"
+
+
+@pytest.fixture(params=["folder", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> list[Path]:
+    return [write(tmp_path / "logs" / f"{name}.json", f"this is {name}", *many(3), session=name) for name in "abc"]
+
+
+def become(reviewer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / reviewer))
+    monkeypatch.setenv("NBTOOLS_REVIEWER", reviewer)
+
+
+def test_labels_of_two_reviewers_come_together(place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for reviewer, verdict in (("ana", "pass"), ("bo", "fail")):
+        become(reviewer, tmp_path, monkeypatch)
+        trace = load(logs[0])
+        trace.verdict(None, verdict)
+        trace.note(trace.calls[1], f"by {reviewer}")
+        load(logs[2]).verdict(None, "defer")
+        Corpus(place, machine="here").ingest(logs[:2])
+    become("ana", tmp_path, monkeypatch)
+    trace = load(logs[0])
+    trace.review.undo()
+    Corpus(place, machine="here").ingest(logs[:2])
+    become("nobody", tmp_path, monkeypatch)
+    corpus = Corpus(place, machine="here")
+    assert corpus.sql(QUERY).fetchall() == [
+        ("a", "ana", "verdict", "pass"),
+        ("a", "bo", "note", "by bo"),
+        ("a", "bo", "verdict", "fail"),
+    ]
+    joined = "select c.subject from labels l join calls c on c.session = l.session and c.source = l.source and c.seq = l.seq"
+    assert corpus.sql(joined).fetchall() == [(trace.calls[1].subject,)]
+    assert corpus.ingest(logs[:2]).same == 2
+
+
+def test_many_files_of_labels_become_one_and_none_is_lost(
+    place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labels, "_MAX_FILES", 3)
+    corpora = [Corpus(place, machine="here") for _ in range(3)]
+    corpora[0].ingest(logs)
+    for number in range(8):
+        become(f"reviewer{number}", tmp_path, monkeypatch)
+        load(logs[0]).note(None, f"note {number}")
+        corpus = Corpus(place, machine="here")
+        corpus.ingest(logs)
+        if number % 3 == 0:
+            corpora[1].ingest(logs)
+    become("nobody", tmp_path, monkeypatch)
+    expected = [(f"note {number}",) for number in range(8)]
+    for corpus in (*corpora, Corpus(place, machine="here")):
+        assert corpus.sql("select value from labels order by value").fetchall() == expected
+    assert len(corpus._storage.files("labels")) <= 3
+
+
+def test_what_is_no_label_is_skipped(place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    become("ana", tmp_path, monkeypatch)
+    load(logs[0]).verdict(None, "pass")
+    corpus = Corpus(place, machine="here")
+    corpus.ingest(logs)
+    (name,) = corpus._storage.files("labels")
+    corpus._storage.write(f"labels/{'0' * 20}-{'1' * 32}.jsonl", b'\xff\n{"id": 5}\n[[[\n' + corpus._storage.read(name)[:-40])
+    corpus._storage.write("labels/notes.txt", b"somebody's")
+    become("nobody", tmp_path, monkeypatch)
+    assert Corpus(place, machine="here").sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
