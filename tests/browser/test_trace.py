@@ -74,6 +74,8 @@ async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(open_log, long_
     await trace.leaves(CALLS // 50)
     await trace.choose("Tool", "Bash")
     await trace.leaves(CALLS // 100)
+    await trace.chip("failed").click()
+    await trace.leaves(CALLS // 2)
     await trace.node.get_by_role("button", name="clear", exact=True).click()
     await trace.choose("File", "src/part7.py")
     await trace.leaves(CALLS // 40 // 2)

@@ -2,7 +2,7 @@ import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import { PageRequests, failureMessage } from './page_requests.js';
 import { ExplorerKeyboard } from './keyboard.js';
-import { NO_FILTER, toggleFold, isFiltering, listsEverything, sameFilter } from './filter.js';
+import { chooseChip, NO_FILTER, toggleFold, isFiltering, listsEverything, sameFilter } from './filter.js';
 import { FilterBarView } from './filter_bar.js';
 import { HeaderView, type TraceAction } from './header.js';
 import { ListView } from './list.js';
@@ -46,9 +46,18 @@ export class ExplorerView {
     const changeFilter = (change: Partial<TraceFilter>) => void this.applyFilter({ ...this.requestedFilter, ...change });
     const clearFilter = () => changeFilter({ ...NO_FILTER, folded: this.requestedFilter.folded });
     const goNear = (line: number) => void this.goNearLine(line);
+    const goToFailure = (direction: 1 | -1) => void this.goToFailure(direction);
     this.requests = new PageRequests(context, lost => this.showNotice(lost ? context.recovery : ''));
-    this.header = new HeaderView(context, action => void this.runAction(action));
-    this.timeline = new TimelineView(trans, { goToLine: goNear, selectRange: range => changeFilter(range ?? { first: null, last: null }) });
+    this.header = new HeaderView(
+      context,
+      action => void this.runAction(action),
+      line => void this.goToLine(line, true)
+    );
+    this.timeline = new TimelineView(trans, {
+      goToLine: goNear,
+      selectRange: range => changeFilter(range ?? { first: null, last: null }),
+      goToFailure
+    });
     this.filters = new FilterBarView(trans, { change: changeFilter, clear: clearFilter });
     this.list = new ListView(trans, {
       select: index => void this.select(index),
@@ -56,7 +65,7 @@ export class ExplorerView {
     });
     this.detailPane = new DetailPaneView(context, this.requests, {
       goToLine: line => void this.goToLine(line, true),
-      filterByPath: path => changeFilter({ ...NO_FILTER, path })
+      filterByPath: path => changeFilter({ ...NO_FILTER, chips: [`path:${path}`] })
     });
     this.stepLoader = new StepLoader(this.requests, this.detailPane, trans);
     this.keyboard = new ExplorerKeyboard(this.node, {
@@ -66,6 +75,7 @@ export class ExplorerView {
       timeline: this.timeline,
       select: index => void this.select(index),
       fold: folded => this.foldSelected(folded),
+      goToFailure,
       isStepShown: () => this.stepLoader.isStepShown
     });
     this.build(clearFilter);
@@ -77,7 +87,6 @@ export class ExplorerView {
     this.view = view;
     this.header.update(view);
     this.timeline.update(view.bars);
-    this.filters.update(view);
     this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
     sameExplorer ? this.showFilter() : this.showView(view);
   }
@@ -198,6 +207,28 @@ export class ExplorerView {
     await this.goToLine(line, false);
   }
 
+  /** Selects the next failed line that the filter lists, or with −1 the previous one. */
+  private async goToFailure(direction: 1 | -1): Promise<void> {
+    const failed = { ...this.shownFilter, chips: chooseChip(this.shownFilter.chips, 'end', 'end:failed') };
+    const from = this.selectedLine ?? -1;
+    try {
+      const index = await this.requests.place(failed, direction > 0 ? from + 1 : from);
+      const at = direction > 0 ? index : index - 1;
+      const line = at < 0 ? undefined : (await this.requests.page(failed, at, 1)).lines[0]?.line;
+      const { trans } = this.context;
+      this.showNotice(
+        line !== undefined
+          ? ''
+          : direction > 0
+            ? trans.__('No listed step after this one failed.')
+            : trans.__('No listed step before this one failed.')
+      );
+      line === undefined || (await this.goToLine(line, false));
+    } catch (error) {
+      this.showNotice(failureMessage(error));
+    }
+  }
+
   private async indexOf(line: number): Promise<number> {
     const index = listsEverything(this.shownFilter) ? line : await this.requests.place(this.shownFilter, line);
     return Math.min(index, this.pages!.total - 1);
@@ -292,7 +323,13 @@ export class ExplorerView {
     const filtered = isFiltering(this.requestedFilter);
     const searching = pages.indexed < 100;
     const matchCount = filtered ? trans.__('%1 of %2', pages.total.toLocaleString(), view.page.total.toLocaleString()) : '';
-    this.filters.show(this.requestedFilter, matchCount, searching ? trans.__('still indexing %1 %', Math.floor(pages.indexed)) : '');
+    this.filters.show(
+      this.requestedFilter,
+      pages.facets,
+      view.page.total,
+      matchCount,
+      searching ? trans.__('still indexing %1 %', Math.floor(pages.indexed)) : ''
+    );
     this.node.setAttribute('aria-busy', String(this.requestedFilter !== this.shownFilter));
     this.emptyMessage.hidden = pages.total > 0;
     setText(

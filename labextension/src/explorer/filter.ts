@@ -1,10 +1,10 @@
 import type { TraceFilter } from './model.js';
 
-export const NO_FILTER: TraceFilter = { text: '', kind: '', tool: '', path: '', first: null, last: null, folded: [] };
+export const NO_FILTER: TraceFilter = { text: '', chips: [], first: null, last: null, folded: [] };
 
 /** Whether the filter excludes lines.  Lines that are only folded are not excluded. */
-export function isFiltering({ text, kind, tool, path, first, last }: TraceFilter): boolean {
-  return [text, kind, tool, path].some(part => part !== '') || first !== null || last !== null;
+export function isFiltering({ text, chips, first, last }: TraceFilter): boolean {
+  return text !== '' || chips.length > 0 || first !== null || last !== null;
 }
 
 export function listsEverything(filter: TraceFilter): boolean {
@@ -19,4 +19,14 @@ export function sameFilter(a: TraceFilter, b: TraceFilter): boolean {
 export function toggleFold(filter: TraceFilter, line: number): TraceFilter {
   const rest = filter.folded.filter(foldedLine => foldedLine !== line);
   return { ...filter, folded: rest.length < filter.folded.length ? rest : [...rest, line] };
+}
+
+/** Returns the chips with one added, or removed if it was among them. */
+export function toggleChip(chips: readonly string[], key: string): string[] {
+  return chips.includes(key) ? chips.filter(chip => chip !== key) : [...chips, key];
+}
+
+/** Returns the chips with one as the only one of its facet; an empty `key` chooses none. */
+export function chooseChip(chips: readonly string[], facet: string, key: string): string[] {
+  return [...chips.filter(chip => !chip.startsWith(`${facet}:`)), ...(key ? [key] : [])];
 }

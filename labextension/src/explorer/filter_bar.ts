@@ -1,12 +1,16 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
+import { chooseChip, NO_FILTER, toggleChip } from './filter.js';
 import { keyHint } from './keymap.js';
-import type { TraceChoice, TraceFilter, TraceView } from './model.js';
+import type { TraceChoice, TraceFacet, TraceFilter } from './model.js';
 
 /** Milliseconds after the last key until the search starts. */
 const TYPING_DELAY = 120;
 
-export type FilterChange = Partial<Pick<TraceFilter, 'text' | 'kind' | 'tool' | 'path'>>;
+/** The key of the chip that removes the range; no facet has it. */
+const RANGE = 'range';
+
+export type FilterChange = Partial<TraceFilter>;
 
 export interface FilterEvents {
   change(change: FilterChange): void;
@@ -14,16 +18,16 @@ export interface FilterEvents {
   clear(): void;
 }
 
-/** The search field and the filters by kind, tool and file. */
+/** The search field, and the chips and menus by which the list is filtered. */
 export class FilterBarView {
   readonly node = element('div', 'nbtools-trace-filters');
   readonly search = element('input', 'nbtools-trace-search');
   private readonly chips = element('div', 'nbtools-trace-chips');
-  private readonly tools: HTMLSelectElement;
-  private readonly paths: HTMLSelectElement;
+  private readonly menus = element('div', 'nbtools-trace-menus');
   private readonly matchCount = element('span', 'nbtools-trace-found');
   private readonly indexing = element('span', 'nbtools-trace-indexing');
   private readonly clearButton: HTMLButtonElement;
+  private filter = NO_FILTER;
   private typingTimer = 0;
 
   constructor(
@@ -36,41 +40,22 @@ export class FilterBarView {
     this.search.spellcheck = false;
     this.search.addEventListener('input', () => this.onInput());
     this.chips.setAttribute('role', 'group');
-    this.chips.setAttribute('aria-label', trans.__('Kinds of steps'));
-    this.tools = this.menu(trans.__('Tool'), tool => ({ tool }));
-    this.paths = this.menu(trans.__('File'), path => ({ path }));
+    this.chips.setAttribute('aria-label', trans.__('Filters; those of different kinds combine'));
     this.matchCount.setAttribute('role', 'status');
     this.clearButton = linkButton(trans.__('clear'), () => this.events.clear(), trans.__('Remove all filters'));
     const hint = element('span', 'nbtools-trace-hint', keyHint(trans));
     hint.setAttribute('aria-hidden', 'true');
-    this.node.append(
-      this.search,
-      this.chips,
-      element('div', 'nbtools-trace-menus', this.tools, this.paths),
-      this.matchCount,
-      this.clearButton,
-      this.indexing,
-      hint
-    );
+    this.node.append(this.search, this.chips, this.menus, this.matchCount, this.clearButton, this.indexing, hint);
   }
 
-  update(view: TraceView): void {
-    const kinds = view.kinds.some(({ key }) => key === '') ? view.kinds : [this.allChoice(view), ...view.kinds];
-    this.chips.replaceChildren(...kinds.map(kind => this.chip(kind)));
-    setOptions(this.tools, this.trans.__('any tool'), view.tools);
-    setOptions(this.paths, this.trans.__('any file'), view.paths);
-  }
-
-  /** Shows the current filter and the number of matches. */
-  show(filter: TraceFilter, matchCount: string, indexing: string): void {
-    for (const chip of this.chips.children) {
-      chip.setAttribute('aria-pressed', String((chip as HTMLElement).dataset['key'] === filter.kind));
-    }
+  /** Shows the current filter, what it can be combined with, and the number of matches of `total` lines. */
+  show(filter: TraceFilter, facets: readonly TraceFacet[], total: number, matchCount: string, indexing: string): void {
+    this.filter = filter;
+    this.drawChips(facets, total);
+    this.drawMenus(facets.filter(({ menu, choices }) => menu && choices.length > 0));
     if (!this.typingTimer) {
       this.search.value = filter.text;
     }
-    selectOption(this.tools, filter.tool);
-    selectOption(this.paths, filter.path);
     setText(this.matchCount, matchCount);
     setText(this.indexing, indexing);
     this.clearButton.hidden = !matchCount;
@@ -103,39 +88,71 @@ export class FilterBarView {
     }, TYPING_DELAY);
   }
 
-  private allChoice(view: TraceView): TraceChoice {
-    return { key: '', label: this.trans.__('All'), count: view.page.total };
+  /** Draws the chips again, which keeps the focus on the one that has it. */
+  private drawChips(facets: readonly TraceFacet[], total: number): void {
+    const { trans, filter } = this;
+    const all = { key: '', label: trans.__('All'), count: total, title: trans.__('All steps: messages and calls, with nested ones') };
+    const chips = facets.filter(({ menu }) => !menu).flatMap(({ choices }) => choices);
+    const nodes = [all, ...chips].map(choice => this.chip(choice));
+    if (filter.first !== null) {
+      const range = this.button(trans.__('range'), RANGE, true, () => this.events.change({ first: null, last: null }));
+      range.title = trans.__('Only a range of the timeline is listed. Click to list all steps.');
+      nodes.push(range);
+    }
+    const focused = this.chips.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset['key'] : undefined;
+    this.chips.replaceChildren(...nodes);
+    focused === undefined || (nodes.find(({ dataset }) => dataset['key'] === focused) ?? nodes[0])!.focus();
   }
 
-  private chip({ key, label, count }: TraceChoice): HTMLElement {
-    const chip = element('button', 'nbtools-trace-chip', label, ' ', element('span', '', count.toLocaleString()));
-    chip.type = 'button';
-    chip.dataset['key'] = key;
-    chip.setAttribute('aria-pressed', String(key === ''));
-    chip.addEventListener('click', () => this.events.change({ kind: chip.getAttribute('aria-pressed') === 'true' ? '' : key }));
+  private chip({ key, label, count, title }: TraceChoice): HTMLElement {
+    const { chips } = this.filter;
+    const pressed = key ? chips.includes(key) : chips.length === 0;
+    const chip = this.button(label, key, pressed, () => this.events.change({ chips: key ? toggleChip(this.filter.chips, key) : [] }));
+    chip.append(' ', element('span', '', count.toLocaleString()));
+    chip.title = title;
+    chip.classList.toggle('nbtools-trace-none', count === 0 && !pressed);
     return chip;
   }
 
-  private menu(label: string, change: (key: string) => FilterChange): HTMLSelectElement {
+  private button(label: string, key: string, pressed: boolean, onClick: () => void): HTMLButtonElement {
+    const button = element('button', 'nbtools-trace-chip', label);
+    button.type = 'button';
+    button.dataset['key'] = key;
+    button.setAttribute('aria-pressed', String(pressed));
+    button.addEventListener('click', onClick);
+    return button;
+  }
+
+  private drawMenus(facets: readonly TraceFacet[]): void {
+    const known = [...this.menus.children] as HTMLSelectElement[];
+    const menus = facets.map(facet => known.find(({ dataset }) => dataset['facet'] === facet.name) ?? this.menu(facet));
+    if (menus.length !== known.length || menus.some((menu, i) => menu !== known[i])) {
+      this.menus.replaceChildren(...menus);
+    }
+    facets.forEach((facet, i) => this.setOptions(menus[i]!, facet));
+  }
+
+  private menu({ name, label }: TraceFacet): HTMLSelectElement {
+    const { trans } = this;
     const menu = element('select', 'nbtools-trace-menu');
-    menu.setAttribute('aria-label', label);
-    menu.addEventListener('change', () => this.events.change(change(menu.value)));
+    menu.dataset['facet'] = name;
+    menu.setAttribute('aria-label', { tool: trans.__('Tool'), path: trans.__('File') }[name] ?? label);
+    menu.addEventListener('change', () => this.events.change({ chips: chooseChip(this.filter.chips, name, menu.value) }));
     return menu;
   }
-}
 
-function setOptions(menu: HTMLSelectElement, allLabel: string, choices: readonly TraceChoice[]): void {
-  const options = choices.filter(({ key }) => key !== '');
-  menu.replaceChildren(
-    new Option(allLabel, ''),
-    ...options.map(({ key, label, count }) => new Option(`${label} (${count.toLocaleString()})`, key))
-  );
-  menu.hidden = options.length === 0;
-}
-
-function selectOption(menu: HTMLSelectElement, key: string): void {
-  if (menu.value !== key) {
-    menu.value = key;
+  private setOptions(menu: HTMLSelectElement, { name, label, choices }: TraceFacet): void {
+    const { trans } = this;
+    const options: [string, string][] = [
+      [{ tool: trans.__('any tool'), path: trans.__('any file') }[name] ?? trans.__('any %1', label.toLowerCase()), ''],
+      ...choices.map(({ label, count, key }): [string, string] => [`${label} (${count.toLocaleString()})`, key])
+    ];
+    const shown = [...menu.options].map(({ text, value }) => [text, value]);
+    if (JSON.stringify(shown) !== JSON.stringify(options)) {
+      menu.replaceChildren(...options.map(([text, value]) => new Option(text, value)));
+    }
+    const chosen = choices.find(({ key }) => this.filter.chips.includes(key))?.key ?? '';
+    menu.value === chosen || (menu.value = chosen);
+    menu.classList.toggle('nbtools-trace-chosen', chosen !== '');
   }
-  menu.classList.toggle('nbtools-trace-chosen', key !== '');
 }

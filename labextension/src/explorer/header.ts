@@ -11,7 +11,8 @@ export class HeaderView {
 
   constructor(
     private readonly context: ExplorerContext,
-    private readonly runAction: (action: TraceAction) => void
+    private readonly runAction: (action: TraceAction) => void,
+    private readonly goToLine: (line: number) => void
   ) {}
 
   update(view: TraceView): void {
@@ -19,7 +20,7 @@ export class HeaderView {
     title.title = view.title;
     title.setAttribute('role', 'heading');
     title.setAttribute('aria-level', '2');
-    this.node.replaceChildren(title, this.facts(view.facts), this.links(view.actions));
+    this.node.replaceChildren(title, this.facts(view.facts), this.links(view));
   }
 
   private facts(facts: readonly TraceFact[]): HTMLElement {
@@ -28,19 +29,20 @@ export class HeaderView {
     return element('span', 'nbtools-trace-facts', ...parts.flatMap(part => [part, ' ']));
   }
 
-  private fact({ text, doubt, bad }: TraceFact): HTMLElement {
+  private fact({ text, doubt, bad, title }: TraceFact): HTMLElement {
     const node = element('span', bad ? 'nbtools-trace-bad' : '', doubt ? `~ ${text}` : text);
-    if (doubt) {
-      node.classList.add('nbtools-trace-doubt');
-      node.title = doubt;
+    const note = [title, doubt].filter(Boolean).join('\n');
+    node.classList.toggle('nbtools-trace-doubt', doubt !== '');
+    if (note) {
+      node.title = note;
       node.tabIndex = 0;
       node.setAttribute('role', 'note');
-      node.setAttribute('aria-description', doubt);
+      node.setAttribute('aria-description', note);
     }
     return node;
   }
 
-  private links(actions: readonly TraceAction[]): HTMLElement {
+  private links({ actions, failure }: TraceView): HTMLElement {
     const { trans } = this.context;
     const labels: Record<TraceAction, readonly [string, string]> = {
       compare: [trans.__('compare…'), trans.__('Compares this log with another')],
@@ -51,6 +53,9 @@ export class HeaderView {
     const links = actions
       .filter(action => action === 'notebook' || addCell !== null)
       .map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
+    if (failure !== null) {
+      links.unshift(linkButton(trans.__('first failure'), () => this.goToLine(failure), trans.__('Goes to the first step that failed')));
+    }
     return element('span', 'nbtools-trace-links', ...links.flatMap((link, i) => (i ? [' · ', link] : [link])));
   }
 }

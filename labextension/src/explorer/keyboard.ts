@@ -13,6 +13,8 @@ export interface KeyboardTargets {
   readonly timeline: TimelineView;
   select(index: number): void;
   fold(folded: boolean): void;
+  /** Goes to the next failed step, or with −1 to the previous one. */
+  goToFailure(direction: 1 | -1): void;
   /** Whether the detail pane shows the selected line. */
   isStepShown(): boolean;
 }
@@ -64,7 +66,7 @@ export class ExplorerKeyboard {
   }
 
   private runAction(action: Exclude<TraceKey, 'native' | 'pass'>): void {
-    const { list, detailPane, filters, select, fold, isStepShown } = this.targets;
+    const { list, detailPane, filters, select, fold, goToFailure, isStepShown } = this.targets;
     if (MOVES.includes(action)) {
       const index = list.target(action as Move);
       return index < 0 ? undefined : select(index);
@@ -77,6 +79,8 @@ export class ExplorerKeyboard {
       search: () => filters.focus(),
       nextHit: () => detailPane.goToHit(1),
       previousHit: () => detailPane.goToHit(-1),
+      nextFailure: () => goToFailure(1),
+      previousFailure: () => goToFailure(-1),
       clear: () => filters.clearSearch() || list.node.focus(),
       fold: () => fold(true),
       unfold: () => fold(false),

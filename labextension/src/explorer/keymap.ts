@@ -16,6 +16,8 @@ export type TraceKey =
   | 'search'
   | 'nextHit'
   | 'previousHit'
+  | 'nextFailure'
+  | 'previousFailure'
   | 'clear'
   | 'fold'
   | 'unfold'
@@ -50,7 +52,9 @@ const ANYWHERE: Readonly<Record<string, TraceKey>> = {
   c: 'copy',
   '/': 'search',
   n: 'nextHit',
-  N: 'previousHit'
+  N: 'previousHit',
+  e: 'nextFailure',
+  E: 'previousFailure'
 };
 const NOT_REPEATED: readonly TraceKey[] = ['replay', 'copy', 'open'];
 
@@ -83,5 +87,5 @@ function unassigned(key: string): TraceKey {
 }
 
 export function keyHint(trans: TranslationBundle): string {
-  return trans.__('j k move · ⏎ open · r run again · / search');
+  return trans.__('j k move · e next failure · ⏎ open · r run again · / search');
 }

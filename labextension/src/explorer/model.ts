@@ -55,22 +55,18 @@ export const parseOpenTask: parse.Parser<OpenTask> = parse.record<OpenTask>({
 
 /** Selects the lines to list; empty fields select everything.
 
-``kind`` is a chip's key, ``tool`` and ``path`` are choices' keys, ``first`` … ``last`` are lines of the whole log (both inclusive).
-``folded`` are lines whose nested lines are not listed. */
+``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).  ``folded`` are lines whose nested
+lines are not listed. */
 export interface TraceFilter {
   readonly text: string;
-  readonly kind: string;
-  readonly tool: string;
-  readonly path: string;
+  readonly chips: readonly string[];
   readonly first: number | null;
   readonly last: number | null;
   readonly folded: readonly number[];
 }
 export const parseTraceFilter: parse.Parser<TraceFilter> = parse.record<TraceFilter>({
   text: parse.otherwise(parse.text, ''),
-  kind: parse.otherwise(parse.text, ''),
-  tool: parse.otherwise(parse.text, ''),
-  path: parse.otherwise(parse.text, ''),
+  chips: parse.otherwise(parse.list(parse.text), []),
   first: parse.otherwise(parse.nullable(parse.number), null),
   last: parse.otherwise(parse.nullable(parse.number), null),
   folded: parse.otherwise(parse.list(parse.number), []),
@@ -158,16 +154,21 @@ export const parseTraceBar: parse.Parser<TraceBar> = parse.record<TraceBar>({
   failed: parse.otherwise(parse.number, 0),
 });
 
-/** A value to filter by: ``key`` goes into the filter, ``count`` is the number of lines that match in the whole log. */
+/** A value to filter by.
+
+``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title``
+explains it. */
 export interface TraceChoice {
   readonly key: string;
   readonly label: string;
   readonly count: number;
+  readonly title: string;
 }
 export const parseTraceChoice: parse.Parser<TraceChoice> = parse.record<TraceChoice>({
   key: parse.text,
   label: parse.text,
   count: parse.number,
+  title: parse.otherwise(parse.text, ''),
 });
 
 /** Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths. */
@@ -182,16 +183,18 @@ export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
   path: parse.otherwise(parse.text, ''),
 });
 
-/** ``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news. */
+/** ``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted. */
 export interface TraceFact {
   readonly text: string;
   readonly doubt: string;
   readonly bad: boolean;
+  readonly title: string;
 }
 export const parseTraceFact: parse.Parser<TraceFact> = parse.record<TraceFact>({
   text: parse.text,
   doubt: parse.otherwise(parse.text, ''),
   bad: parse.otherwise(parse.flag, false),
+  title: parse.otherwise(parse.text, ''),
 });
 
 /** ``count`` lines from ``first`` on are now the lines from ``to`` on. */
@@ -269,6 +272,20 @@ export const parsePositionTask: parse.Parser<PositionTask> = parse.record<Positi
   line: parse.number,
 });
 
+/** Choices of one kind, of which a line must have one of those that are chosen.  ``menu``: they are a menu instead of chips. */
+export interface TraceFacet {
+  readonly name: string;
+  readonly label: string;
+  readonly menu: boolean;
+  readonly choices: readonly TraceChoice[];
+}
+export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet>({
+  name: parse.text,
+  label: parse.text,
+  menu: parse.otherwise(parse.flag, false),
+  choices: parse.otherwise(parse.list(parseTraceChoice), []),
+});
+
 /** One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
 export interface TraceContext {
   readonly label: string;
@@ -277,26 +294,6 @@ export interface TraceContext {
 export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceContext>({
   label: parse.text,
   parts: parse.list(parseTraceLink),
-});
-
-/** Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
-
-``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later. */
-export interface TracePage {
-  readonly type: 'page';
-  readonly first: number;
-  readonly total: number;
-  readonly calls: number;
-  readonly lines: readonly TraceLine[];
-  readonly indexed: number;
-}
-export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
-  type: parse.oneOf('page'),
-  first: parse.number,
-  total: parse.number,
-  calls: parse.number,
-  lines: parse.list(parseTraceLine),
-  indexed: parse.otherwise(parse.number, 100),
 });
 
 export interface TraceRequest {
@@ -310,7 +307,31 @@ export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceR
   task: parse.tagged<CellTask | FollowTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask>({ cell: parseCellTask, follow: parseFollowTask, open: parseOpenTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, story: parseExportTask }),
 });
 
-/** The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at.
+/** Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
+
+``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later.
+``facets`` come with the first lines only; elsewhere they are empty. */
+export interface TracePage {
+  readonly type: 'page';
+  readonly first: number;
+  readonly total: number;
+  readonly calls: number;
+  readonly lines: readonly TraceLine[];
+  readonly indexed: number;
+  readonly facets: readonly TraceFacet[];
+}
+export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
+  type: parse.oneOf('page'),
+  first: parse.number,
+  total: parse.number,
+  calls: parse.number,
+  lines: parse.list(parseTraceLine),
+  indexed: parse.otherwise(parse.number, 100),
+  facets: parse.otherwise(parse.list(parseTraceFacet), []),
+});
+
+/** The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at,
+``failure`` the first line that failed.
 
 ``actions`` are offered for the whole log.  ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
@@ -318,11 +339,9 @@ export interface TraceView {
   readonly title: string;
   readonly facts: readonly TraceFact[];
   readonly bars: readonly TraceBar[];
-  readonly kinds: readonly TraceChoice[];
-  readonly tools: readonly TraceChoice[];
-  readonly paths: readonly TraceChoice[];
   readonly page: TracePage;
   readonly step: number | null;
+  readonly failure: number | null;
   readonly actions: readonly ('compare' | 'notebook' | 'sql')[];
   readonly version: number;
   readonly fresh: boolean;
@@ -332,11 +351,9 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   title: parse.text,
   facts: parse.list(parseTraceFact),
   bars: parse.list(parseTraceBar),
-  kinds: parse.list(parseTraceChoice),
-  tools: parse.list(parseTraceChoice),
-  paths: parse.list(parseTraceChoice),
   page: parseTracePage,
   step: parse.otherwise(parse.nullable(parse.number), null),
+  failure: parse.otherwise(parse.nullable(parse.number), null),
   actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'sql')), []),
   version: parse.otherwise(parse.number, 0),
   fresh: parse.otherwise(parse.flag, false),

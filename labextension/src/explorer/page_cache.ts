@@ -1,4 +1,4 @@
-import type { TraceLine, TracePage } from './model.js';
+import type { TraceFacet, TraceLine, TracePage } from './model.js';
 
 export const PAGE_SIZE = 200;
 const MAX_REQUESTS = 2;
@@ -19,6 +19,8 @@ export class PageCache {
   private closed = false;
   total: number;
   indexed: number;
+  /** What the list can be filtered by, with counts under the filter. */
+  facets: readonly TraceFacet[] = [];
 
   constructor(
     first: TracePage,
@@ -111,6 +113,7 @@ export class PageCache {
 
   private store(page: TracePage): void {
     const number = Math.floor(page.first / PAGE_SIZE);
+    this.facets = page.first === 0 ? page.facets : this.facets;
     this.loaded.set(number, page.lines);
     this.stale.delete(number);
     if (this.loaded.size > MAX_PAGES) {

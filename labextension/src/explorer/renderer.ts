@@ -11,6 +11,7 @@ import { plainTextFallback, cardContext } from '../cards/context.js';
 import { addCellBelow } from './insert_cell.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import { ExplorerView } from './explorer.js';
+import { NO_FILTER } from './filter.js';
 import type { TraceServices } from './deferred_renderer.js';
 import { explorerKernels } from './kernel_connection.js';
 import { parseTraceView, TRACE_MIME, type TraceView } from './model.js';
@@ -21,7 +22,7 @@ const FALLBACK_DELAY = 300;
 /** A request that every explorer can answer, sent to find out whether the kernel has the explorer. */
 const PROBE: Task = {
   type: 'place',
-  filter: { text: '', kind: '', tool: '', path: '', first: null, last: null, folded: [] },
+  filter: NO_FILTER,
   line: 0
 };
 

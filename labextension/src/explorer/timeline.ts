@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { element } from '../shared/element.js';
+import { element, linkButton } from '../shared/element.js';
 import { barAtOffset, barAt, lineAt, lineCount, rangeBetween, barRects, barsWidth, type Range } from './timeline_bars.js';
 import type { TraceBar } from './model.js';
 
@@ -13,6 +13,8 @@ export interface TimelineEvents {
   goToLine(line: number): void;
   /** Selects a range of lines; null removes it. */
   selectRange(range: Range | null): void;
+  /** Goes to the next failed step, or with −1 to the previous one. */
+  goToFailure(direction: 1 | -1): void;
 }
 
 /** An overview of the log as bars.  A click selects a line, dragging selects a range; for the keyboard it is a slider. */
@@ -102,7 +104,29 @@ export class TimelineView {
     const items = labels
       .filter(([, , occurs]) => occurs)
       .map(([tone, label]) => element('span', `nbtools-trace-tone-${tone}`, element('span', '', label)));
-    this.legend.replaceChildren(element('span', '', trans.__('Height: amount of text')), ...items);
+    const failures = this.bars.some(({ failed }) => failed > 0);
+    this.legend.replaceChildren(
+      element('span', '', trans.__('Height: amount of text')),
+      ...items,
+      element('span', 'nbtools-trace-tone-done', element('span', '', trans.__('other steps'))),
+      ...(failures ? [this.failureLinks()] : [])
+    );
+  }
+
+  private failureLinks(): HTMLElement {
+    const { trans } = this;
+    const link = (sign: string, label: string, key: string, direction: 1 | -1) => {
+      const node = linkButton(sign, () => this.events.goToFailure(direction), `${label} (${key})`);
+      node.setAttribute('aria-label', label);
+      return node;
+    };
+    return element(
+      'span',
+      '',
+      trans.__('Failures:'),
+      link('↑', trans.__('Previous failure'), 'E', -1),
+      link('↓', trans.__('Next failure'), 'e', 1)
+    );
   }
 
   private moveBy(steps: number, extendsRange: boolean): void {

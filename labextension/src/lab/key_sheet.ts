@@ -40,6 +40,7 @@ function sections(commands: CommandRegistry, trans: TranslationBundle): HTMLElem
       ['r', trans.__('run the step again')],
       ['c', trans.__('copy')],
       ['/', trans.__('search')],
+      ['e E', trans.__('next and previous failure')],
       ['n N', trans.__('next and previous hit of the search in the step')],
       ['Esc', trans.__('leave')]
     ]),

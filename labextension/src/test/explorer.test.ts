@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { barAtOffset, lineAt, rangeBetween, barRects, barsWidth } from '../explorer/timeline_bars.js';
-import { NO_FILTER, toggleFold, isFiltering, listsEverything } from '../explorer/filter.js';
+import { NO_FILTER, chooseChip, isFiltering, listsEverything, toggleChip, toggleFold } from '../explorer/filter.js';
 import { traceKey, type Zone } from '../explorer/keymap.js';
 import { PAGE_SIZE, PageCache, pagesAround } from '../explorer/page_cache.js';
 import { placeRows, scrollTopFor } from '../explorer/virtual_scroll.js';
@@ -12,7 +12,7 @@ const VIEW_HEIGHT = 520;
 
 function pageOf(first: number, count: number, total: number): TracePage {
   const lines = Array.from({ length: Math.max(Math.min(count, total - first), 0) }, (_, i) => ({ line: first + i }) as TraceLine);
-  return { type: 'page', first, total, calls: total, lines, indexed: 100 };
+  return { type: 'page', first, total, calls: total, lines, indexed: 100, facets: [] };
 }
 
 /** A kernel that answers only when the test calls `answer`. */
@@ -170,6 +170,7 @@ test('the function of a key depends on the zone, and only keys with a modifier r
   );
   for (const zone of ['list', 'panel', 'strip', 'control'] as const) {
     assert.deepEqual([key('n', zone), key('N', zone), key('n', 'search')], ['nextHit', 'previousHit', 'native']);
+    assert.deepEqual([key('e', zone), key('E', zone), key('e', 'search')], ['nextFailure', 'previousFailure', 'native']);
     assert.equal(key('d', zone), 'swallow');
     assert.equal(key('Tab', zone), 'native');
     assert.equal(key('r', zone, true), 'swallow');
@@ -186,4 +187,13 @@ test('folding is not filtering; toggleFold folds and unfolds', () => {
     [isFiltering(folded), listsEverything(folded), isFiltering({ ...NO_FILTER, first: 0 }), listsEverything(NO_FILTER)],
     [false, false, true, true]
   );
+});
+
+test('chips combine; a menu has one choice at a time', () => {
+  const chips = toggleChip(toggleChip([], 'end:failed'), 'kind:shell');
+  assert.deepEqual(chips, ['end:failed', 'kind:shell']);
+  assert.deepEqual(toggleChip(chips, 'end:failed'), ['kind:shell']);
+  const file = chooseChip(chooseChip(chips, 'path', 'path:a.py'), 'path', 'path:b.py');
+  assert.deepEqual(file, ['end:failed', 'kind:shell', 'path:b.py']);
+  assert.deepEqual(chooseChip(file, 'path', ''), chips);
 });

@@ -117,13 +117,11 @@ class Explorer:
         return TraceView(
             explorer=self.id,
             title=self.summary.title,
-            facts=tuple(TraceFact(text=fact.text, doubt=fact.doubt, bad=fact.bad) for fact in self.summary.facts),
+            facts=tuple(TraceFact(text=fact.text, doubt=fact.doubt, bad=fact.bad, title=fact.title) for fact in self.summary.facts),
             bars=tuple(map(_bar, bars(self.lines.tones, self.lines.weights, _BARS))),
-            kinds=self._facets.kinds(),
-            tools=self._facets.tools(),
-            paths=self._facets.paths(),
             page=self._answers.page(TraceFilter(), 0, lines),
             step=self.step,
+            failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
             actions=self._cells.actions,
             version=self._following.version,
             fresh=self.trace.fresh,
@@ -163,12 +161,13 @@ class Explorer:
         return {number: line for line, number in enumerate(self.lines.numbers)}
 
     @cached_property
-    def _facets(self) -> Facets:
+    def facets(self) -> Facets:
+        """What the list can be filtered by; ``add`` adds chips."""
         return Facets(self.trace, self.lines)
 
     @cached_property
     def _answers(self) -> PageResponder:
-        return PageResponder(self.trace, self.lines, self._facets, self._cells)
+        return PageResponder(self.trace, self.lines, self.facets, self._cells)
 
 
 def _bar(bar: Bar) -> TraceBar:

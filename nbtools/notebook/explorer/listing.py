@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from threading import Lock
@@ -13,7 +13,7 @@ from threading import Lock
 from nbtools.notebook.cards.highlighting import line_spans
 from nbtools.notebook.cards.model import Span
 from nbtools.notebook.explorer.facets import Facets
-from nbtools.notebook.explorer.model import TraceFilter, TraceLine
+from nbtools.notebook.explorer.model import TraceFacet, TraceFilter, TraceLine
 from nbtools.notebook.explorer.recorded_card import relative_path
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.explorer.search import Search
@@ -50,37 +50,44 @@ class LineFilter:
         self._lines = lines
         self._facets = facets
         self._search = search
-        self._cache: OrderedDict[TraceFilter, FilteredLines] = OrderedDict()
+        self._cache: OrderedDict[tuple[TraceFilter, int], FilteredLines] = OrderedDict()
         self._lock = Lock()
 
     def apply(self, query: TraceFilter) -> FilteredLines:
-        """Returns the lines under a filter.  Raises ``TraceError`` for an unknown kind or a text that cannot be searched for."""
+        """Returns the lines under a filter.  Raises ``TraceError`` for an unknown chip or a text that cannot be searched for."""
+        key = (query, self._facets.version)
         with self._lock:
-            if query in self._cache:
-                self._cache.move_to_end(query)
-                return self._cache[query]
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
         listed = self._filter(query)
         if listed.indexed == 100:
             with self._lock:
-                self._cache[query] = listed
+                self._cache[key] = listed
                 if len(self._cache) > _CACHE_SIZE:
                     self._cache.popitem(last=False)
         return listed
 
+    def facets(self, query: TraceFilter) -> tuple[TraceFacet, ...]:
+        """Returns the choices to filter by, with the number of lines that each has under the filter's other facets."""
+        by_facet = self._facets.matching(query.chips)
+        found = self._search.find(query.text).lines if query.text.strip() else None
+        others = {name: self._matching({key: by_facet[key] for key in by_facet if key != name}, found, query) for name in ("", *by_facet)}
+        return self._facets.offered(others, query)
+
     def _filter(self, query: TraceFilter) -> FilteredLines:
         found = self._search.find(query.text) if query.text.strip() else None
-        candidates = [*self._candidates(query), *([found.lines] if found else ())]
-        lines = _between(_common(candidates, len(self._lines)), query.first, query.last)
+        matching = self._matching(self._facets.matching(query.chips), found.lines if found else None, query)
+        lines: Sequence[int] = range(len(self._lines)) if matching is None else matching
         lines = self._unfolded(lines, query.folded) if query.folded else lines
         return FilteredLines(lines, sum(map(self._is_call.__getitem__, lines)), found.indexed if found else 100)
 
-    def _candidates(self, query: TraceFilter) -> Iterator[Sequence[int]]:
-        if query.kind:
-            yield self._facets.lines_of_kind(query.kind)
-        if query.tool:
-            yield self._facets.lines_of_tool(query.tool)
-        if query.path:
-            yield self._facets.lines_of_path(query.path)
+    def _matching(self, by_facet: Mapping[str, Sequence[int]], found: Sequence[int] | None, query: TraceFilter) -> Sequence[int] | None:
+        """Returns the lines that are in all of these; None if nothing restricts them."""
+        candidates = [*by_facet.values(), *(() if found is None else (found,))]
+        if not candidates and query.first is None and query.last is None:
+            return None
+        return _between(_common(candidates, len(self._lines)), query.first, query.last)
 
     def _unfolded(self, lines: Sequence[int], folded: Sequence[int]) -> Sequence[int]:
         """Removes the lines nested under one of ``folded``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from nbtools.notebook.cards.model import Card, Span, Wire
 from nbtools.notebook.explorer.recorded_card import Tone
@@ -19,11 +19,12 @@ TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
 
 
 class TraceFact(Wire):
-    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news."""
+    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted."""
 
     text: str
     doubt: str = ""
     bad: bool = False
+    title: str = ""
 
 
 class TraceLine(Wire):
@@ -60,24 +61,36 @@ class TraceBar(Wire):
 
 
 class TraceChoice(Wire):
-    """A value to filter by: ``key`` goes into the filter, ``count`` is the number of lines that match in the whole log."""
+    """A value to filter by.
+
+    ``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title``
+    explains it.
+    """
 
     key: str
     label: str
     count: int
+    title: str = ""
+
+
+class TraceFacet(Wire):
+    """Choices of one kind, of which a line must have one of those that are chosen.  ``menu``: they are a menu instead of chips."""
+
+    name: str
+    label: str
+    menu: bool = False
+    choices: tuple[TraceChoice, ...] = ()
 
 
 class TraceFilter(Wire):
     """Selects the lines to list; empty fields select everything.
 
-    ``kind`` is a chip's key, ``tool`` and ``path`` are choices' keys, ``first`` … ``last`` are lines of the whole log (both inclusive).
-    ``folded`` are lines whose nested lines are not listed.
+    ``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).  ``folded`` are lines whose nested
+    lines are not listed.
     """
 
     text: str = Field("", max_length=10_000)
-    kind: str = Field("", max_length=1_000)
-    tool: str = Field("", max_length=1_000)
-    path: str = Field("", max_length=10_000)
+    chips: tuple[Annotated[str, Field(max_length=10_000)], ...] = Field((), max_length=100)
     first: int | None = None
     last: int | None = None
     folded: tuple[int, ...] = Field((), max_length=10_000)
@@ -150,6 +163,7 @@ class TracePage(Wire):
     """Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
 
     ``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later.
+    ``facets`` come with the first lines only; elsewhere they are empty.
     """
 
     type: Literal["page"] = "page"
@@ -158,6 +172,7 @@ class TracePage(Wire):
     calls: int
     lines: tuple[TraceLine, ...]
     indexed: int = 100
+    facets: tuple[TraceFacet, ...] = ()
 
 
 class TracePosition(Wire):
@@ -228,20 +243,21 @@ class TraceExport(Wire):
 
 
 class TraceView(Wire):
-    """The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at.
+    """The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at,
+    ``failure`` the first line that failed.
 
     ``actions`` are offered for the whole log.  ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
     """
+
+    model_config = ConfigDict(extra="ignore")  # saved views of earlier versions have fields that are gone
 
     explorer: str
     title: str
     facts: tuple[TraceFact, ...]
     bars: tuple[TraceBar, ...]
-    kinds: tuple[TraceChoice, ...]
-    tools: tuple[TraceChoice, ...]
-    paths: tuple[TraceChoice, ...]
     page: TracePage
     step: int | None = None
+    failure: int | None = None
     actions: tuple[TraceAction, ...] = ()
     version: int = 0
     fresh: bool = False

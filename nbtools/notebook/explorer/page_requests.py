@@ -52,7 +52,7 @@ class PageResponder:
         self._listing = LineFilter(lines, facets, self._search)
 
     def answer(self, task: Task) -> Reply:
-        """Returns the reply.  Raises ``TraceError`` for an unknown line or kind, and if the log has changed since it was read."""
+        """Returns the reply.  Raises ``TraceError`` for an unknown line or chip, and if the log has changed since it was read."""
         match task:
             case PageTask():
                 return self.page(task.filter, task.first, task.count)
@@ -68,13 +68,14 @@ class PageResponder:
                 return self._export()
 
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
-        """Returns lines under a filter, at most ``MAX_LINES``."""
+        """Returns lines under a filter, at most ``MAX_LINES``; with the first ones what the list can be filtered by."""
         listed = self._listing.apply(query)
         first = max(0, first)
         places = listed.lines[first : first + min(max(0, count), MAX_LINES)]
         snippets = Snippets(self._lines, self._search, query.text) if query.text.strip() else None
         lines = tuple(wire_line(self._lines, place, snippets.of(place) if snippets else ()) for place in places)
-        return TracePage(first=first, total=len(listed.lines), calls=listed.calls, lines=lines, indexed=listed.indexed)
+        facets = self._listing.facets(query) if first == 0 else ()
+        return TracePage(first=first, total=len(listed.lines), calls=listed.calls, lines=lines, indexed=listed.indexed, facets=facets)
 
     def _export(self) -> TraceExport:
         """Exports the log as a notebook beside it.  Raises ``TraceError`` if the log is not a file or the notebook cannot be written."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nbtools.notebook.cards.phrases import counted, elapsed
+from nbtools.notebook.explorer.recorded_card import CHANGE_OPS, tone_of
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.hidden_characters import one_line
-from nbtools.traces.model import Session
+from nbtools.traces.model import Call, Session
 from nbtools.traces.trace import Trace
 
 _AGENTS = {
@@ -38,11 +39,12 @@ _PLACEHOLDER = "This version of the agent recorded placeholders instead of the n
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news."""
+    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted."""
 
     text: str
     doubt: str = ""
     bad: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,10 @@ class Summary:
 
 
 def summary_of(trace: Trace) -> Summary:
-    """Counts what the log records: calls made by the model that are on no rewound branch, and edits that took effect.
+    """Counts what the log records: all calls and failures that the explorer lists, and the files whose changes took effect.
 
-    ``Trace.facts`` counts by the rules of each format, which leave some calls out.  What is not recorded is omitted; an unreliable fact
-    says why.
+    Each fact says in its ``title`` what it counts; the explorer's chips of the same name count the same.  What is not recorded is omitted;
+    an unreliable fact says why.
     """
     return Summary(_title(trace), tuple(_facts(trace)))
 
@@ -112,24 +114,52 @@ def _duration(sessions: Iterable[Session]) -> Iterator[Fact]:
 
 
 def _calls(trace: Trace) -> Iterator[Fact]:
-    calls = [call for call in trace.calls if call.level == "model" and call.live]
-    yield Fact(counted(len(calls), "call"))
-    if nested := sum(call.level == "nested" for call in trace.calls):
-        yield Fact(f"{nested:,} nested")
-    failed = sum(call.status == "error" for call in calls)
+    calls = trace.calls
+    nested = sum(call.level == "nested" for call in calls)
+    yield Fact(counted(len(calls), "call") + (f" ({nested:,} nested)" if nested else ""), title=_calls_title(calls, nested))
+    failed = [call for call in calls if tone_of(call) == "failed"]
+    errors = sum(event.kind == "error" and bool(event.text) for event in trace.events)
     silent = not all(reading.format.tells_errors for reading in trace.readings)
-    if failed:
+    if failed or errors:
+        exits = sum(call.status == "ok" for call in failed)
+        parts = (
+            (len(failed) - exits, "call that failed", "calls that failed"),
+            (exits, "command that exited with an error code", "commands that exited with an error code"),
+            (errors, "error of the agent", "errors of the agent"),
+        )
+        title = _listed(parts) + f"; {sum(call.level == 'nested' for call in failed):,} of them nested"
         doubt = "This format does not record failures: they are inferred from exit codes and the text of results." if silent else ""
-        yield Fact(f"{failed:,} failed", doubt, bad=True)
+        yield Fact(f"{len(failed) + errors:,} failed", doubt, bad=True, title=title)
     elif silent and calls:
         yield Fact("failures not recorded")
 
 
+def _calls_title(calls: Sequence[Call], nested: int) -> str:
+    rewound = sum(not call.live for call in calls)
+    uncounted = sum(call.level == "model" and not call.counted for call in calls)
+    parts = (
+        (len(calls) - nested, "made by a model", "made by models"),
+        (nested, "nested in another call", "nested in other calls"),
+        (rewound, "on a rewound branch", "on rewound branches"),
+        (uncounted, "not counted by trace.facts()", "not counted by trace.facts()"),
+    )
+    return "Calls of tools: " + _listed(parts)
+
+
+def _listed(parts: Iterable[tuple[int, str, str]]) -> str:
+    return ", ".join(f"{count:,} {one if count == 1 else several}" for count, one, several in parts if count)
+
+
 def _edits(trace: Trace) -> Iterator[Fact]:
+    edits = sum(call.op in CHANGE_OPS for call in trace.calls)
     done = [change for change in trace.file_changes if change.applied]
     files = {change.path for change in done if change.path}
-    if done:
-        yield Fact(f"{counted(len(done), 'edit')} in {counted(len(files), 'file')}" if files else counted(len(done), "edit"))
+    makers = {(change.session, change.call) for change in done}
+    if edits:
+        yield Fact(counted(edits, "edit"), title="Calls that change files, whether or not the change took effect")
+    if files:
+        title = f"{counted(len(done), 'change')} made by {counted(len(makers), 'call')} took effect"
+        yield Fact(f"{counted(len(files), 'file')} changed", title=title)
 
 
 def _tokens(sessions: Iterable[Session]) -> Iterator[Fact]:

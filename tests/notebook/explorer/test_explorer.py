@@ -13,9 +13,11 @@ import pytest
 import nbtools
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.explorer import Explorer
+from nbtools.notebook.explorer.facets import Facet
 from nbtools.notebook.explorer.model import (
     TRACE_MIME,
     TraceAnswer,
+    TraceChoice,
     TraceOpened,
     TracePage,
     TracePosition,
@@ -61,6 +63,10 @@ def found(explorer: Explorer, text: str) -> TracePage:
     return reply
 
 
+def choices(reply: TracePage) -> list[TraceChoice]:
+    return [choice for facet in reply.facets for choice in facet.choices]
+
+
 def opened(explorer: Explorer, step: str) -> TraceOpened:
     reply = ask(explorer, {"type": "open", "line": explorer.line_at(step)})
     assert isinstance(reply, TraceOpened)
@@ -72,17 +78,17 @@ def test_the_first_picture_of_a_log_agrees_with_what_a_page_gets_later(log: str)
     shown = nbtools.open_trace(sample(log))
     view = TraceView.model_validate_json(json.dumps(shown.bundle()[TRACE_MIME]))
     assert view.page.lines == page(shown, count=200).lines
-    assert (view.kinds[0].key, view.kinds[0].count) == ("", len(shown.lines))
-    assert all(choice.count == page(shown, kind=choice.key).total > 0 for choice in view.kinds)
-    assert all(choice.count == page(shown, tool=choice.key).total for choice in view.tools)
-    assert all(choice.count == page(shown, path=choice.key).total for choice in view.paths)
+    assert view.page.total == len(shown.lines)
+    assert [facet.name for facet in view.page.facets] == ["kind", "end", "tool", "path"]
+    assert all(choice.count == page(shown, chips=(choice.key,)).total > 0 for choice in choices(view.page))
     assert [line for bar in view.bars for line in range(bar.first, bar.last + 1)] == list(range(len(shown.lines)))
 
 
 @pytest.mark.parametrize("log", LOGS)
 def test_every_line_of_a_log_opens_and_leads_only_to_lines_and_files_that_there_are(log: str) -> None:
     shown = nbtools.open_trace(sample(log))
-    paths = {choice.key for choice in TraceView.model_validate(shown.bundle()[TRACE_MIME]).paths}
+    shown.bundle()
+    paths = {choice.key.partition(":")[2] for choice in choices(page(shown)) if choice.key.startswith("path:")}
     for line, row in list(enumerate(shown.lines.rows))[:60]:
         reply = ask(shown, {"type": "open", "line": line})
         assert isinstance(reply, TraceOpened)
@@ -97,13 +103,52 @@ def test_a_page_is_a_stretch_of_what_a_filter_leaves(explorer: Explorer) -> None
     every = page(explorer)
     assert (every.total, every.calls) == (134, 102)
     assert page(explorer, 10, 5).lines == every.lines[10:15]
-    edits = page(explorer, kind="edits")
+    edits = page(explorer, chips=("kind:edits",))
     assert {line.name for line in edits.lines} == {"Write", "Edit"}
-    assert page(explorer, kind="edits", tool="Edit").total == 5
-    within = page(explorer, kind="edits", first=40, last=100)
+    assert page(explorer, chips=("kind:edits", "tool:Edit")).total == 5
+    within = page(explorer, chips=("kind:edits",), first=40, last=100)
     assert within.lines == tuple(line for line in edits.lines if 40 <= line.line <= 100)
     assert page(explorer, 10_000).lines == ()
-    assert isinstance(ask(explorer, {"type": "page", "filter": {"kind": "huh"}, "first": 0, "count": 1}), TraceProblem)
+    assert isinstance(ask(explorer, {"type": "page", "filter": {"chips": ["huh:x"]}, "first": 0, "count": 1}), TraceProblem)
+
+
+def test_chips_of_one_facet_add_up_and_those_of_several_combine_with_their_counts(explorer: Explorer) -> None:
+    def lines(*chips: str, **more: object) -> set[int]:
+        return {line.line for line in page(explorer, chips=chips, **more).lines}
+
+    shell, reads, failed = (lines(chip) for chip in ("kind:shell", "kind:reads", "end:failed"))
+    assert lines("kind:shell", "kind:reads") == shell | reads
+    assert lines("kind:shell", "kind:reads", "end:failed") == (shell | reads) & failed != set()
+    assert lines("kind:reads", "end:failed", first=0, last=30) == {line for line in reads & failed if line <= 30}
+    filters = ({}, {"chips": ("kind:reads",)}, {"chips": ("kind:reads", "end:failed")}, {"chips": ("tool:Read",), "first": 5, "last": 60})
+    for query in filters:
+        chosen = query.get("chips", ())
+        for choice in choices(page(explorer, **query)):
+            facet = choice.key.partition(":")[0]
+            others = tuple(chip for chip in chosen if not chip.startswith(f"{facet}:"))
+            assert choice.count == page(explorer, **{**query, "chips": (*others, choice.key)}).total, (query, choice)
+    assert page(explorer, 3, 2).facets == ()
+
+
+class Marked(Facet):
+    name, label = "mark", "Mark"
+
+    def __init__(self, **lines: list[int]) -> None:
+        self.marked = lines
+
+    def lines(self) -> dict[str, list[int]]:
+        return self.marked
+
+
+def test_an_added_facet_has_chips_that_combine_with_the_others_and_can_change(explorer: Explorer) -> None:
+    facet = Marked(odd=[3, 5, 9, 40])
+    explorer.facets.add(facet)
+    before = page(explorer, chips=("mark:odd",))
+    assert [line.line for line in before.lines] == [3, 5, 9, 40]
+    assert next(choice for choice in choices(before) if choice.key == "mark:odd").count == 4
+    facet.marked = {"odd": [3], "even": [4]}
+    explorer.facets.changed()
+    assert [line.line for line in page(explorer, chips=("mark:odd", "mark:even")).lines] == [3, 4]
 
 
 def test_folding_hides_what_is_nested_and_nothing_else(explorer: Explorer) -> None:
@@ -112,17 +157,17 @@ def test_folding_hides_what_is_nested_and_nothing_else(explorer: Explorer) -> No
     folded = page(explorer, folded=(agent.line,))
     hidden = {line.line for line in every.lines} - {line.line for line in folded.lines}
     assert hidden == set(range(agent.line + 1, agent.line + 1 + agent.below))
-    assert page(explorer, kind="reads", folded=(agent.line, 10**9)).total < page(explorer, kind="reads").total
+    assert page(explorer, chips=("kind:reads",), folded=(agent.line, 10**9)).total < page(explorer, chips=("kind:reads",)).total
 
 
 def test_a_line_is_found_again_under_a_filter(explorer: Explorer) -> None:
-    edits = page(explorer, kind="edits").lines
+    edits = page(explorer, chips=("kind:edits",)).lines
     for line, number in ((edits[3].line, 3), (edits[3].line + 1, 4), (0, 0), (10**6, len(edits))):
-        assert ask(explorer, {"type": "place", "filter": {"kind": "edits"}, "line": line}) == TracePosition(number=number)
+        assert ask(explorer, {"type": "place", "filter": {"chips": ["kind:edits"]}, "line": line}) == TracePosition(number=number)
 
 
 def test_a_file_has_all_steps_that_touched_it_in_any_session(explorer: Explorer) -> None:
-    steps = page(explorer, path="e2e/agents/agent.go").lines
+    steps = page(explorer, chips=("path:e2e/agents/agent.go",)).lines
     assert [(line.number, line.name) for line in steps] == [("28", "Write"), ("72.1", "Read"), ("76", "Edit")]
 
 
@@ -287,7 +332,7 @@ def test_a_log_that_has_gone_is_told_and_nothing_raised(tmp_path: Path) -> None:
     log.unlink()
     assert "No such file" in ask(shown, {"type": "open", "line": shown.line_at("28")}).text
     assert isinstance(ask(shown, {"type": "raw", "line": 10**6}), TraceProblem)
-    assert page(shown, kind="edits").total == 19
+    assert page(shown, chips=("kind:edits",)).total == 19
 
 
 def test_what_is_not_understood_is_answered_too() -> None:

@@ -44,7 +44,7 @@ def test_a_page_asks_and_is_answered(lab: Any, log: str, line: str) -> None:
     (output,) = lab.run(line).outputs
     view = output["data"][TRACE_MIME]
     page = Page(lab)
-    answer = page.ask(view["explorer"], {"type": "page", "filter": {"kind": "edits"}, "first": 2, "count": 3}, 41)
+    answer = page.ask(view["explorer"], {"type": "page", "filter": {"chips": ["kind:edits"]}, "first": 2, "count": 3}, 41)
     assert (answer["id"], answer["gone"], answer["reply"]["total"]) == (41, False, 19)
     assert page.ask(view["explorer"], {"type": "open", "line": 0})["reply"]["type"] == "opened"
     assert page.ask(view["explorer"], {"type": "huh"}, 3)["reply"]["type"] == "problem"
