@@ -75,7 +75,7 @@ async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(open_log, long_
     await trace.choose("Tool", "Bash")
     await trace.leaves(CALLS // 100)
     await trace.chip("failed").click()
-    await trace.leaves(CALLS // 2)
+    await trace.leaves(CALLS // 4)
     await trace.node.get_by_role("button", name="clear", exact=True).click()
     await trace.choose("File", "src/part7.py")
     await trace.leaves(CALLS // 40 // 2)
@@ -118,6 +118,24 @@ CURRENT_HIT = """pane => {
     const [mark, view] = [range.getBoundingClientRect(), pane.getBoundingClientRect()];
     return [range.toString().toLowerCase(), mark.height > 0 && mark.top >= view.top && mark.bottom <= view.bottom];
 }"""
+
+
+async def test_keys_and_links_go_from_failure_to_failure(open_log):
+    trace = await open_log("mine = 1")
+    keys = trace.tab.page.keyboard
+    number = trace.chosen.locator(".nbtools-trace-number")
+    await trace.rows.first.click()
+    for key, step in (("e", "6"), ("e", "7"), ("e", "8"), ("E", "7")):
+        await keys.press(key)
+        await expect(number).to_have_text(step)
+        await expect(trace.chosen).to_have_attribute("data-tone", "failed")
+    await trace.node.get_by_role("button", name="Next failure").click()
+    await expect(number).to_have_text("8")
+    await trace.node.get_by_role("button", name="first failure").click()
+    await expect(number).to_have_text("6")
+    await trace.node.get_by_role("button", name="Previous failure").click()
+    await expect(trace.node).to_contain_text("No listed step before this one failed.")
+    await expect(number).to_have_text("6")
 
 
 async def test_hits_of_a_search_are_marked_in_the_step(open_log):
