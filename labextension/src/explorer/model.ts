@@ -330,10 +330,10 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
   facets: parse.otherwise(parse.list(parseTraceFacet), []),
 });
 
-/** The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at,
-``failure`` the first line that failed.
+/** The initial view.  ``page`` has the first lines without a filter.
 
-``actions`` are offered for the whole log.  ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
+``step`` is the line to begin at, ``failure`` the first line that failed.  ``actions`` are offered for the whole log.
+``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
   readonly explorer: string;
   readonly title: string;

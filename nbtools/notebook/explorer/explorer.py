@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.comm import register_in_kernel
 from nbtools.notebook.explorer.export.static_html import trace_html, trace_text
-from nbtools.notebook.explorer.facets import Facets
+from nbtools.notebook.explorer.facets import Facet, Facets
 from nbtools.notebook.explorer.following import Following
 from nbtools.notebook.explorer.model import TRACE_MIME, FollowTask, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceTask, TraceView
 from nbtools.notebook.explorer.nesting import LineRow
@@ -43,6 +44,7 @@ class Explorer:
         self.trace = trace
         self.step = self.line_at(step) if step else None
         self._cells = CellSources(log)
+        self._facet_makers: list[Callable[[Explorer], Facet]] = []
         self._following = Following(self)
 
     @cached_property
@@ -160,10 +162,19 @@ class Explorer:
     def _numbers(self) -> dict[str, int]:
         return {number: line for line, number in enumerate(self.lines.numbers)}
 
+    def add_facet(self, make: Callable[[Explorer], Facet]) -> None:
+        """Adds chips to filter by.  ``make`` is called with this explorer now, and again whenever the log has grown."""
+        self._facet_makers.append(make)
+        self.facets.add(make(self))
+
     @cached_property
     def facets(self) -> Facets:
-        """What the list can be filtered by; ``add`` adds chips."""
-        return Facets(self.trace, self.lines)
+        """Everything that the list can be filtered by."""
+        facets = Facets(self.trace, self.lines)
+        self.__dict__["facets"] = facets  # the makers may use it
+        for make in self._facet_makers:
+            facets.add(make(self))
+        return facets
 
     @cached_property
     def _answers(self) -> PageResponder:

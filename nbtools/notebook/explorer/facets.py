@@ -47,7 +47,7 @@ class Facet(ABC):
 
 
 class KindFacet(Facet):
-    """What a step is."""
+    """Filters by what a step is."""
 
     name, label = "kind", "Kind of step"
     _KINDS: Mapping[str, tuple[frozenset[str], str]] = {
@@ -77,7 +77,7 @@ class KindFacet(Facet):
 
 
 class OutcomeFacet(Facet):
-    """How a step ended."""
+    """Filters by how a step ended."""
 
     name, label = "end", "Outcome"
     _ENDS: Mapping[str, tuple[Tone, str]] = {
@@ -97,7 +97,7 @@ class OutcomeFacet(Facet):
 
 
 class ToolFacet(Facet):
-    """The tool of a call."""
+    """Filters by the tool of a call."""
 
     name, label, menu = "tool", "Tool", True
 
@@ -115,7 +115,7 @@ class ToolFacet(Facet):
 
 
 class FileFacet(Facet):
-    """The files that a call read or changed."""
+    """Filters by the files that a call read or changed."""
 
     name, label, menu = "path", "File", True
 

@@ -243,10 +243,10 @@ class TraceExport(Wire):
 
 
 class TraceView(Wire):
-    """The initial view.  ``page`` has the first lines without a filter; ``step`` is the line to begin at,
-    ``failure`` the first line that failed.
+    """The initial view.  ``page`` has the first lines without a filter.
 
-    ``actions`` are offered for the whole log.  ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
+    ``step`` is the line to begin at, ``failure`` the first line that failed.  ``actions`` are offered for the whole log.
+    ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
     """
 
     model_config = ConfigDict(extra="ignore")  # saved views of earlier versions have fields that are gone

@@ -142,7 +142,7 @@ class Marked(Facet):
 
 def test_an_added_facet_has_chips_that_combine_with_the_others_and_can_change(explorer: Explorer) -> None:
     facet = Marked(odd=[3, 5, 9, 40])
-    explorer.facets.add(facet)
+    explorer.add_facet(lambda _: facet)
     before = page(explorer, chips=("mark:odd",))
     assert [line.line for line in before.lines] == [3, 5, 9, 40]
     assert next(choice for choice in choices(before) if choice.key == "mark:odd").count == 4
