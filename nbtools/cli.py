@@ -33,12 +33,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _add_trace(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("log", metavar="LOG", help="a session log of Claude Code, Codex, Gemini CLI, SWE-agent, OpenHands or another agent")
+    parser.add_argument(
+        "log",
+        metavar="LOG",
+        nargs="*",
+        help="a session log of any agent; latest, or latest with an agent or a project: the session that changed last; a project: its "
+        "sessions; nothing: all sessions on this machine",
+    )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT")
     output.add_argument("--json", action="store_true", help="print counts and totals as JSON")
     output.add_argument("--notebook", metavar="FILE", help="write the log as a notebook in which each call can be run again")
     output.add_argument("--follow", action="store_true", help="print the last steps, then each new one as the log is written; Ctrl+C ends")
+    output.add_argument("--add", metavar="FOLDER", help="list the session logs in FOLDER, too, from now on")
     parser.set_defaults(run=_trace)
 
 
@@ -101,17 +108,24 @@ def _doctor(_: argparse.Namespace) -> int:
 
 def _trace(options: argparse.Namespace) -> int:
     from nbtools.notebook.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
+    from nbtools.notebook.sessions.terminal import add_folder, resolve, session_table  # noqa: PLC0415 - as above
 
     try:
-        if options.json:
-            print(terminal.facts_json(options.log))
+        if options.add:
+            print(f"Session logs in {add_folder(options.add)} are listed from now on.")
+            return 0
+        log = resolve(options.log)
+        if log is None:
+            print(session_table(options.log, options.search or "", as_json=options.json), flush=True)
+        elif options.json:
+            print(terminal.facts_json(log))
         elif options.follow:
-            for line in terminal.followed_steps(options.log, _is_read):
+            for line in terminal.followed_steps(log, _is_read):
                 print(line, flush=True)
         elif options.notebook:
-            print(terminal.export_notebook(options.log, options.notebook))
+            print(terminal.export_notebook(log, options.notebook))
         else:
-            lines = terminal.matching_steps(options.log, options.search) if options.search else terminal.summary_lines(options.log)
+            lines = terminal.matching_steps(log, options.search) if options.search else terminal.summary_lines(log)
             print("\n".join(lines), flush=True)
     except TraceError as error:
         print(terminal.error_text(error), file=sys.stderr)
@@ -144,7 +158,7 @@ _MCP_DESCRIPTION = (
     f"{_MCP[0].upper()}{_MCP[1:]}, the one in which %tools serve was last run for this workspace. Without an open notebook, "
     "the rules decide, and calls that need approval are denied."
 )
-_TRACE = "print the steps of a coding agent's session log"
+_TRACE = "list the sessions of all coding agents on this machine, or print the steps of one"
 _SIMPLE_COMMANDS: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (
     ("enable", _enable, "load nbtools in every kernel of this IPython profile"),
     ("disable", _disable, "no longer load nbtools in every kernel"),

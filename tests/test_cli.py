@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from tests.traces.recorded import SAMPLES
+from tests.traces.session_index.home import BY_AGENT, OVERRIDES, make_home
 
 LOG = str(SAMPLES / "claude-code/external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl")
 
@@ -67,7 +68,7 @@ def test_lab_becomes_jupyterlab_and_changes_nothing(nbtools, tmp_path):
     assert not (tmp_path / "ipython").exists()
 
 
-@pytest.mark.parametrize("arguments", [(), ("dance",), ("doctor", "now"), ("trace",), ("trace", LOG, "--json", "--search", "go")])
+@pytest.mark.parametrize("arguments", [(), ("dance",), ("doctor", "now"), ("trace", LOG, "--json", "--search", "go")])
 def test_what_is_not_understood_is_refused(nbtools, arguments):
     done = nbtools(*arguments)
     assert done.returncode == 2
@@ -113,3 +114,27 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "0"
     assert done.stderr == ""
+
+
+def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch):
+    for name in OVERRIDES:
+        monkeypatch.delenv(name, raising=False)
+    empty = {"HOME": str(tmp_path / "nobody"), "NBTOOLS_STATE": str(tmp_path / "nothing")}
+    nothing = nbtools("trace", **empty).stdout
+    assert "~/.claude\n" in nothing
+    assert "nbtools trace --add FOLDER" in nothing
+    make_home(tmp_path)
+    home = {"HOME": str(tmp_path), "NBTOOLS_STATE": str(tmp_path / "state"), "NBTOOLS_CONFIG": str(tmp_path / "config"), "COLUMNS": "120"}
+    table = nbtools("trace", **home).stdout.splitlines()
+    assert table[0].split()[:2] == ["Session", "Agent"]
+    assert max(map(len, table)) <= 120
+    assert next(line for line in table if "upgrade-external-agents" in line).split()[-2:] == ["+1,839", "−203"]
+    assert len(nbtools("trace", "external-agents", **home).stdout.splitlines()) == 3
+    assert nbtools("trace", "--search", "antigravity", **home).stdout.count("Gemini CLI") == 1
+    listed = json.loads(nbtools("trace", "--json", **home).stdout)
+    assert {one["agent"] for one in listed} == BY_AGENT.keys() - {"inspect"}  # its folder is relative to the current one
+    assert nbtools("trace", "latest", "codex", **home).stdout.startswith("plugins/entire/skills/search")
+    assert nbtools("trace", "latest", "nobody", **home).returncode == 1
+    assert nbtools("trace", LOG, LOG, **home).returncode == 1
+    assert "listed from now on" in nbtools("trace", "--add", str(SAMPLES / "atif"), **home).stdout
+    assert "terminus-2" in nbtools("trace", **home).stdout

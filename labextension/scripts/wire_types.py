@@ -1,4 +1,4 @@
-"""Write `model.ts` of `cards`, `approval`, `explorer` and `agent` in `labextension/src` from the models in `nbtools/notebook`.
+"""Write `model.ts` of `cards`, `approval`, `explorer`, `sessions` and others in `labextension/src` from the models in `nbtools/notebook`.
 
 Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when a file on disk is not
 what would be written.  Needs nbtools, no Node.
@@ -28,6 +28,7 @@ from nbtools.notebook.explorer.comm import TRACE_TARGET
 from nbtools.notebook.explorer.log_tabs import LOG_TARGET
 from nbtools.notebook.extension import FORMS_TARGET
 from nbtools.notebook.forms import model as forms
+from nbtools.notebook.sessions import model as sessions
 from nbtools.notebook.state import model as state
 from nbtools.notebook.state.comm import STATE_TARGET
 
@@ -141,6 +142,7 @@ import * as parse from '../shared/parse.js';
 export type Span = readonly [string, string];
 """
 CALLS = (call.Card, call.NotebookRequest, call.NotebookAnswer)
+SESSIONS = (sessions.SessionsView, sessions.SessionsTask, sessions.OpenSessionsTask)
 QUESTIONS = (approval.QuestionData, approval.AnswerMessage, approval.WidgetReply)
 FORMATS = (
     Format(
@@ -164,8 +166,17 @@ FORMATS = (
         "labextension/src/explorer/model.ts",
         (trace.TraceView, trace.TraceRequest, trace.TraceAnswer, trace.LogRequest, trace.LogAnswer),
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
-        "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n",
-        frozenset(schemas(CALLS)),
+        "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n"
+        "import { parseOpenSessionsTask, parseSessionsPage, parseSessionsTask, parseSessionsView, type OpenSessionsTask, "
+        "type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\n",
+        frozenset((*schemas(CALLS), *schemas(SESSIONS))),
+    ),
+    Format(
+        "nbtools/notebook/sessions/model.py",
+        "labextension/src/sessions/model.ts",
+        SESSIONS,
+        {"SESSIONS_MIME": sessions.SESSIONS_MIME},
+        "import * as parse from '../shared/parse.js';\n",
     ),
     Format(
         "nbtools/notebook/forms/model.py",

@@ -15,9 +15,17 @@ from nbtools.traces.trace import Trace, load, load_many, stream
 if TYPE_CHECKING:
     from nbtools.traces.recording.recorder import Recorder
     from nbtools.traces.recording.session_logs import kept_logs
+    from nbtools.traces.session_index.listing import LoggedSession, sessions
+    from nbtools.traces.session_index.places import add_log_folder
 
-_LAZY = {"Recorder": "nbtools.traces.recording.recorder", "kept_logs": "nbtools.traces.recording.session_logs"}
-"""Names imported on first use: reading logs does not load the code that writes them."""
+_LAZY = {
+    "LoggedSession": "nbtools.traces.session_index.listing",
+    "Recorder": "nbtools.traces.recording.recorder",
+    "add_log_folder": "nbtools.traces.session_index.places",
+    "kept_logs": "nbtools.traces.recording.session_logs",
+    "sessions": "nbtools.traces.session_index.listing",
+}
+"""Names imported on first use: reading a log does not load the code that writes logs, or finds them."""
 
 __all__ = [
     "Call",
@@ -26,6 +34,7 @@ __all__ = [
     "Detail",
     "Event",
     "FileChange",
+    "LoggedSession",
     "Problem",
     "Recorder",
     "Ref",
@@ -34,11 +43,13 @@ __all__ = [
     "Tokens",
     "Trace",
     "TraceError",
+    "add_log_folder",
     "compare",
     "follow",
     "kept_logs",
     "load",
     "load_many",
+    "sessions",
     "stream",
 ]
 

@@ -66,6 +66,7 @@ export class LogView extends Widget {
     const answer = await this.answer().catch((error: unknown): LogAnswer => {
       return {
         view: null,
+        sessions: null,
         comparison: '',
         problem: error instanceof NoLogKernel ? error.message : trans.__('The server does not answer.')
       };
@@ -79,7 +80,7 @@ export class LogView extends Widget {
   private async answer(): Promise<LogAnswer> {
     const problems = await Promise.all(this.paths.map(path => this.services.problemOf(path)));
     const problem = problems.filter(Boolean).join(' ');
-    return problem ? { view: null, comparison: '', problem } : this.services.session.open(this.paths);
+    return problem ? { view: null, sessions: null, comparison: '', problem } : this.services.session.open(this.paths);
   }
 
   private draw({ view, comparison, problem }: LogAnswer): void {

@@ -2,6 +2,7 @@
 
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
+import { parseOpenSessionsTask, parseSessionsPage, parseSessionsTask, parseSessionsView, type OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
 export const TRACE_TARGET = 'nbtools_trace';
@@ -35,7 +36,9 @@ export const parseFollowTask: parse.Parser<FollowTask> = parse.record<FollowTask
   version: parse.number,
 });
 
-/** Asks a kernel of log tabs to open one log, or to compare two; paths are relative to the kernel's working directory. */
+/** Asks a kernel of log tabs to open one log, or to compare two; none: for the list of all sessions.
+
+A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. */
 export interface LogRequest {
   readonly logs: readonly string[];
 }
@@ -299,12 +302,12 @@ export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceC
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | FollowTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask;
+  readonly task: CellTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | FollowTask | OpenTask | PageTask | PositionTask | RawTask | ExportTask>({ cell: parseCellTask, follow: parseFollowTask, open: parseOpenTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, story: parseExportTask }),
+  task: parse.tagged<CellTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask>({ cell: parseCellTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, sessions: parseSessionsTask, story: parseExportTask }),
 });
 
 /** Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
@@ -359,16 +362,30 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   fresh: parse.otherwise(parse.flag, false),
 });
 
-/** The view of one log, the HTML of a comparison of two, or the problem with one of them. */
+/** The view of one log, the HTML of a comparison of two, the list of all sessions, or the problem with one of them. */
 export interface LogAnswer {
   readonly view: TraceView | null;
+  readonly sessions: SessionsView | null;
   readonly comparison: string;
   readonly problem: string;
 }
 export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
   view: parse.otherwise(parse.nullable(parseTraceView), null),
+  sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
   comparison: parse.otherwise(parse.text, ''),
   problem: parse.otherwise(parse.text, ''),
+});
+
+/** The view of one session opened from a list, or the HTML of a comparison of two. */
+export interface OpenedLogs {
+  readonly type: 'logs';
+  readonly view: TraceView | null;
+  readonly comparison: string;
+}
+export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs>({
+  type: parse.oneOf('logs'),
+  view: parse.otherwise(parse.nullable(parseTraceView), null),
+  comparison: parse.otherwise(parse.text, ''),
 });
 
 /** Reply to ``FollowTask``.  ``view`` is None if nothing has changed; its page has no lines.
@@ -428,10 +445,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceFollow | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport | null;
+  readonly reply: TraceCell | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceFollow | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceExport>({ cell: parseTraceCell, follow: parseTraceFollow, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, story: parseTraceExport })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport>({ cell: parseTraceCell, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, sessions: parseSessionsPage, story: parseTraceExport })), null),
 });

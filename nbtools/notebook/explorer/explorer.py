@@ -13,9 +13,9 @@ from nbtools.notebook.explorer.comm import register_in_kernel
 from nbtools.notebook.explorer.export.static_html import trace_html, trace_text
 from nbtools.notebook.explorer.facets import Facet, Facets
 from nbtools.notebook.explorer.following import Following
-from nbtools.notebook.explorer.model import TRACE_MIME, FollowTask, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceTask, TraceView
+from nbtools.notebook.explorer.model import TRACE_MIME, FollowTask, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceView
 from nbtools.notebook.explorer.nesting import LineRow
-from nbtools.notebook.explorer.page_requests import PageResponder, Reply
+from nbtools.notebook.explorer.page_requests import PageResponder, Reply, Task
 from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.summary import Summary, summary_of
@@ -92,7 +92,7 @@ class Explorer:
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(self, task: TraceTask) -> Reply | TraceFollow:
+    def answer(self, task: Task | FollowTask) -> Reply | TraceFollow:
         """Answers a request of a page.  Raises ``TraceError``."""
         return self._following.answer(task) if isinstance(task, FollowTask) else self._answers.answer(task)
 

@@ -18,6 +18,10 @@ LOG_TARGET = "nbtools_logs"
 """Name of the comm target.  The comm's first message is a ``LogRequest``; the answer is a ``LogAnswer``."""
 
 
+SESSION_PREFIX = "session:"
+"""Marks the id of a listed session, where a request could name a path."""
+
+
 def register() -> None:
     """Registers the comm targets in this kernel, for the files below its working directory."""
     import comm  # noqa: PLC0415 - part of a kernel; this module is also imported without one
@@ -36,7 +40,7 @@ def answer(folder: Path, request: Any) -> LogAnswer:
     """Opens or compares the logs that ``request`` names, below ``folder``.  Never raises."""
     try:
         logs = [_path(folder, log) for log in LogRequest.model_validate(request).logs]
-        return _open(logs[0]) if len(logs) == 1 else _compare(*logs)
+        return _compare(*logs) if len(logs) > 1 else _open(logs[0]) if logs else _list()
     except ValidationError:
         return LogAnswer(problem="The page sent a request that this kernel does not support. Reload the page.")
     except TraceError as error:
@@ -46,7 +50,14 @@ def answer(folder: Path, request: Any) -> LogAnswer:
 
 
 def _path(folder: Path, log: str) -> Path:
-    """Returns the absolute path of a file that the server serves.  Raises ``TraceError`` for a path that leaves its folder."""
+    """Returns the absolute path of a file that the server serves, or of a session that this kernel lists.
+
+    Raises ``TraceError`` for a path that leaves the server's folder, and for an id that is not listed.
+    """
+    if log.startswith(SESSION_PREFIX):
+        from nbtools.notebook.sessions.session_list import listed_log  # noqa: PLC0415 - as below
+
+        return listed_log(log.removeprefix(SESSION_PREFIX))
     path = PurePosixPath(log)
     if path.is_absolute() or ".." in path.parts or "\0" in log:
         raise TraceError(f"{log!r} is outside the folder that Jupyter serves.")
@@ -60,6 +71,15 @@ def _open(log: Path) -> LogAnswer:
     explorer = open_trace(log)
     EXPLORERS.add(explorer)
     return LogAnswer(view=explorer.view())
+
+
+def _list() -> LogAnswer:
+    from nbtools.notebook.explorer.registry import EXPLORERS  # noqa: PLC0415 - as above
+    from nbtools.notebook.sessions.session_list import SessionList  # noqa: PLC0415 - as above
+
+    sessions = SessionList()
+    EXPLORERS.add(sessions)
+    return LogAnswer(sessions=sessions.view())
 
 
 def _compare(a: Path, b: Path) -> LogAnswer:

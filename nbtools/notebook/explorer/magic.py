@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 from IPython.display import publish_display_data
 
 from nbtools.core.errors import NbtoolsError, TraceError
-from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.explorer.magic_arguments import FLAGS, CompareLogs, OpenLog, ReplayLog, TraceCommand, parse_line
+from nbtools.notebook.explorer.magic_arguments import CompareLogs, ListSessions, OpenLog, ReplayLog, TraceCommand, parse_line
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -19,24 +18,12 @@ if TYPE_CHECKING:
     from nbtools.notebook.explorer.explorer import Explorer
     from nbtools.notebook.explorer.replay.stepping import SteppedReplay
     from nbtools.notebook.runtime import NotebookRuntime
+    from nbtools.notebook.sessions.session_list import SessionList
     from nbtools.replay.replay import Replayed
     from nbtools.traces.query.compare import Comparison
 
 T = TypeVar("T")
-_USAGE = Sheet(
-    title="%trace LOG\nOpens the session log of a coding agent: Claude Code, Codex, Gemini CLI, SWE-agent, OpenHands, Inspect, others.",
-    rows=(
-        ("%trace LOG", "opens a log; t = %trace LOG gives access to it: t.trace has its sessions, calls and events"),
-        ("%trace LOG --step 46", "opens it at a step"),
-        ("%trace LOG --replay 46", "runs that call again in a temporary copy and compares the results"),
-        (
-            "steps = %trace LOG --replay 46-52",
-            "runs a range in one copy, up to the first different result: steps.run(), .step(…), .skip(), .close()",
-        ),
-        ("%trace A B", "compares two logs of one task"),
-        *((f"--{name}", text) for name, text in FLAGS.items()),
-    ),
-)
+TraceValue: TypeAlias = "Explorer | SessionList | Comparison | Replayed | SteppedReplay | None"
 
 
 @magics_class
@@ -50,11 +37,14 @@ class TraceMagics(Magics):
 
     @no_var_expand
     @line_magic
-    def trace(self, line: str) -> Explorer | Comparison | Replayed | SteppedReplay | None:
+    def trace(self, line: str) -> TraceValue:
         """Opens, compares or replays the session logs of coding agents: ``%trace ~/.claude/projects/…/session.jsonl``.
 
         ::
 
+            %trace                         lists the sessions of all agents on this machine; s = %trace gives access to it: s.sessions
+            %trace PROJECT                 lists those of a project: a folder, or its name
+            %trace latest                  opens the session that changed last; latest claude: of an agent; latest PROJECT: of a project
             %trace LOG                     opens a log; t = %trace LOG gives access to it: t.trace has sessions, calls, events
             %trace LOG --step 46           opens it at a step
             %trace LOG --replay 46         runs that call again in a temporary copy and compares the results
@@ -69,15 +59,12 @@ class TraceMagics(Magics):
         A single path with spaces needs no quotes.
         """
         try:
-            command = parse_line(line)
-            if command is not None:
-                return self._run(command)
-            _show(_USAGE.bundle())
+            return self._run(parse_line(line))
         except NbtoolsError as error:
             _show_error(line, error)
         return None
 
-    def _run(self, command: TraceCommand) -> Explorer | Comparison | Replayed | SteppedReplay | None:
+    def _run(self, command: TraceCommand) -> TraceValue:
         from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
 
         match command:
@@ -85,6 +72,8 @@ class TraceMagics(Magics):
                 return _load_or_show(command.log, lambda: open_trace(command.log, step=command.step or None))
             case CompareLogs():
                 return _compare(command)
+            case ListSessions():
+                return _list_sessions(command)
             case ReplayLog():
                 return self._replay(command)
 
@@ -99,6 +88,13 @@ class TraceMagics(Magics):
         if command.last:
             return replay.replay_range(explorer, command.first, command.last, where)
         return replay.replay_step(explorer, command.first, where)
+
+
+def _list_sessions(command: ListSessions) -> SessionList:
+    from nbtools.notebook.sessions.model import SessionFilter  # noqa: PLC0415 - as above
+    from nbtools.notebook.sessions.session_list import SessionList  # noqa: PLC0415 - as above
+
+    return SessionList(SessionFilter(project=command.project))
 
 
 def _show_error(line: str, error: NbtoolsError) -> None:

@@ -14,6 +14,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.magics.command_line import parse, words
 from nbtools.notebook.magics.flags import grammar_from
 
+LATEST = "latest"
 _MAX_COMPLETIONS = 200
 _RANGE = re.compile(r"([\d.]+)\s*(?:-|–|—|\.\.)\s*([\d.]+)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
@@ -64,15 +65,28 @@ class ReplayLog:
     cwd: str = ""
 
 
-TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog
+@dataclass(frozen=True, slots=True)
+class ListSessions:
+    """Lists the sessions of this machine, or those of a project."""
+
+    project: str = ""
 
 
-def parse_line(line: str) -> TraceCommand | None:
-    """Parses a line; None for an empty one.  Raises ``ToolFailure`` with a one-line message that says how to write it."""
+TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog | ListSessions
+
+
+def parse_line(line: str) -> TraceCommand:
+    """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it, ``TraceError`` if nothing is the latest."""
     arguments = _parsed(line.strip())
     logs = arguments.pop("logs", [])
+    if logs[:1] == [LATEST]:
+        from nbtools.notebook.sessions.selection import latest_log  # noqa: PLC0415 - reads logs
+
+        logs = [latest_log(logs[1:])]
     if not logs and not arguments:
-        return None
+        return ListSessions()
+    if len(logs) == 1 and not arguments and _is_project(logs[0]):
+        return ListSessions(logs[0])
     if not logs:
         raise _error("no log was named. Its path comes first, as in %trace session.jsonl --step 46.")
     return _comparison(logs, arguments) if len(logs) > 1 else _single_log(logs[0], arguments)
@@ -132,11 +146,25 @@ def _exists(path: str) -> bool:
         return False
 
 
+def _is_project(word: str) -> bool:
+    """Returns whether it names a project with sessions, and no file."""
+    try:
+        if Path(word).expanduser().is_file():
+            return False
+    except (OSError, ValueError, RuntimeError):
+        return False
+    from nbtools.notebook.sessions.selection import project_named  # noqa: PLC0415 - reads logs
+
+    return project_named(word)
+
+
 def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
     """Yields completions of ``fragment`` after the words ``words``, each with its kind: flags, and paths relative to the notebook."""
     if fragment.startswith("-"):
         yield from ((f"--{name}", "param") for name in FLAGS if f"--{name}" not in words)
     elif not words or words[-1] not in {"--step", "--replay", "--at"}:
+        if not words and fragment and LATEST.startswith(fragment):
+            yield LATEST, "param"
         yield from ((path, "path") for path in _matching_paths(fragment))
 
 

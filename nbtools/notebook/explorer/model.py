@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.notebook.cards.model import Card, Span, Wire
 from nbtools.notebook.explorer.recorded_card import Tone
+from nbtools.notebook.sessions.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
 
 TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
 
@@ -150,7 +151,10 @@ class FollowTask(Wire):
     version: int
 
 
-TraceTask = Annotated[PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | FollowTask, Field(discriminator="type")]
+TraceTask = Annotated[
+    PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | FollowTask | SessionsTask | OpenSessionsTask,
+    Field(discriminator="type"),
+]
 
 
 class TraceRequest(Wire):
@@ -295,8 +299,17 @@ class TraceProblem(Wire):
     text: str
 
 
+class OpenedLogs(Wire):
+    """The view of one session opened from a list, or the HTML of a comparison of two."""
+
+    type: Literal["logs"] = "logs"
+    view: TraceView | None = None
+    comparison: str = ""
+
+
 TraceReply = Annotated[
-    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceFollow | TraceProblem, Field(discriminator="type")
+    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceFollow | TraceProblem | SessionsPage | OpenedLogs,
+    Field(discriminator="type"),
 ]
 
 
@@ -309,14 +322,18 @@ class TraceAnswer(Wire):
 
 
 class LogRequest(Wire):
-    """Asks a kernel of log tabs to open one log, or to compare two; paths are relative to the kernel's working directory."""
+    """Asks a kernel of log tabs to open one log, or to compare two; none: for the list of all sessions.
 
-    logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(min_length=1, max_length=2)
+    A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.
+    """
+
+    logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=2)
 
 
 class LogAnswer(Wire):
-    """The view of one log, the HTML of a comparison of two, or the problem with one of them."""
+    """The view of one log, the HTML of a comparison of two, the list of all sessions, or the problem with one of them."""
 
     view: TraceView | None = None
+    sessions: SessionsView | None = None
     comparison: str = ""
     problem: str = ""

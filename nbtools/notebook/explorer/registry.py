@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from pydantic import ValidationError
 
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.model import TraceAnswer, TraceProblem, TraceReply, TraceRequest, TraceTask
+from nbtools.notebook.explorer.model import TraceAnswer, TraceProblem, TraceReply, TraceRequest
 
 _MOST = 20
 _MOST_LINES = 500_000
@@ -26,7 +26,8 @@ class Responder(Protocol):
     def size(self) -> int:
         """The number of its lines."""
 
-    def answer(self, task: TraceTask) -> TraceReply: ...
+    def answer(self, task: Any) -> TraceReply:
+        """Answers a ``TraceTask`` of its own kind. Raises ``TraceError``."""
 
 
 class ExplorerRegistry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from nbtools.notebook.explorer.recorded_card import CHANGE_OPS, tone_of
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.traces.model import Call, Session
+from nbtools.traces.prompts import typed_text
 from nbtools.traces.trace import Trace
 
 _AGENTS = {
@@ -28,9 +28,6 @@ _AGENTS = {
     "swe-agent": "SWE-agent",
     "vscode-copilot": "Copilot in VS Code",
 }
-_COMMAND = re.compile(r"<command-name>\s*([^<]*?)\s*</command-name>")
-_ARGUMENTS = re.compile(r"<command-args>\s*([^<]*?)\s*</command-args>")
-_TAGS = re.compile(r"<local-command-caveat>.*?</local-command-caveat>|</?(?:command|local-command|bash)-[a-z]+>", re.DOTALL)
 _MAX_MODELS = 2
 _MAX_TITLE = 120
 _MAX_AGENT = 80
@@ -69,15 +66,7 @@ def _title(trace: Trace) -> str:
     named = next((session.title for session in roots if session.title), "") if len(roots) == 1 else ""
     prompt = next((event.text for event in trace.events if event.kind == "user" and event.text.strip()), "") if len(roots) == 1 else ""
     name = next((reading.source.path.name for reading in trace.readings), "")
-    return one_line(redacted((_without_tags(named) or _without_tags(prompt) or name).strip()), _MAX_TITLE)
-
-
-def _without_tags(text: str) -> str:
-    """Returns a prompt as a person typed it: Claude Code records a slash command as elements with its name, message and arguments."""
-    if command := _COMMAND.search(text):
-        arguments = _ARGUMENTS.search(text)
-        return f"{command[1]} {arguments[1] if arguments else ''}".strip()
-    return _TAGS.sub("", text).strip()
+    return one_line(redacted((typed_text(named) or typed_text(prompt) or name).strip()), _MAX_TITLE)
 
 
 def _facts(trace: Trace) -> Iterator[Fact]:

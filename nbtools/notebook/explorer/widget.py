@@ -10,6 +10,7 @@ import traitlets
 
 from nbtools.notebook.explorer.model import TraceView
 from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.notebook.sessions.model import SessionsView
 from nbtools.notebook.subshells import answer_on_subshell
 
 _STATIC = Path(__file__).parents[1] / "static"
@@ -26,7 +27,7 @@ class ExplorerWidget(anywidget.AnyWidget):
     _css = (_STATIC / "explorer.css").read_text(encoding="utf-8")
     view = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, view: TraceView) -> None:
+    def __init__(self, view: TraceView | SessionsView) -> None:
         super().__init__(view=view.model_dump(mode="json"))
         self._explorer = view.explorer
         self.on_msg(self._on_request)

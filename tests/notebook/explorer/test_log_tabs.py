@@ -44,7 +44,7 @@ def test_a_path_cannot_leave_the_folder(folder, path):
 
 @pytest.mark.parametrize(
     "request_",
-    [None, "x", [], {}, {"logs": []}, {"logs": "a.jsonl"}, {"logs": [1]}, {"logs": ["a"] * 3}, {"logs": [""]}, {"logs": ["x" * 5000]}],
+    [None, "x", [], {}, {"logs": "a.jsonl"}, {"logs": [1]}, {"logs": ["a"] * 3}, {"logs": [""]}, {"logs": ["x" * 5000]}],
 )
 def test_an_invalid_request_is_a_problem(folder, request_):
     assert answer(folder, request_).problem

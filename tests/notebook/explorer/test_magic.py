@@ -13,6 +13,7 @@ from nbtools.core.errors import TraceError
 from tests.notebook.conftest import card_in
 from tests.notebook.explorer.samples import CLAUDE, sample
 from tests.notebook.magics.test_completion import offered
+from tests.traces.session_index.home import BY_AGENT, OVERRIDES, make_home
 
 
 @pytest.fixture
@@ -59,9 +60,39 @@ def test_what_is_no_log_says_so_and_which_are_known(lab: Any) -> None:
     assert "in quotes" in card(lab.run("%trace notes.txt src x"))["blocks"][0]["text"]
 
 
-def test_alone_it_explains_itself(lab: Any) -> None:
-    shown = lab.run("%trace").text
-    assert all(word in shown for word in ("%trace LOG --replay 46", "%trace A B", "--in", "--at", "--step"))
+SESSIONS = sum(BY_AGENT.values()) - BY_AGENT["inspect"]
+"""Inspect's logs are below the notebook's folder, if anywhere."""
+
+
+@pytest.fixture
+def home(lab: Any, tmp_path_factory: Any) -> Path:
+    """A home folder with the logs of agents, which the kernel uses as its own."""
+    home: Path = tmp_path_factory.mktemp("home")
+    make_home(home)
+    unset = "".join(f"os.environ.pop({name!r}, None);" for name in OVERRIDES)
+    lab.run(f"import os; {unset} os.environ |= dict(HOME={str(home)!r}, NBTOOLS_STATE={str(home / 'state')!r})")
+    return home
+
+
+def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> None:
+    (output,) = lab.run("%trace").outputs
+    assert output["data"]["application/vnd.nbtools.sessions.v1+json"]["page"]["all"] == SESSIONS
+    assert "upgrade-external-agents-e2e-tests" in output["data"]["text/html"]
+    assert "upgrade-external-agents-e2e-tests" in output["data"]["text/plain"]
+    assert lab.run("s = %trace").outputs == []
+    assert lab.value("len(s.sessions)") == SESSIONS
+    (of_project,) = lab.run("%trace agent-plugins").outputs
+    assert of_project["data"]["application/vnd.nbtools.sessions.v1+json"]["page"]["total"] == 1
+    latest = lab.run("t = %trace latest\nc = %trace latest codex --step 2\np = %trace latest gemini")
+    assert latest.error == ""
+    assert lab.value("[os.path.basename(one.trace.readings[0].source.path) for one in (t, c, p)]") == [
+        "9d5beed4.jsonl",
+        "rollout-a.jsonl",
+        "session-2025-12-24.json",
+    ]
+    assert "No session of hal" in card(lab.run("%trace latest hal"))["blocks"][0]["text"]
+    shown = lab.value("get_ipython().find_line_magic('trace').__doc__")
+    assert all(word in shown for word in ("%trace LOG --replay 46", "%trace latest", "%trace A B", "--in", "--at", "--step"))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ tool's span belongs to that tool's call. In older logs such events are inside th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +20,7 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces import source as log_source
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import id_text, integer_of, items, mapping, string
+from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, items, mapping, string
 from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
@@ -43,6 +45,26 @@ class _Log(msgspec.Struct):
 
 class _Attached(msgspec.Struct):
     attachments: msgspec.Raw = msgspec.Raw(b"null")
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """A run, as the header of an archive describes it. ``text`` names its dataset and what it is about."""
+
+    task: str
+    model: str
+    created: float | None
+    text: str
+
+
+def run_of_archive(path: Path) -> RunFacts:
+    """Reads the header of a ``.eval`` file only. Raises ``TraceError``."""
+    header, problems = _header(Source(path), log_source.archive_members(path))
+    fields = mapping(header.eval)
+    if not fields and problems:
+        raise TraceError(problems[0].why)
+    texts = (string(fields.get("task")), string(mapping(fields.get("dataset")).get("name")), string(header.status))
+    return RunFacts(texts[0], string(fields.get("model")), epoch_seconds(fields.get("created")), " ".join(filter(None, texts)))
 
 
 class InspectAI(Format):

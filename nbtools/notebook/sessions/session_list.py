@@ -1,0 +1,172 @@
+"""The list of sessions as the value of a cell: ``%trace`` alone."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbtools.core.errors import TraceError
+from nbtools.notebook.explorer.comm import register_in_kernel
+from nbtools.notebook.explorer.model import OpenedLogs
+from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.notebook.frontend import needs_widgets
+from nbtools.notebook.sessions.model import (
+    SESSIONS_MIME,
+    OpenSessionsTask,
+    SessionChoice,
+    SessionFilter,
+    SessionsPage,
+    SessionsTask,
+    SessionsView,
+)
+from nbtools.notebook.sessions.rows import home_relative, session_row
+from nbtools.notebook.sessions.text import sessions_html, sessions_text
+from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
+from nbtools.traces.session_index.places import label_of
+
+if TYPE_CHECKING:
+    from nbtools.notebook.sessions.widget import SessionsWidget
+
+MAX_ROWS = 200
+"""Largest number of sessions in one reply."""
+INITIAL_ROWS = 60
+_MAX_PROJECTS = 200
+_FIRST_LOOK = 1.5
+"""Seconds that reading new logs may take until the first rows are shown; the page asks for the rest."""
+_NEXT_LOOK = 0.5
+_PAUSE = 4.0
+"""Seconds between two looks at the folders; more, if a look takes long."""
+
+
+@cache
+def session_catalog() -> SessionCatalog:
+    """Returns the sessions of this machine; one catalog for all lists of a kernel."""
+    return SessionCatalog()
+
+
+class SessionList:
+    """Displays the sessions on this machine. Nothing is read before it is displayed or asked for."""
+
+    def __init__(self, query: SessionFilter | None = None) -> None:
+        self.id = uuid.uuid4().hex
+        self.size = 1
+        self.filter = query or SessionFilter()
+        self._catalog = session_catalog()
+
+    @property
+    def sessions(self) -> list[LoggedSession]:
+        """The sessions under the initial filter."""
+        self._catalog.refresh()
+        return self._catalog.page(_query(self.filter))
+
+    def answer(self, task: Any) -> SessionsPage | OpenedLogs:
+        """Answers a request of a page. Raises ``TraceError``."""
+        match task:
+            case SessionsTask():
+                if task.look:
+                    self._look()
+                return self.page(task)
+            case OpenSessionsTask():
+                return open_sessions(task.ids)
+        raise TraceError("This list cannot answer that request. Run the cell again.")
+
+    def view(self) -> SessionsView:
+        """Returns the initial view, after a first look at the folders."""
+        self._catalog.refresh(_FIRST_LOOK)
+        self._catalog.read_in_background()
+        return SessionsView(
+            explorer=self.id, filter=self.filter, page=self.page(SessionsTask(filter=self.filter, first=0, count=INITIAL_ROWS))
+        )
+
+    def bundle(self) -> dict[str, Any]:
+        """Returns a MIME bundle, like that of an explorer: for the extension, as a widget where needed, as HTML and as text."""
+        EXPLORERS.add(self)
+        register_in_kernel()
+        view = self.view()
+        return {
+            SESSIONS_MIME: view.model_dump(mode="json"),
+            **(self._widget(view).bundle() if needs_widgets() else {}),
+            "text/html": sessions_html(view.page),
+            "text/plain": sessions_text(view.page),
+        }
+
+    def widget(self) -> SessionsWidget:
+        """Returns the list as an anywidget."""
+        EXPLORERS.add(self)
+        return self._widget(self.view())
+
+    def _widget(self, view: SessionsView) -> SessionsWidget:
+        from nbtools.notebook.sessions.widget import SessionsWidget  # noqa: PLC0415 - ipywidgets takes 70 ms to load
+
+        return SessionsWidget(view)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return self.bundle()
+
+    def __repr__(self) -> str:
+        return "<List of the sessions on this machine>"
+
+    def _look(self) -> None:
+        found = self._catalog.found
+        if found.left or time.monotonic() - found.at > max(_PAUSE, 20 * found.seconds):
+            self._catalog.refresh(_NEXT_LOOK)
+        self._catalog.read_in_background()
+
+    def page(self, task: SessionsTask) -> SessionsPage:
+        """Returns sessions under a filter, at most ``MAX_ROWS``."""
+        wanted, first, count = task.filter, max(0, task.first), min(max(0, task.count), MAX_ROWS)
+        catalog, query, now = self._catalog, _query(wanted), time.time()
+        total, everything = catalog.count(query), catalog.count(SessionQuery())
+        agents = catalog.counts("agent", _query(wanted.model_copy(update={"agent": ""})))
+        projects = catalog.counts("project", _query(wanted.model_copy(update={"project": ""})))
+        return SessionsPage(
+            first=first,
+            total=total,
+            all=everything,
+            rows=tuple(session_row(session, now) for session in catalog.page(query, first, count)),
+            agents=tuple(SessionChoice(key=name, label=label_of(name), count=number) for name, number in agents),
+            projects=tuple(
+                SessionChoice(key=name, label=home_relative(name), count=number) for name, number in sorted(projects[:_MAX_PROJECTS])
+            ),
+            unread=catalog.unread(query),
+            left=catalog.found.left,
+            unreadable=catalog.unreadable(),
+            folders=() if everything or catalog.found.left else searched_folders(catalog),
+        )
+
+
+def searched_folders(catalog: SessionCatalog) -> tuple[str, ...]:
+    """Returns the folders that were looked at, each once."""
+    return tuple(dict.fromkeys(home_relative(str(place.folder)) for place in catalog.found.places))
+
+
+def listed_log(id: str) -> Path:  # noqa: A002 - the field's name
+    """Returns the path of a log by its id. Raises ``TraceError`` if it is not among those on this machine."""
+    catalog = session_catalog()
+    if not catalog.found.at:  # the tab of a session is restored in a new kernel
+        catalog.refresh()
+    return catalog.path_of(id)
+
+
+def open_sessions(ids: tuple[str, ...]) -> OpenedLogs:
+    """Opens one listed session, or compares two. Raises ``TraceError``."""
+    paths = [listed_log(one) for one in ids]
+    if len(paths) == 1:
+        from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+
+        explorer = open_trace(paths[0])
+        EXPLORERS.add(explorer)
+        return OpenedLogs(view=explorer.view())
+    from nbtools.notebook.explorer.export.comparison_html import comparison_html  # noqa: PLC0415 - as above
+    from nbtools.traces.query.compare import compare  # noqa: PLC0415 - as above
+    from nbtools.traces.trace import load  # noqa: PLC0415 - as above
+
+    a, b = paths
+    return OpenedLogs(comparison=comparison_html(compare(load(a), load(b), logs=(str(a), str(b)))))
+
+
+def _query(wanted: SessionFilter) -> SessionQuery:
+    return SessionQuery(wanted.text, wanted.agent, wanted.project, wanted.outcome, wanted.sort, wanted.descending)

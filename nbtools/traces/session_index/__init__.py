@@ -1,0 +1,1 @@
+"""Finds the session logs of all agents on this machine, and indexes what a list shows about them."""

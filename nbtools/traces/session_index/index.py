@@ -1,0 +1,258 @@
+"""The index of the session logs on this machine: an SQLite database in the state folder that can be deleted at any time.
+
+A log's row is valid for the path, size, time of change and inode that it was read with. Several processes may read and write at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, TypeVar
+
+from nbtools.traces.session_index.figures import LogFigures
+from nbtools.traces.session_index.head import LogHead
+from nbtools.traces.session_index.places import OTHER
+from nbtools.traces.session_index.scan import LogStat
+from nbtools.workspace.state_folder import private_folder, state_path
+
+T = TypeVar("T")
+_VERSION = 1
+_TIMEOUT = 20.0
+_FIGURES = ("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful")
+_SCHEMA = f"""
+CREATE TABLE logs (
+    number INTEGER PRIMARY KEY, path BLOB UNIQUE, size INTEGER, mtime INTEGER, inode INTEGER,
+    agent TEXT, format TEXT, title TEXT, model TEXT, project TEXT, branch TEXT, started REAL, ended REAL, parent TEXT, problem TEXT,
+    {", ".join(f"{name} INTEGER" for name in _FIGURES)},
+    figured TEXT NOT NULL DEFAULT '', figured_at REAL NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0,
+    tries INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX by_time ON logs (mtime DESC);
+CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2", prefix = '2 3');
+PRAGMA user_version = {_VERSION};
+"""
+STATE = "size || ':' || mtime || ':' || inode"
+"""The state of a log for which ``figured`` has its figures."""
+_PAUSE = 10.0
+"""Seconds before a log that grows is read again as a whole; longer if that takes long."""
+_PAUSE_FACTOR = 30
+MAX_TRIES = 3
+
+
+def index_path() -> Path:
+    """Returns the path of the database, whether it exists or not."""
+    return state_path() / "sessions.sqlite"
+
+
+def number_of(path: str) -> int:
+    """Returns the number of a log, a hash of its path: it stays the same when the index is rebuilt."""
+    return int.from_bytes(hashlib.sha256(os.fsencode(path)).digest()[:7], "big")
+
+
+class SessionIndex:
+    """The database. A damaged one, or one of another version, is replaced by an empty one. Thread-safe."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or index_path()
+        self.lasting = True
+        """False if the state folder cannot be written: the index is then in memory."""
+        self._lock = RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def states(self) -> dict[str, tuple[int, int, int]]:
+        """Returns size, time of change and inode of each indexed log, by path."""
+        rows = self.read("SELECT path, size, mtime, inode FROM logs")
+        return {os.fsdecode(path): (size, mtime, inode) for path, size, mtime, inode in rows}
+
+    def read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        """Returns all rows of a query."""
+        return self._run(lambda connection: connection.execute(query, values).fetchall())
+
+    def put(self, heads: Sequence[tuple[LogStat, LogHead]], gone: Sequence[str] = ()) -> None:
+        """Adds or replaces logs, and removes those whose paths are ``gone``. Figures stay until the log has been read again."""
+        rows = [_row(log, head) for log, head in heads]
+        texts = [(_text(head.text), row["number"]) for row, (_, head) in zip(rows, heads, strict=True)]
+        numbers = [(number_of(path),) for path in gone]
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany("DELETE FROM texts WHERE rowid = ?", numbers)
+            connection.executemany("DELETE FROM logs WHERE number = ?", numbers)
+            connection.executemany(_PUT, rows)
+            connection.executemany(f"{_PUT_TEXT} AND figured = ''", texts)
+
+        self._write(write)
+
+    def put_figures(self, path: str, state: str, figures: LogFigures, seconds: float) -> None:
+        """Adds the figures of a log that was read as a whole in ``state``, which took ``seconds``."""
+        values = {name: getattr(figures, name) for name in (*_FIGURES, *_FILLED, "ended", "problem")}
+        values |= {"number": number_of(path), "state": state, "cost": seconds, "now": time.time()}
+        values = {name: _text(value) if isinstance(value, str) else value for name, value in values.items()}
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(_PUT_FIGURES, values)
+            connection.execute(_PUT_TEXT, (_text(figures.text), values["number"]))
+
+        self._write(write)
+
+    def begin_figures(self, path: str) -> None:
+        """Notes that a log is read as a whole: one that ends its reader again and again is not read any more, until it changes."""
+        self._write(lambda connection: connection.execute("UPDATE logs SET tries = tries + 1 WHERE number = ?", (number_of(path),)))
+
+    def outdated(self, limit: int = -1) -> list[tuple[str, str]]:
+        """Returns path and state of logs whose figures are missing or outdated, those that changed last first."""
+        rows = self.read(
+            f"SELECT path, {STATE} FROM logs WHERE figured <> {STATE} AND format <> '' AND tries < {MAX_TRIES}"  # noqa: S608 - constants
+            f" AND (figured = '' OR ? - figured_at > max({_PAUSE}, {_PAUSE_FACTOR} * cost)) ORDER BY mtime DESC LIMIT ?",
+            (time.time(), limit),
+        )
+        return [(os.fsdecode(path), state) for path, state in rows]
+
+    def _write(self, write: Callable[[sqlite3.Connection], object]) -> None:
+        def transaction(connection: sqlite3.Connection) -> None:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                write(connection)
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+        self._run(transaction)
+
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            try:
+                return work(self._open())
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+            self._rebuild()
+            return work(self._open())
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is not None and (not self.lasting or _inode(self.path) == self._inode):
+            return self._connection
+        self.close()
+        try:
+            private_folder(self.path.parent)
+            with self._exclusive():
+                self._inode = _create_file(self.path)
+                self._connection = _connect(str(self.path))
+        except OSError:
+            self.lasting, self._connection = False, _connect(":memory:")
+        return self._connection
+
+    def _rebuild(self) -> None:
+        """Deletes the database, which is damaged, unless another process has replaced it already."""
+        self.close()
+        if self.lasting:
+            with self._exclusive():
+                if _inode(self.path) == self._inode or not self._inode:
+                    for ending in ("", "-journal"):
+                        self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Creates and replaces the database in one process at a time."""
+        descriptor = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _create_file(path: Path) -> int:
+    """Creates the file, readable only for this user, if it does not exist, and returns its inode. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        return os.fstat(descriptor).st_ino
+    finally:
+        os.close(descriptor)
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    """Opens a database, and creates the tables of an empty one. Raises ``sqlite3.DatabaseError`` where it is damaged."""
+    connection = sqlite3.connect(name, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")  # what a power failure damages is rebuilt
+        _create_tables(connection)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def _create_tables(connection: sqlite3.Connection) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == _VERSION:
+        return
+    if version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise sqlite3.DatabaseError(f"version {version}")
+    connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Returns whether the database cannot be used. Other errors are those of a full disk, or of another process that writes for long."""
+    return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error)
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _text(text: str) -> str:
+    """Returns a text that SQLite can store."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+_COLUMNS = (
+    *("number", "path", "size", "mtime", "inode", "agent", "format"),
+    *("title", "model", "project", "branch", "started", "parent", "problem"),
+)
+_REPLACED = ("size", "mtime", "inode", "agent", "format", "branch", "parent", "problem")
+_FILLED = ("title", "model", "project", "started")
+"""Columns that keep their value if a later reading does not find one."""
+_PUT = (
+    f"INSERT INTO logs ({', '.join(_COLUMNS)}) VALUES ({', '.join(':' + name for name in _COLUMNS)}) "  # noqa: S608 - constants
+    f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _REPLACED)}, tries = 0, "
+    + ", ".join(f"{name} = CASE WHEN ifnull(excluded.{name}, '') = '' THEN {name} ELSE excluded.{name} END" for name in _FILLED)
+)
+_PUT_FIGURES = (
+    f"UPDATE logs SET tries = 0, figured = :state, figured_at = :now, cost = :cost, ended = :ended, problem = :problem, "  # noqa: S608 - constants
+    f"{', '.join(f'{name} = :{name}' for name in _FIGURES)}, "
+    + ", ".join(f"{name} = CASE WHEN ifnull(:{name}, '') = '' THEN {name} ELSE :{name} END" for name in _FILLED)
+    + " WHERE number = :number"
+)
+_PUT_TEXT = "INSERT OR REPLACE INTO texts (rowid, title, project, text) SELECT number, title, project, ? FROM logs WHERE number = ?"
+
+
+def _row(log: LogStat, head: LogHead) -> dict[str, Any]:
+    agent = head.agent if log.place.agent == OTHER and head.agent else log.place.agent
+    texts = {name: _text(getattr(head, name)) for name in ("format", "title", "model", "project", "branch", "parent", "problem")}
+    return texts | {
+        "number": number_of(log.path),
+        "path": os.fsencode(log.path),
+        "size": log.size,
+        "mtime": log.mtime_ns,
+        "inode": log.inode & (1 << 63) - 1,
+        "agent": _text(agent),
+        "started": head.started,
+    }

@@ -1,0 +1,299 @@
+"""The list of all sessions on this machine: brings the index up to date, and searches, filters and sorts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.parallel_reading import gc_paused
+from nbtools.traces.session_index.head import read_head
+from nbtools.traces.session_index.index import MAX_TRIES, STATE, SessionIndex, number_of
+from nbtools.traces.session_index.places import Place, agent_named, agents, places
+from nbtools.traces.session_index.running import running_logs
+from nbtools.traces.session_index.scan import LogStat, find_logs
+from nbtools.traces.session_index.worker import work
+from nbtools.workspace.processes.python_helper import PythonHelper
+
+Outcome: TypeAlias = Literal["", "running", "failed", "clean", "changed"]
+SortKey: TypeAlias = Literal["title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"]
+WORKER = "nbtools.traces.session_index.worker"
+_BATCH = 400
+_SORTED = {
+    "title": "title COLLATE NOCASE",
+    "agent": "agent",
+    "model": "nullif(model, '') COLLATE NOCASE",
+    "project": "nullif(project, '') COLLATE NOCASE",
+    "age": "mtime",
+    "duration": "ended - started",
+    "calls": "calls",
+    "failed": "failed",
+    "edits": "added + removed",
+    "tokens": "tokens_in + tokens_out",
+}
+_OUTCOMES = {
+    "": "1",
+    "running": "number IN (SELECT value FROM json_each(:running))",
+    "failed": "failed > 0",
+    "clean": "calls > 0 AND failed = 0",
+    "changed": "edits > 0",
+}
+_LISTED = "format <> '' AND parent = '' AND number IN (SELECT value FROM json_each(:found))"
+_MAX_QUERY = 1_000
+
+
+class LoggedSession(Struct, frozen=True):
+    """A session log on this machine. None and empty texts: not recorded, or, before ``read``, not known yet.
+
+    ``project`` is the working directory. ``changed`` is the time of the log's last change and ``started`` that of the first record, in
+    seconds since the epoch; ``duration`` is in seconds. The numbers count the whole log, with sub-agents: see ``LogFigures``.
+    ``read``: the log was read as a whole in its current state. ``running``: see ``running``.
+    """
+
+    path: Path
+    title: str
+    agent: str
+    format: str
+    model: str
+    project: str
+    branch: str
+    changed: float
+    size: int
+    started: float | None = None
+    duration: float | None = None
+    calls: int | None = None
+    failed: int | None = None
+    edits: int | None = None
+    added: int | None = None
+    removed: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    doubtful: bool = False
+    read: bool = False
+    running: bool = False
+    problem: str = ""
+
+    @property
+    def id(self) -> str:
+        """The log's id in the index; it stays the same while the log has its path."""
+        return f"{number_of(str(self.path)):014x}"
+
+    @property
+    def name(self) -> str:
+        """The name of the project's folder."""
+        return re.split(r"[/\\]", self.project.rstrip("/\\"))[-1]
+
+
+@dataclass(frozen=True)
+class SessionQuery:
+    """Selects sessions and their order. ``text`` are beginnings of words in titles, projects and prompts; all must occur."""
+
+    text: str = ""
+    agent: str = ""
+    project: str = ""
+    outcome: Outcome = ""
+    sort: SortKey = "age"
+    descending: bool = True
+
+
+@dataclass
+class Found:
+    """Logs that the last look at the folders found; ``left`` logs are not in the index yet."""
+
+    logs: dict[str, LogStat] = field(default_factory=dict)
+    places: list[Place] = field(default_factory=list)
+    running: set[str] = field(default_factory=set)
+    left: int = 0
+    at: float = 0.0
+    seconds: float = 0.0
+
+    @cached_property
+    def numbers(self) -> str:
+        """The numbers of the logs as JSON."""
+        return _numbers(self.logs)
+
+
+class SessionCatalog:
+    """All session logs on this machine. Nothing is read before ``refresh``. Thread-safe."""
+
+    def __init__(self, folders: Iterable[str | Path] = ()) -> None:
+        self.index = SessionIndex()
+        self.found = Found()
+        self._folders = tuple(folders)
+        self._lock = Lock()
+        self._helper = PythonHelper(WORKER)
+
+    def refresh(self, seconds: float | None = None) -> None:
+        """Looks at the folders and reads the beginnings of new and changed logs, those that changed last first, for ``seconds``."""
+        with self._lock:
+            start = time.monotonic()
+            where = places(self._folders)
+            logs = find_logs(where)
+            known = self.index.states()
+            new = [log for path, log in logs.items() if known.get(path) != (log.size, log.mtime_ns, log.inode)]
+            gone = [path for path in known.keys() - logs.keys() if not os.path.lexists(path)]
+            new.sort(key=lambda log: -log.mtime_ns)
+            if gone:
+                self.index.put([], gone)
+            read = 0
+            while read < len(new) and (seconds is None or time.monotonic() - start < seconds):
+                batch = new[read : read + _BATCH]
+                with gc_paused():
+                    self.index.put([(log, read_head(log)) for log in batch])
+                read += len(batch)
+            self.found = Found(logs, where, running_logs(logs.values()), len(new) - read, time.monotonic(), time.monotonic() - start)
+
+    def read_in_background(self) -> bool:
+        """Has a process of its own read whole logs, as long as this one lives. Returns whether there is something to read."""
+        waiting = self.index.lasting and bool(self.index.outdated(1))
+        if waiting:
+            try:
+                self._helper.start()
+            except OSError:
+                return False
+        return waiting
+
+    def read_now(self, seconds: float | None = None) -> bool:
+        """Reads whole logs in this thread. Returns False if ``seconds`` were not enough."""
+        return work(self.index, seconds)
+
+    def close(self) -> None:
+        self._helper.stop()
+        self.index.close()
+
+    def count(self, query: SessionQuery) -> int:
+        where, values = self._where(query)
+        count: int = self.index.read(f"SELECT count(*) FROM logs WHERE {where}", values)[0][0]  # noqa: S608 - constants and placeholders
+        return count
+
+    def page(self, query: SessionQuery, first: int = 0, count: int = -1) -> list[LoggedSession]:
+        """Returns the sessions of a query from the number ``first``; those for which the sorted value is not known come last."""
+        where, values = self._where(query)
+        order = _SORTED[query.sort]
+        direction = "DESC" if query.descending else "ASC"
+        rows = self.index.read(
+            f"SELECT {', '.join(_COLUMNS)} FROM logs WHERE {where} "  # noqa: S608 - as above
+            f"ORDER BY {order} IS NULL, {order} {direction}, mtime DESC, number LIMIT :count OFFSET :first",
+            {**values, "count": count, "first": first},
+        )
+        return [self._session(row) for row in rows]
+
+    def counts(self, column: Literal["agent", "project"], query: SessionQuery) -> list[tuple[str, int]]:
+        """Returns the agents, or the projects, of a query with the number of their sessions, the most frequent first."""
+        where, values = self._where(query)
+        rows = self.index.read(
+            f"SELECT {column}, count(*) FROM logs WHERE {where} AND {column} <> '' GROUP BY {column} ORDER BY 2 DESC, 1",  # noqa: S608 - as above
+            values,
+        )
+        return [(name, count) for name, count in rows]
+
+    def unread(self, query: SessionQuery) -> int:
+        """Returns the number of sessions of a query whose logs were not read as a whole in their current state, and can be."""
+        where, values = self._where(query)
+        rows = self.index.read(f"SELECT count(*) FROM logs WHERE {where} AND figured <> {STATE} AND tries < {MAX_TRIES}", values)  # noqa: S608 - as above
+        count: int = rows[0][0]
+        return count
+
+    def unreadable(self) -> int:
+        """Returns the number of files in the agents' folders that no reader recognises."""
+        query = "SELECT count(*) FROM logs WHERE format = '' AND size > 0 AND number IN (SELECT value FROM json_each(?))"
+        count: int = self.index.read(query, (self.found.numbers,))[0][0]
+        return count
+
+    def path_of(self, id: str) -> Path:  # noqa: A002 - the field's name
+        """Returns the path of a log that was listed. Raises ``TraceError`` for another id."""
+        path = next((path for path in self.found.logs if f"{number_of(path):014x}" == id), None)
+        if path is None:
+            raise TraceError("This log is no longer in its folder, or was not listed.")
+        return Path(path)
+
+    def _where(self, query: SessionQuery) -> tuple[str, dict[str, Any]]:
+        parts = [_LISTED, _OUTCOMES[query.outcome]]
+        values: dict[str, Any] = {"found": self.found.numbers, "running": _numbers(self.found.running)}
+        if query.agent:
+            parts.append("agent = :agent")
+            values["agent"] = query.agent
+        if query.project:
+            parts.append(_PROJECT if "/" in query.project or "\\" in query.project else _PROJECT_NAME)
+            values |= {"project": query.project, "below": f"{_like(query.project.rstrip('/'))}/%", "name": f"%/{_like(query.project)}"}
+        for number, word in enumerate(query.text[:_MAX_QUERY].split()):
+            parts.append(_condition(word).replace(":word", f":word{number}"))
+            values |= {f"word{number}": f'"{word.replace(chr(34), " ")}"*', f"word{number}_like": f"%{_like(word)}%"}
+        return " AND ".join(parts), values
+
+    def _session(self, row: tuple[Any, ...]) -> LoggedSession:
+        values = dict(zip(_COLUMNS, row, strict=True))
+        started, ended, path = values["started"], values.pop("ended"), os.fsdecode(values["path"])
+        values["path"] = Path(path)
+        values["changed"] = values.pop("mtime") / 1e9
+        values["duration"] = ended - started if started is not None and ended is not None and ended >= started else None
+        values["read"], values["doubtful"] = bool(values.pop(_READ)), bool(values["doubtful"])
+        return LoggedSession(**values, running=path in self.found.running)
+
+
+_READ = f"figured = {STATE}"
+_COLUMNS = (
+    *("path", "title", "agent", "format", "model", "project", "branch", "mtime", "size", "started", "ended"),
+    *("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful", "problem", _READ),
+)
+_PROJECT = "(project = :project OR project LIKE :below ESCAPE '!')"
+_PROJECT_NAME = "(project = :project OR project LIKE :name ESCAPE '!')"
+_TITLED = "title LIKE :word_like ESCAPE '!' OR project LIKE :word_like ESCAPE '!'"
+_MATCHES = "number IN (SELECT rowid FROM texts WHERE texts MATCH :word)"
+_CONTAINS = "number IN (SELECT rowid FROM texts WHERE text LIKE :word_like ESCAPE '!')"
+
+
+def _condition(word: str) -> str:
+    """Returns the condition for a word: the index finds beginnings of words; in scripts without spaces, the texts are searched."""
+    indexed = _MATCHES if any(character.isalnum() for character in word) else "0"
+    return f"({indexed} OR {_TITLED}{'' if word.isascii() else f' OR {_CONTAINS}'})"
+
+
+def _like(text: str) -> str:
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def _numbers(paths: Iterable[str]) -> str:
+    return json.dumps([number_of(path) for path in paths])
+
+
+def sessions(
+    text: str = "",
+    *,
+    agent: str = "",
+    project: str = "",
+    outcome: Outcome = "",
+    sort: SortKey = "age",
+    descending: bool = True,
+    folders: Iterable[str | Path] = (),
+    complete: bool = False,
+) -> list[LoggedSession]:
+    """Returns the sessions of all agents on this machine, those that changed last first.
+
+    ``text`` are beginnings of words in titles, projects and prompts. ``agent`` is a name such as ``"claude"``; ``project`` a folder or
+    its name; ``outcome`` one of ``running failed clean changed``. ``folders`` are searched besides the agents' usual ones.
+
+    Only the beginnings of new logs are read. With ``complete``, new and changed logs are read as a whole, about 50 MB a second;
+    without it, ``calls`` and the other counts are None until that was done once. Raises ``TraceError`` for an unknown agent.
+    """
+    name = agent_named(agent)
+    if agent and not name:
+        raise TraceError(f"{agent!r} is no known agent. Known agents: {', '.join(agents())}.")
+    catalog = SessionCatalog(folders)
+    try:
+        catalog.refresh()
+        if complete:
+            catalog.read_now()
+        return catalog.page(SessionQuery(text, name, project, outcome, sort, descending))
+    finally:
+        catalog.close()

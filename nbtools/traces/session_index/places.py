@@ -1,0 +1,140 @@
+"""Tells where agents store their session logs: the table ``agents.toml``, the environment, and folders that the person added."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct, convert
+
+from nbtools.core.errors import TraceError
+from nbtools.workspace.state_folder import config_folder, private_folder, state_path
+
+FOLDERS_VARIABLE = "NBTOOLS_LOG_FOLDERS"
+"""Environment variable with more folders, separated like ``PATH``."""
+OTHER = "other"
+"""The agent of a log in an added folder, until a reader tells which agent wrote it."""
+_LIST = "log_folders.txt"
+_VARIABLE = re.compile(r"\$\{(\w+):-((?:[^${}]|\$\{\w+:-[^${}]*\})*)\}")
+_ADDED_LOGS = ("**/*.jsonl", "**/*.json", "**/*.eval", "**/*.traj", "**/*.ndjson")
+
+
+class Place(Struct, frozen=True):
+    """Logs below ``folder`` that match one of the patterns ``logs``; see ``agents.toml``. ``formats`` are the readers to try first."""
+
+    agent: str
+    folder: Path
+    logs: tuple[str, ...]
+    formats: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    folders: bool = False
+
+
+class _Folder(Struct, rename={"excluded": "except"}):
+    folder: str
+    logs: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+    folders: bool = False
+
+
+class Agent(Struct):
+    """An agent of the table. ``words`` are the names that people type besides ``agent``."""
+
+    agent: str
+    label: str
+    words: tuple[str, ...]
+    format: tuple[str, ...]
+    places: tuple[_Folder, ...]
+
+
+class _Editors(Struct):
+    names: tuple[str, ...]
+    servers: tuple[str, ...]
+    linux: str
+    darwin: str
+    win32: str
+
+
+class _Table(Struct):
+    agents: tuple[Agent, ...]
+    editors: _Editors
+
+
+@cache
+def _table() -> _Table:
+    data = tomllib.loads((Path(__file__).parent / "agents.toml").read_text(encoding="utf-8"))
+    return convert(data, _Table)
+
+
+def agents() -> Mapping[str, Agent]:
+    """Returns the known agents by name."""
+    return {agent.agent: agent for agent in _table().agents}
+
+
+def label_of(agent: str) -> str:
+    """Returns the name that people know an agent by."""
+    known = agents().get(agent)
+    return known.label if known else agent
+
+
+def agent_named(word: str) -> str:
+    """Returns the agent that a person means by ``word``; empty if none."""
+    low = word.lower()
+    return next((one.agent for one in _table().agents if low in {one.agent, one.label.lower(), *one.words}), "")
+
+
+def places(more: Iterable[str | Path] = ()) -> list[Place]:
+    """Returns where logs may be, whether the folders exist or not: the agents' usual folders, added ones, and ``more``."""
+    found = [
+        Place(agent.agent, Path(folder), one.logs, agent.format, one.excluded, one.folders)
+        for agent in _table().agents
+        for one in agent.places
+        for folder in _folders(one.folder)
+    ]
+    added = (Path(os.path.abspath(os.path.expanduser(folder))) for folder in (*added_folders(), *more))  # noqa: PTH100, PTH111 - links stay
+    return [*found, *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added))]
+
+
+def added_folders() -> tuple[str, ...]:
+    """Returns the folders that the person added: from ``$NBTOOLS_LOG_FOLDERS`` and from the list in the configuration folder."""
+    variable = (folder for folder in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep) if folder)
+    try:
+        lines = (config_folder() / _LIST).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        lines = []
+    return tuple(dict.fromkeys([*variable, *(line for line in lines if line.strip())]))
+
+
+def add_log_folder(folder: str | Path) -> Path:
+    """Adds a folder whose session logs are listed from now on, and returns its absolute path. Raises ``TraceError`` if it is no folder."""
+    path = Path(folder).expanduser().absolute()
+    if not path.is_dir():
+        raise TraceError(f"{path} is not a folder.")
+    if "\n" in str(path) or "\r" in str(path):
+        raise TraceError(f"{str(path)!r} has a line break in its name. Name it in ${FOLDERS_VARIABLE} instead.")
+    if str(path) not in added_folders():
+        with (private_folder(config_folder()) / _LIST).open("a", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(f"{path}\n")
+    return path
+
+
+def _folders(text: str) -> Iterator[str]:
+    editors = _table().editors
+    if text == "$EDITORS":
+        folder = {"darwin": editors.darwin, "win32": editors.win32}.get(sys.platform, editors.linux)
+        yield from (expand(folder.replace("/{}/", f"/{name}/")) for name in editors.names)
+        yield from map(expand, editors.servers)
+    else:
+        yield str(state_path()) if text == "$STATE" else expand(text)
+
+
+def expand(text: str) -> str:
+    """Returns an absolute path: ``${NAME:-DEFAULT}`` is replaced by the variable, or by the default if it is unset or empty."""
+    while (found := _VARIABLE.search(text)) is not None:
+        text = text[: found.start()] + (os.environ.get(found[1]) or found[2]) + text[found.end() :]
+    return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - links stay

@@ -1,0 +1,131 @@
+"""Lists the log files below the places where agents store them, without opening any."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from fnmatch import translate
+from functools import cache
+from re import Pattern
+from re import compile as compile_pattern
+
+from msgspec import Struct
+
+from nbtools.traces.session_index.places import Place
+
+_MAX_DEPTH = 8
+"""Folders below a place that ``**`` matches."""
+_MAX_FOLDERS = 50_000
+"""Folders listed in one place."""
+_MAX_LOGS = 200_000
+
+
+class LogStat(Struct, frozen=True):
+    """A log file, or a folder that is a log, as it was when its folder was listed."""
+
+    path: str
+    place: Place
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+def find_logs(places: Iterable[Place]) -> dict[str, LogStat]:
+    """Returns the logs by path, each file once.
+
+    Unreadable folders, links that lead out of their place, and what is not a file are left out.
+    """
+    found: dict[str, LogStat] = {}
+    seen: set[tuple[int, int]] = set()
+    for place in places:
+        listed: dict[str, list[os.DirEntry[str]]] = {}
+        for pattern in place.logs:
+            for entry, status in _Walk(place, pattern, listed):
+                file = status.st_dev, status.st_ino
+                if file not in seen and len(found) < _MAX_LOGS:
+                    seen.add(file)
+                    found[entry.path] = LogStat(entry.path, place, _size(status), status.st_mtime_ns, status.st_ino)
+    return found
+
+
+def _size(status: os.stat_result) -> int:
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+class _Walk:
+    """Yields the entries that match one pattern of a place, with their status. ``listed`` are the folders that were listed already.
+
+    The place's folder and the fixed beginning of the pattern may be links; below them, folders that are links are not followed.
+    """
+
+    def __init__(self, place: Place, pattern: str, listed: dict[str, list[os.DirEntry[str]]]) -> None:
+        parts = pattern.split("/")
+        fixed = next(number for number, part in enumerate(parts) if "*" in part)
+        self._folder, self._parts = os.path.join(place.folder, *parts[:fixed]), parts[fixed:]  # noqa: PTH118 - thousands of paths
+        self._root = os.path.realpath(self._folder)
+        self._wanted = stat.S_ISDIR if place.folders else stat.S_ISREG
+        self._excluded = [_pattern(name) for name in place.excluded]
+        self._listed = listed
+
+    def __iter__(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        return self._matches(self._folder, self._parts, 0)
+
+    def _matches(self, folder: str, parts: list[str], depth: int) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        part, rest = parts[0], parts[1:]
+        if part == "**":
+            yield from self._matches(folder, rest, depth)
+            if depth < _MAX_DEPTH:
+                for entry in self._list(folder):
+                    if _is_folder(entry):
+                        yield from self._matches(entry.path, parts, depth + 1)
+            return
+        match = _pattern(part).fullmatch
+        for entry in self._list(folder):
+            if not match(entry.name):
+                continue
+            if rest:
+                if _is_folder(entry):
+                    yield from self._matches(entry.path, rest, depth)
+            elif (status := self._status(entry)) is not None:
+                yield entry, status
+
+    def _list(self, folder: str) -> list[os.DirEntry[str]]:
+        entries = self._listed.get(folder)
+        if entries is None:
+            if len(self._listed) >= _MAX_FOLDERS:
+                return []
+            try:
+                with os.scandir(folder) as found:
+                    entries = list(found)
+            except OSError:
+                entries = []
+            self._listed[folder] = entries
+        return entries
+
+    def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
+        """Returns the status of a log; None if it is none."""
+        if any(pattern.fullmatch(entry.name) for pattern in self._excluded):
+            return None
+        try:
+            if entry.is_symlink() and not self._inside(entry):
+                return None
+            status = entry.stat()
+        except OSError:
+            return None
+        return status if self._wanted(status.st_mode) else None
+
+    def _inside(self, entry: os.DirEntry[str]) -> bool:
+        return os.path.realpath(entry.path).startswith(self._root + os.sep)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+@cache
+def _pattern(name: str) -> Pattern[str]:
+    return compile_pattern(translate(name))
