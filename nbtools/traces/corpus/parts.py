@@ -6,6 +6,7 @@ A part has the rows of a batch of logs. Small parts are merged, because a query 
 from __future__ import annotations
 
 import errno
+import heapq
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -206,11 +207,18 @@ _BATCHES_PER_WORKER = 4
 
 
 def plan_batches(logs: Iterable[Log], workers: int) -> list[Batch]:
-    """Returns batches for so many workers: enough of them to balance the load."""
-    pending = list(logs)
+    """Returns batches of about the same size, a multiple of the number of workers where there are several, the largest first."""
+    pending = sorted(logs, key=lambda log: log.size, reverse=True)
     smallest, largest = _BATCH_BYTES
-    size = sum(log.size for log in pending) // (_BATCHES_PER_WORKER * workers)
-    return [Batch(tuple(batch)) for batch in batches(pending, max(smallest, min(largest, size)))]
+    total = sum(log.size for log in pending)
+    number = max(-(-total // largest), min(_BATCHES_PER_WORKER * workers, -(-total // smallest)))
+    number = number if number <= 1 else -(-number // workers) * workers
+    filled: list[tuple[int, int, list[Log]]] = [(0, batch, []) for batch in range(min(max(number, 1), len(pending)))]
+    for log in pending:
+        size, batch, chosen = filled[0]
+        chosen.append(log)
+        heapq.heapreplace(filled, (size + log.size, batch, chosen))
+    return [Batch(tuple(batch)) for _, _, batch in sorted(filled, reverse=True)]
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus import parts as module
 from nbtools.traces.corpus.parts import MAX_SMALL_PARTS
+from nbtools.traces.corpus.plan import Log
 from tests.traces.atif_logs import many, write
 
 LOGS = MAX_SMALL_PARTS + 6
@@ -79,3 +82,15 @@ def test_a_log_that_is_again_as_it_was_is_there_again(corpus: Corpus, logs: Path
     os.utime(log, (1, 1))
     assert corpus.ingest(logs).read == (str(log),)
     assert corpus.sql("select count(*) from calls").fetchall() == [(3 * LOGS,)]
+
+
+@given(st.lists(st.integers(0, 300 << 20), max_size=60), st.integers(1, 9))
+def test_batches_have_every_log_once_and_busy_workers(sizes: list[int], workers: int) -> None:
+    logs = [Log(f"{number}", (), "key", size, "atif") for number, size in enumerate(sizes)]
+    planned = module.plan_batches(logs, workers)
+    assert sorted((log for batch in planned for log in batch.logs), key=lambda log: int(log.path)) == logs
+    assert all(batch.logs for batch in planned)
+    assert len(planned) <= 1 or len(planned) % workers == 0 or len(planned) == len(logs)
+    large = [log.size for log in logs]
+    assert all(batch.size <= max(module._BATCH_BYTES[1] + max(large), 2 * max(large)) for batch in planned)
+    assert [batch.size for batch in planned] == sorted((batch.size for batch in planned), reverse=True)
