@@ -76,6 +76,8 @@ class Corpus:
         if is_url(folder):
             self._storage = ObjectStorage.of(str(folder))
             self._machine = platform.node() if machine is None else machine
+        elif isinstance(folder, Path) and is_url(str(folder).replace(":/", "://", 1)):
+            raise TraceError(f"A path cannot be the address of an object store. Write Corpus({str(folder).replace(':/', '://', 1)!r}).")
         else:
             self.folder = Path(folder).expanduser().absolute()
             self._storage = FolderStorage(self.folder)

@@ -134,7 +134,8 @@ class Manifest:
             names = self._names() & self._known
             if len(names) < _MAX_FILES:
                 return
-            parts = {name: files for name, files in self._part_files.items() if name in self._live_parts()}
+            live = self._live_parts()
+            parts = {name: files for name, files in self._part_files.items() if name in live}
             self._known.add(self._write(Change([*self.entries.values(), *self.failures.values()], parts)))
             self.storage.delete(sorted(names))
 

@@ -214,13 +214,16 @@ class SearchIndex:
     storage: Storage
     manifest: Manifest
     _open: dict[str, PartIndex] = field(default_factory=dict)
+    _current: tuple[int, list[tuple[PartIndex, dict[str, Entry]]]] = (-1, [])
 
     def find(self, text: str, limit: int) -> tuple[Found, ...]:
         """Returns the matches, most recently read logs first."""
         try:
-            parts = self._parts()
+            version = self.manifest.version
+            if self._current[0] != version:
+                self._current = (version, self._parts())
             for question in text_index.index_queries(text):
-                streams = [index.matching(question, live) for index, live in parts]
+                streams = [index.matching(question, live) for index, live in self._current[1]]
                 found = list(islice(heapq.merge(*streams, key=lambda document: document.order), limit))
                 if found:
                     return tuple(self._hit(document, text) for document in found)
@@ -232,6 +235,7 @@ class SearchIndex:
         for index in self._open.values():
             index.close()
         self._open.clear()
+        self._current = (-1, [])
 
     def _parts(self) -> list[tuple[PartIndex, dict[str, Entry]]]:
         parts = {name: part for name, part in self.manifest.parts().items() if INDEX in part.files}

@@ -156,9 +156,10 @@ def test_a_bucket_that_does_not_exist_is_named(s3: str) -> None:
         ("s3://AKIA:secret@bucket/x", "must not contain credentials"),
         ("ftp://bucket/x", r"ftp:// is not supported.*s3://"),
         ("s3:///x", "names no bucket"),
+        (Path("s3://bucket/x"), r"Write Corpus\('s3://bucket/x'\)"),
     ],
 )
-def test_an_address_that_cannot_be_meant_says_so(url: str, what: str) -> None:
+def test_an_address_that_cannot_be_meant_says_so(url: str | Path, what: str) -> None:
     with pytest.raises(traces.TraceError, match=what) as raised:
         Corpus(url)
     assert "secret" not in str(raised.value)
