@@ -138,6 +138,25 @@ async def test_keys_and_links_go_from_failure_to_failure(open_log):
     await expect(number).to_have_text("6")
 
 
+async def test_changed_files_are_listed_with_their_diffs_and_lead_to_their_steps(open_log):
+    trace = await open_log("mine = 1")
+    await trace.node.get_by_role("button", name="changes", exact=True).click()
+    changes = trace.node.get_by_role("group", name="Changed files")
+    files = changes.locator(".nbtools-trace-file")
+    await expect(files).to_have_count(13)
+    await expect(trace.panel.locator(".nbtools-diff")).to_be_visible()
+    await expect(files.first).to_be_focused()
+    await changes.get_by_text("e2e/testutil/repo.go").click()
+    await expect(trace.card).to_contain_text("e2e/testutil/repo.go")
+    await expect(changes.locator("[aria-current]")).to_have_text("e2e/testutil/repo.go")
+    await changes.locator("li").filter(has_text="e2e/agents/agent.go").get_by_role("button", name="76", exact=True).click()
+    await expect(trace.chosen.locator(".nbtools-trace-number")).to_have_text("76")
+    await expect(changes).to_be_hidden()
+    await trace.node.get_by_role("button", name="changes", exact=True).click()
+    await changes.get_by_role("button", name="all steps").click()
+    await expect(trace.row("Edit")).to_be_visible()
+
+
 async def test_hits_of_a_search_are_marked_in_the_step(open_log):
     """Also those that a long text or a scrolled box hides at first."""
     trace = await open_log()

@@ -9,6 +9,7 @@ import { ListView } from './list.js';
 import { hitsOf } from './search_marks.js';
 import { StepLoader } from './step_loader.js';
 import { PAGE_SIZE, PageCache } from './page_cache.js';
+import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
 import { TimelineView } from './timeline.js';
 import type { TraceFilter, TracePage, TraceView } from './model.js';
@@ -25,6 +26,7 @@ export class ExplorerView {
   private readonly filters: FilterBarView;
   private readonly list: ListView;
   private readonly detailPane: DetailPaneView;
+  private readonly changes: ChangesView;
   private readonly stepLoader: StepLoader;
   private readonly keyboard: ExplorerKeyboard;
   private readonly notice = element('div', 'nbtools-trace-notice');
@@ -40,6 +42,8 @@ export class ExplorerView {
   private selectedLine: number | null = null;
   private refreshTimer = 0;
   private actionRunning = false;
+  /** The position of the list while the changed files are in its place. */
+  private listScroll = 0;
 
   constructor(private readonly context: ExplorerContext) {
     const { trans } = context;
@@ -51,7 +55,8 @@ export class ExplorerView {
     this.header = new HeaderView(
       context,
       action => void this.runAction(action),
-      line => void this.goToLine(line, true)
+      line => void this.goToLine(line, true),
+      () => void this.showChanges()
     );
     this.timeline = new TimelineView(trans, {
       goToLine: goNear,
@@ -66,6 +71,11 @@ export class ExplorerView {
     this.detailPane = new DetailPaneView(context, this.requests, {
       goToLine: line => void this.goToLine(line, true),
       filterByPath: path => changeFilter({ ...NO_FILTER, chips: [`path:${path}`] })
+    });
+    this.changes = new ChangesView(trans, {
+      openFile: path => void this.openFile(path),
+      goToLine: line => void this.goToLine(line, true),
+      close: () => this.hideChanges()
     });
     this.stepLoader = new StepLoader(this.requests, this.detailPane, trans);
     this.keyboard = new ExplorerKeyboard(this.node, {
@@ -111,7 +121,7 @@ export class ExplorerView {
     this.notice.setAttribute('role', 'status');
     this.emptyMessage.hidden = true;
     this.emptyMessage.append(element('span'), linkButton(trans.__('Clear filters'), clearFilter));
-    const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage);
+    const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.changes.node);
     const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
     this.node.append(this.header.node, this.timeline.node, this.timeline.legend, this.filters.node, this.notice, main);
@@ -237,6 +247,7 @@ export class ExplorerView {
   /** Selects a row, and opens its line once it has been loaded. */
   private async select(index: number, margin?: number): Promise<void> {
     const pages = this.pages!;
+    this.hideChanges();
     this.list.mark(index, margin);
     try {
       const row = await pages.get(index);
@@ -278,6 +289,41 @@ export class ExplorerView {
         ? trans.__('Wrote %1.', path)
         : trans.__('Wrote %1. It cannot be opened here: it is outside the folder that Jupyter serves.', path)
     );
+  }
+
+  /** Lists the changed files in place of the steps, and shows the first file's diff. */
+  private async showChanges(): Promise<void> {
+    try {
+      const changes = await this.requests.changes();
+      this.changes.show(changes);
+      this.listScroll = this.list.node.hidden ? this.listScroll : this.list.node.scrollTop;
+      this.list.node.hidden = true;
+      this.changes.focus();
+      changes.files[0] && (await this.openFile(changes.files[0].path));
+    } catch (error) {
+      this.showNotice(failureMessage(error));
+    }
+  }
+
+  private hideChanges(): void {
+    if (!this.changes.node.hidden) {
+      this.changes.hide();
+      this.list.node.hidden = false;
+      this.list.node.scrollTop = this.listScroll;
+      this.list.redraw();
+    }
+  }
+
+  private async openFile(path: string): Promise<void> {
+    try {
+      const opened = await this.requests.fileDiff(path);
+      this.stepLoader.stop();
+      this.stepLoader.forget();
+      this.detailPane.show(opened);
+      this.changes.mark(path);
+    } catch (error) {
+      this.showNotice(failureMessage(error));
+    }
   }
 
   private foldSelected(folded: boolean): void {

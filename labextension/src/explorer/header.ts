@@ -12,7 +12,8 @@ export class HeaderView {
   constructor(
     private readonly context: ExplorerContext,
     private readonly runAction: (action: TraceAction) => void,
-    private readonly goToLine: (line: number) => void
+    private readonly goToLine: (line: number) => void,
+    private readonly showChanges: () => void
   ) {}
 
   update(view: TraceView): void {
@@ -42,7 +43,7 @@ export class HeaderView {
     return node;
   }
 
-  private links({ actions, failure }: TraceView): HTMLElement {
+  private links({ actions, failure, changed }: TraceView): HTMLElement {
     const { trans } = this.context;
     const labels: Record<TraceAction, readonly [string, string]> = {
       compare: [trans.__('compare…'), trans.__('Compares this log with another')],
@@ -53,6 +54,9 @@ export class HeaderView {
     const links = actions
       .filter(action => action === 'notebook' || addCell !== null)
       .map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
+    if (changed > 0) {
+      links.unshift(linkButton(trans.__('changes'), this.showChanges, trans.__('Lists the files that the session changed')));
+    }
     if (failure !== null) {
       links.unshift(linkButton(trans.__('first failure'), () => this.goToLine(failure), trans.__('Goes to the first step that failed')));
     }

@@ -18,12 +18,30 @@ export const parseCellTask: parse.Parser<CellTask> = parse.record<CellTask>({
   action: parse.oneOf('compare', 'sql'),
 });
 
+/** Asks for the files that the session changed. */
+export interface ChangesTask {
+  readonly type: 'changes';
+}
+export const parseChangesTask: parse.Parser<ChangesTask> = parse.record<ChangesTask>({
+  type: parse.oneOf('changes'),
+});
+
 /** Asks to write the log as a notebook beside it. */
 export interface ExportTask {
   readonly type: 'story';
 }
 export const parseExportTask: parse.Parser<ExportTask> = parse.record<ExportTask>({
   type: parse.oneOf('story'),
+});
+
+/** Asks for the diff of one of these files over the session; the reply is ``TraceOpened``. */
+export interface FileDiffTask {
+  readonly type: 'file_diff';
+  readonly path: string;
+}
+export const parseFileDiffTask: parse.Parser<FileDiffTask> = parse.record<FileDiffTask>({
+  type: parse.oneOf('file_diff'),
+  path: parse.text,
 });
 
 /** Asks what was written to the log since ``version``, which the page shows. */
@@ -157,6 +175,18 @@ export const parseTraceBar: parse.Parser<TraceBar> = parse.record<TraceBar>({
   failed: parse.otherwise(parse.number, 0),
 });
 
+/** Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths. */
+export interface TraceLink {
+  readonly text: string;
+  readonly line: number | null;
+  readonly path: string;
+}
+export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
+  text: parse.text,
+  line: parse.otherwise(parse.nullable(parse.number), null),
+  path: parse.otherwise(parse.text, ''),
+});
+
 /** A value to filter by.
 
 ``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title``
@@ -172,18 +202,6 @@ export const parseTraceChoice: parse.Parser<TraceChoice> = parse.record<TraceCho
   label: parse.text,
   count: parse.number,
   title: parse.otherwise(parse.text, ''),
-});
-
-/** Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths. */
-export interface TraceLink {
-  readonly text: string;
-  readonly line: number | null;
-  readonly path: string;
-}
-export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
-  text: parse.text,
-  line: parse.otherwise(parse.nullable(parse.number), null),
-  path: parse.otherwise(parse.text, ''),
 });
 
 /** ``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted. */
@@ -275,6 +293,41 @@ export const parsePositionTask: parse.Parser<PositionTask> = parse.record<Positi
   line: parse.number,
 });
 
+/** A file that was changed.
+
+``path`` is its key, ``kind`` empty, or new, deleted or renamed.  ``added`` and ``removed`` are lines, None if the log does not tell;
+``complete``: they count all changes. */
+export interface TraceChangedFile {
+  readonly path: string;
+  readonly label: string;
+  readonly kind: string;
+  readonly changes: number;
+  readonly added: number | null;
+  readonly removed: number | null;
+  readonly complete: boolean;
+  readonly steps: readonly TraceLink[];
+}
+export const parseTraceChangedFile: parse.Parser<TraceChangedFile> = parse.record<TraceChangedFile>({
+  path: parse.text,
+  label: parse.text,
+  kind: parse.otherwise(parse.text, ''),
+  changes: parse.number,
+  added: parse.otherwise(parse.nullable(parse.number), null),
+  removed: parse.otherwise(parse.nullable(parse.number), null),
+  complete: parse.otherwise(parse.flag, true),
+  steps: parse.otherwise(parse.list(parseTraceLink), []),
+});
+
+/** One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
+export interface TraceContext {
+  readonly label: string;
+  readonly parts: readonly TraceLink[];
+}
+export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceContext>({
+  label: parse.text,
+  parts: parse.list(parseTraceLink),
+});
+
 /** Choices of one kind, of which a line must have one of those that are chosen.  ``menu``: they are a menu instead of chips. */
 export interface TraceFacet {
   readonly name: string;
@@ -289,25 +342,27 @@ export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet
   choices: parse.otherwise(parse.list(parseTraceChoice), []),
 });
 
-/** One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
-export interface TraceContext {
-  readonly label: string;
-  readonly parts: readonly TraceLink[];
-}
-export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceContext>({
-  label: parse.text,
-  parts: parse.list(parseTraceLink),
-});
-
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask;
+  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask>({ cell: parseCellTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, sessions: parseSessionsTask, story: parseExportTask }),
+  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, sessions: parseSessionsTask, story: parseExportTask }),
+});
+
+/** Reply to ``ChangesTask``: the first of ``total`` files. */
+export interface TraceChanges {
+  readonly type: 'changes';
+  readonly files: readonly TraceChangedFile[];
+  readonly total: number;
+}
+export const parseTraceChanges: parse.Parser<TraceChanges> = parse.record<TraceChanges>({
+  type: parse.oneOf('changes'),
+  files: parse.list(parseTraceChangedFile),
+  total: parse.number,
 });
 
 /** Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
@@ -335,7 +390,8 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
 
 /** The initial view.  ``page`` has the first lines without a filter.
 
-``step`` is the line to begin at, ``failure`` the first line that failed.  ``actions`` are offered for the whole log.
+``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
+changed files.  ``actions`` are offered for the whole log.
 ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
   readonly explorer: string;
@@ -345,6 +401,7 @@ export interface TraceView {
   readonly page: TracePage;
   readonly step: number | null;
   readonly failure: number | null;
+  readonly changed: number;
   readonly actions: readonly ('compare' | 'notebook' | 'sql')[];
   readonly version: number;
   readonly fresh: boolean;
@@ -357,6 +414,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   page: parseTracePage,
   step: parse.otherwise(parse.nullable(parse.number), null),
   failure: parse.otherwise(parse.nullable(parse.number), null),
+  changed: parse.otherwise(parse.number, 0),
   actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'sql')), []),
   version: parse.otherwise(parse.number, 0),
   fresh: parse.otherwise(parse.flag, false),
@@ -445,10 +503,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | null;
+  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport>({ cell: parseTraceCell, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, sessions: parseSessionsPage, story: parseTraceExport })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, sessions: parseSessionsPage, story: parseTraceExport })), null),
 });

@@ -1,5 +1,5 @@
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
-import type { CellTask, TraceCell, TraceFilter, TraceOpened, TracePage, TraceRaw, TraceExport } from './model.js';
+import type { CellTask, TraceCell, TraceChanges, TraceFilter, TraceOpened, TracePage, TraceRaw, TraceExport } from './model.js';
 
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
@@ -21,6 +21,15 @@ export class PageRequests {
 
   open(line: number): Promise<TraceOpened> {
     return this.request({ type: 'open', line }, 'opened');
+  }
+
+  changes(): Promise<TraceChanges> {
+    return this.request({ type: 'changes' }, 'changes');
+  }
+
+  /** Requests the diff of a changed file over the session. */
+  fileDiff(path: string): Promise<TraceOpened> {
+    return this.request({ type: 'file_diff', path }, 'opened');
   }
 
   raw(line: number): Promise<TraceRaw> {

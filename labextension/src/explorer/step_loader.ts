@@ -42,6 +42,11 @@ export class StepLoader {
     this.detailPane.showMessage(this.trans.__('Select a step to see its details.'), keyHint(this.trans));
   }
 
+  /** The detail pane shows something else: the next selected step is loaded, even if it was the last one. */
+  forget(): void {
+    this.selectedLine = this.shownLine = null;
+  }
+
   stop(): void {
     window.clearTimeout(this.loadTimer);
     window.clearTimeout(this.busyTimer);

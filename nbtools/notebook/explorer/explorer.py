@@ -124,6 +124,7 @@ class Explorer:
             page=self._answers.page(TraceFilter(), 0, lines),
             step=self.step,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
+            changed=self._answers.changed_files,
             actions=self._cells.actions,
             version=self._following.version,
             fresh=self.trace.fresh,

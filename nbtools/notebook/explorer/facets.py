@@ -139,19 +139,19 @@ class FileFacet(Facet):
                 for path in set(self.paths_of(row)):
                     paths[path].append(line)
             elif row.paths and row.op in _FILES:
-                paths[_file_key(row.paths[0], self._timeline.folder(row))].append(line)
+                paths[file_key(row.paths[0], self._timeline.folder(row))].append(line)
         return paths
 
     def paths_of(self, row: LineRow) -> Iterator[str]:
         if isinstance(row, Call):
             if row.op in _FILES and row.paths:
                 folder = self._timeline.folder(row)
-                yield from (_file_key(path, folder) for path in row.paths)
+                yield from (file_key(path, folder) for path in row.paths)
             yield from self.changed_by(row)
 
     def changed_by(self, call: Call) -> list[str]:
         folder = self._timeline.folder(call)
-        return [_file_key(path, folder) for path in self._changed.get((call.session, call.id), ())]
+        return [file_key(path, folder) for path in self._changed.get((call.session, call.id), ())]
 
 
 class Facets:
@@ -239,7 +239,7 @@ class Facets:
 
 
 @lru_cache(maxsize=1 << 14)
-def _file_key(path: str, folder: str) -> str:
+def file_key(path: str, folder: str) -> str:
     """Returns one key for a file, however its path was written."""
     return relative_path(normpath(join(folder, path)), folder)
 

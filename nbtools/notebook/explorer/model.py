@@ -151,8 +151,31 @@ class FollowTask(Wire):
     version: int
 
 
+class ChangesTask(Wire):
+    """Asks for the files that the session changed."""
+
+    type: Literal["changes"] = "changes"
+
+
+class FileDiffTask(Wire):
+    """Asks for the diff of one of these files over the session; the reply is ``TraceOpened``."""
+
+    type: Literal["file_diff"] = "file_diff"
+    path: str = Field(max_length=10_000)
+
+
 TraceTask = Annotated[
-    PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | FollowTask | SessionsTask | OpenSessionsTask,
+    PageTask
+    | PositionTask
+    | OpenTask
+    | RawTask
+    | CellTask
+    | ExportTask
+    | FollowTask
+    | SessionsTask
+    | OpenSessionsTask
+    | ChangesTask
+    | FileDiffTask,
     Field(discriminator="type"),
 ]
 
@@ -249,7 +272,8 @@ class TraceExport(Wire):
 class TraceView(Wire):
     """The initial view.  ``page`` has the first lines without a filter.
 
-    ``step`` is the line to begin at, ``failure`` the first line that failed.  ``actions`` are offered for the whole log.
+    ``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
+    changed files.  ``actions`` are offered for the whole log.
     ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
     """
 
@@ -262,6 +286,7 @@ class TraceView(Wire):
     page: TracePage
     step: int | None = None
     failure: int | None = None
+    changed: int = 0
     actions: tuple[TraceAction, ...] = ()
     version: int = 0
     fresh: bool = False
@@ -292,6 +317,31 @@ class TraceFollow(Wire):
     restarted: bool = False
 
 
+class TraceChangedFile(Wire):
+    """A file that was changed.
+
+    ``path`` is its key, ``kind`` empty, or new, deleted or renamed.  ``added`` and ``removed`` are lines, None if the log does not tell;
+    ``complete``: they count all changes.
+    """
+
+    path: str
+    label: str
+    kind: str = ""
+    changes: int
+    added: int | None = None
+    removed: int | None = None
+    complete: bool = True
+    steps: tuple[TraceLink, ...] = ()
+
+
+class TraceChanges(Wire):
+    """Reply to ``ChangesTask``: the first of ``total`` files."""
+
+    type: Literal["changes"] = "changes"
+    files: tuple[TraceChangedFile, ...]
+    total: int
+
+
 class TraceProblem(Wire):
     """Why there is no reply, and what to do."""
 
@@ -308,7 +358,17 @@ class OpenedLogs(Wire):
 
 
 TraceReply = Annotated[
-    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceFollow | TraceProblem | SessionsPage | OpenedLogs,
+    TracePage
+    | TracePosition
+    | TraceOpened
+    | TraceRaw
+    | TraceCell
+    | TraceExport
+    | TraceFollow
+    | TraceChanges
+    | TraceProblem
+    | SessionsPage
+    | OpenedLogs,
     Field(discriminator="type"),
 ]
 

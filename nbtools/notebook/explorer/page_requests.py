@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.facets import Facets
+from nbtools.notebook.explorer.file_changes import ChangedFiles
 from nbtools.notebook.explorer.listing import LineFilter, Snippets, wire_line
 from nbtools.notebook.explorer.model import (
     CellTask,
+    ChangesTask,
     ExportTask,
+    FileDiffTask,
     OpenTask,
     PageTask,
     PositionTask,
     RawTask,
     TraceCell,
+    TraceChanges,
     TraceExport,
     TraceFilter,
     TraceOpened,
@@ -36,8 +40,8 @@ if TYPE_CHECKING:
 
 MAX_LINES = 500
 """Largest number of lines in one reply."""
-Task: TypeAlias = PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask
-Reply: TypeAlias = TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport
+Task: TypeAlias = PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | ChangesTask | FileDiffTask
+Reply: TypeAlias = TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceChanges
 
 
 class PageResponder:
@@ -51,7 +55,7 @@ class PageResponder:
         self._search = Search(trace, lines)
         self._listing = LineFilter(lines, facets, self._search)
 
-    def answer(self, task: Task) -> Reply:
+    def answer(self, task: Task) -> Reply:  # noqa: PLR0911 - one for each task
         """Returns the reply.  Raises ``TraceError`` for an unknown line or chip, and if the log has changed since it was read."""
         match task:
             case PageTask():
@@ -66,6 +70,14 @@ class PageResponder:
                 return TraceCell(source=self._cells.compare() if task.action == "compare" else self._cells.sql())
             case ExportTask():
                 return self._export()
+            case ChangesTask():
+                return self._changes.overview()
+            case FileDiffTask():
+                return self._changes.diff(task.path)
+
+    @property
+    def changed_files(self) -> int:
+        return self._changes.count
 
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
         """Returns lines under a filter, at most ``MAX_LINES``; with the first ones what the list can be filtered by."""
@@ -88,6 +100,10 @@ class PageResponder:
         if not 0 <= line < len(self._lines):
             raise TraceError(f"Line {line} does not exist: the log has {len(self._lines):,} lines.")
         return line
+
+    @cached_property
+    def _changes(self) -> ChangedFiles:
+        return ChangedFiles(self._trace, self._lines)
 
     @cached_property
     def _records(self) -> StepRecords:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nbtools.notebook.cards.phrases import counted, elapsed
+from nbtools.notebook.explorer.facets import file_key
 from nbtools.notebook.explorer.recorded_card import CHANGE_OPS, tone_of
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.hidden_characters import one_line
@@ -142,7 +143,8 @@ def _listed(parts: Iterable[tuple[int, str, str]]) -> str:
 def _edits(trace: Trace) -> Iterator[Fact]:
     edits = sum(call.op in CHANGE_OPS for call in trace.calls)
     done = [change for change in trace.file_changes if change.applied]
-    files = {change.path for change in done if change.path}
+    folders = {session.id: session.cwd for session in trace.sessions}
+    files = {file_key(change.path, folders.get(change.session, "")) for change in done if change.path}
     makers = {(change.session, change.call) for change in done}
     if edits:
         yield Fact(counted(edits, "edit"), title="Calls that change files, whether or not the change took effect")

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from nbtools.notebook.explorer.explorer import Explorer
+from nbtools.notebook.explorer.model import ChangesTask, TraceChanges
 from nbtools.traces.trace import load
 from tests.traces.recorded import LOGS, SAMPLES
 
@@ -70,5 +71,12 @@ def test_every_number_is_what_sql_counts(log: str) -> None:
     for fact in changed:
         assert 0 < number(fact.text.split()[0]) <= files
         assert number(fact.title.split()[0]) == applied
+    listed = explorer.answer(ChangesTask())
+    assert isinstance(listed, TraceChanges)
+    assert listed.total == len(listed.files) == sum(number(text.split()[0]) for text in facts if text.endswith(" changed"))
+    assert sum(file.changes for file in listed.files) == count("select count(*) from file_changes where applied and path <> ''")
+    assert sum(file.added or 0 for file in listed.files) == count(
+        "select coalesce(sum(added), 0) from file_changes where applied and path <> ''"
+    )
     assert (view.failure is None) == (failed + errors == 0)
     assert view.failure is None or explorer.lines.tones[view.failure] == "failed"
