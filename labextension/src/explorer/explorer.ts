@@ -42,8 +42,6 @@ export class ExplorerView {
   private selectedLine: number | null = null;
   private refreshTimer = 0;
   private actionRunning = false;
-  /** The position of the list while the changed files are in its place. */
-  private listScroll = 0;
 
   constructor(private readonly context: ExplorerContext) {
     const { trans } = context;
@@ -296,7 +294,6 @@ export class ExplorerView {
     try {
       const changes = await this.requests.changes();
       this.changes.show(changes);
-      this.listScroll = this.list.node.hidden ? this.listScroll : this.list.node.scrollTop;
       this.list.node.hidden = true;
       this.changes.focus();
       changes.files[0] && (await this.openFile(changes.files[0].path));
@@ -309,8 +306,7 @@ export class ExplorerView {
     if (!this.changes.node.hidden) {
       this.changes.hide();
       this.list.node.hidden = false;
-      this.list.node.scrollTop = this.listScroll;
-      this.list.redraw();
+      this.list.measure();
     }
   }
 

@@ -107,7 +107,8 @@ export class ListView {
     return { count: this.pages?.total ?? 0, rowHeight: this.rowHeight, viewHeight: this.viewHeight, top: 0 };
   }
 
-  private measure(): void {
+  /** Takes over the size of the list's element, which has changed or has been shown again. */
+  measure(): void {
     const becameVisible = this.viewHeight === 0;
     this.viewHeight = this.node.clientHeight;
     this.rowHeight = Math.max(20, Math.round(parseFloat(getComputedStyle(this.node).fontSize) * ROW_HEIGHT_RATIO));
