@@ -12,6 +12,9 @@ import type { LogServices } from './log_view.js';
 
 export const OPEN_LOG = 'nbtools:open-log';
 export const COMPARE_LOGS = 'nbtools:compare-logs';
+export const LIST_SESSIONS = 'nbtools:list-sessions';
+/** The beginning of a path that is the id of a listed session. */
+const SESSION = 'session:';
 const ITEM = '.jp-DirListing-item[data-isdir="false"]';
 /** After *Open With*. */
 const RANK = 1.5;
@@ -47,14 +50,15 @@ export class LogTabs {
     const { restorer } = options;
     void restorer?.restore(this.tracker, {
       command: OPEN_LOG,
-      args: ({ content: { paths } }) => ({ path: paths[0] ?? '', ...(paths[1] === undefined ? {} : { other: paths[1] }) }),
-      name: ({ content }) => content.paths.join(' ')
+      args: ({ content: { paths }, title: { label } }) =>
+        paths.length ? { path: paths[0]!, label, ...(paths[1] === undefined ? {} : { other: paths[1] }) } : { sessions: true },
+      name: ({ content }) => content.paths.join(' ') || 'sessions'
     });
   }
 
-  /** Opens the tab of a log, or of the comparison of two; an open one is brought to the front. */
-  open(...paths: string[]): void {
-    const tab = this.tracker.find(({ content }) => content.paths.join('\0') === paths.join('\0')) ?? this.create(paths);
+  /** Opens the tab of a log, of the comparison of two, or, without a path, of the list of all sessions; an open one comes to the front. */
+  open(paths: readonly string[], label = ''): void {
+    const tab = this.tracker.find(({ content }) => content.paths.join('\0') === paths.join('\0')) ?? this.create(paths, label);
     this.show(tab);
   }
 
@@ -63,16 +67,19 @@ export class LogTabs {
     const request = parseRequest(localStorage.getItem(REQUESTED));
     if (request !== null && this.panel() !== undefined) {
       localStorage.removeItem(REQUESTED);
-      this.open(...request);
+      this.open(request);
     }
   }
 
-  private create(paths: readonly string[]): LogTab {
+  private create(paths: readonly string[], label: string): LogTab {
     const { trans, createView } = this.options;
     const tab = new MainAreaWidget({ content: new DeferredLog(paths, createView, trans) });
     tab.toolbar.hide();
-    tab.title.label = paths.map(nameOf).join(' ↔ ');
-    tab.title.caption = paths.length > 1 ? trans.__('Comparison of %1 and %2', ...paths) : paths[0]!;
+    const known = paths.every(path => !path.startsWith(SESSION));
+    const name = known ? paths.map(nameOf).join(' ↔ ') : paths.length > 1 ? trans.__('Comparison') : '';
+    tab.title.label = label || name || trans.__('Agent Sessions');
+    tab.title.caption =
+      known && paths.length ? (paths.length > 1 ? trans.__('Comparison of %1 and %2', ...paths) : paths[0]!) : tab.title.label;
     tab.title.icon = logIcon;
     tab.title.closable = true;
     return tab;
@@ -120,8 +127,12 @@ export function addLogCommands(
     describedBy: { args: { type: 'object', properties: { path, other: path } } },
     isVisible: args => one(args) !== null || isChoice(args),
     execute: async args => {
+      if (args['sessions'] === true) {
+        tabs.open([]);
+        return;
+      }
       const paths = one(args) ?? (isChoice(args) ? await choose?.(trans.__('Open a Session Log'), 1) : null);
-      paths && tabs.open(...paths);
+      paths && tabs.open(paths, typeof args['label'] === 'string' ? args['label'].slice(0, 200) : '');
     }
   });
   app.commands.addCommand(COMPARE_LOGS, {
@@ -132,9 +143,17 @@ export function addLogCommands(
     isVisible: args => two(args) !== null || isChoice(args),
     execute: async args => {
       const paths = two(args) ?? (isChoice(args) ? await choose?.(trans.__('Choose Two Session Logs'), 2) : null);
-      paths && tabs.open(...paths);
+      paths && tabs.open(paths);
     }
   });
+  app.commands.addCommand(LIST_SESSIONS, {
+    label: trans.__('Agent Sessions'),
+    caption: trans.__('List the sessions of all coding agents on this machine'),
+    icon: logIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: () => tabs.open([])
+  });
+  palette?.addItem({ command: LIST_SESSIONS, category: trans.__('nbtools') });
   for (const command of [OPEN_LOG, COMPARE_LOGS]) {
     app.contextMenu.addItem({ command, args: SELECTED, selector: ITEM, rank: RANK });
     choose && palette?.addItem({ command, category: trans.__('nbtools') });
@@ -143,7 +162,7 @@ export function addLogCommands(
 
 /** Whether the person chooses the files in a dialog, if none is selected: the arguments name nothing, not even something invalid. */
 function isChoice(args: object): boolean {
-  return !['path', 'other', 'paths', 'selection'].some(name => name in args);
+  return !['path', 'other', 'paths', 'selection', 'sessions'].some(name => name in args);
 }
 
 /** Returns the paths that the arguments name; null if they name none, or something that is no path. */

@@ -11,13 +11,18 @@ import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './exp
 import { explorerKernels } from './kernel_connection.js';
 import { type LogSession, NoLogKernel } from './log_session.js';
 import type { LogAnswer, TraceView } from './model.js';
+import type { SessionRow, SessionsView } from '../sessions/model.js';
+import { SessionsListView } from '../sessions/sessions.js';
+
+/** Marks the id of a listed session, where a log's path could be. */
+export const SESSION_PREFIX = 'session:';
 
 export interface LogServices extends ICardServices {
   readonly session: LogSession;
   readonly trans: TranslationBundle;
   /** Why a path cannot be opened; empty if the server serves it as a file. */
   problemOf(path: string): Promise<string>;
-  openLog(path: string): void;
+  openLog(path: string, title?: string): void;
   /** Lets the person choose files and returns their paths, `count` of them, else null.  Null if the application has no dialog for it. */
   readonly choose: ((title: string, count: number) => Promise<string[] | null>) | null;
   compareLogs(paths: readonly string[]): void;
@@ -29,6 +34,7 @@ export interface LogServices extends ICardServices {
 export class LogView extends Widget {
   private explorer: ExplorerView | null = null;
   private comparison: IRenderMime.IRenderer | null = null;
+  private sessions: SessionsListView | null = null;
   private traceView: TraceView | null = null;
   private opening = false;
 
@@ -83,9 +89,11 @@ export class LogView extends Widget {
     return problem ? { view: null, sessions: null, comparison: '', problem } : this.services.session.open(this.paths);
   }
 
-  private draw({ view, comparison, problem }: LogAnswer): void {
+  private draw({ view, sessions, comparison, problem }: LogAnswer): void {
     if (view) {
       this.drawExplorer(view);
+    } else if (sessions) {
+      this.drawSessions(sessions);
     } else if (comparison) {
       this.drawComparison(comparison);
     } else {
@@ -105,6 +113,23 @@ export class LogView extends Widget {
     this.explorer = new ExplorerView(this.explorerContext());
     this.node.replaceChildren(this.explorer.node);
     this.explorer.update(view);
+  }
+
+  private drawSessions(view: SessionsView): void {
+    const { services, trans } = this;
+    const path = ({ id }: SessionRow) => `${SESSION_PREFIX}${id}`;
+    this.disposeExplorer();
+    this.sessions = new SessionsListView(
+      {
+        trans,
+        recovery: trans.__('The kernel had ended; the list is being opened again.'),
+        query: task => this.query(task, view.explorer),
+        open: session => services.openLog(path(session), session.title),
+        compare: (a, b) => services.compareLogs([path(a), path(b)])
+      },
+      view
+    );
+    this.node.replaceChildren(this.sessions.node);
   }
 
   /** Draws the kernel's HTML of a comparison, sanitized as in an untrusted notebook. */
@@ -129,7 +154,8 @@ export class LogView extends Widget {
   private disposeExplorer(): void {
     this.explorer?.dispose();
     this.comparison?.dispose();
-    this.explorer = this.comparison = null;
+    this.sessions?.dispose();
+    this.explorer = this.comparison = this.sessions = null;
   }
 
   private explorerContext(): ExplorerContext {
@@ -157,10 +183,10 @@ export class LogView extends Widget {
   }
 
   /** Sends a request.  If the kernel has lost the explorer, the log is opened again. */
-  private async query(task: Task): Promise<Reply> {
+  private async query(task: Task, explorer = this.traceView!.explorer): Promise<Reply> {
     const { session } = this.services;
     try {
-      return await explorerKernels.request(await session.kernel(), this.traceView!.explorer, task, () => undefined);
+      return await explorerKernels.request(await session.kernel(), explorer, task, () => undefined);
     } catch (error) {
       if (error instanceof NoLogKernel || error instanceof ExplorerLost) {
         void this.open();

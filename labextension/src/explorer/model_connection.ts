@@ -5,6 +5,8 @@ import { parseTraceAnswer, type TraceAnswer } from './model.js';
 
 /** Milliseconds without a reply after which the kernel is reported as busy. */
 const BUSY_AFTER = 1000;
+/** The id of the last request in this page: a widget's connections get each other's answers. */
+let lastId = 0;
 
 /**
  * Sends an explorer's requests as custom messages of its widget; replies are matched to requests by id.
@@ -13,7 +15,7 @@ const BUSY_AFTER = 1000;
  */
 export class ModelConnection {
   private readonly pending = new Map<number, (answer: TraceAnswer) => void>();
-  private lastId = 0;
+
   private readonly listener = (message: unknown) => this.onMessage(message);
 
   constructor(
@@ -26,7 +28,7 @@ export class ModelConnection {
 
   /** Sends a request and returns its reply.  Rejects with `ExplorerLost` if the kernel no longer has the explorer. */
   async query(task: Task): Promise<Reply> {
-    const id = ++this.lastId;
+    const id = ++lastId;
     const busyTimer = setTimeout(() => this.onWait(true), BUSY_AFTER);
     const answer = new Promise<TraceAnswer>(resolve => this.pending.set(id, resolve));
     this.model.send({ request: { id, explorer: this.explorer, task } });

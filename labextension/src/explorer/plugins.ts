@@ -43,10 +43,13 @@ const logs: JupyterFrontEndPlugin<void> = {
       canceller: null,
       trans,
       problemOf: async (path: string) => {
+        if (path.startsWith('session:')) {
+          return ''; // the kernel knows the session, or says that it has gone
+        }
         const model = await contents.get(path, { content: false }).catch(() => null);
         return model && model.type !== 'directory' ? '' : trans.__('%1 does not exist, or Jupyter does not serve it.', path);
       },
-      openLog: (path: string) => void app.commands.execute(OPEN_LOG, { path }),
+      openLog: (path: string, label = '') => void app.commands.execute(OPEN_LOG, { path, label }),
       compareLogs: (paths: readonly string[]) => void app.commands.execute(COMPARE_LOGS, { paths: [...paths] }),
       choose:
         manager &&

@@ -11,7 +11,7 @@ import { LOAD } from './notebook_cells.js';
 
 const NEW_NOTEBOOK = 'nbtools:new-notebook';
 const LOG_TILE = 'nbtools:explore-log';
-const OPEN_LOG = 'nbtools:open-log';
+const LIST_SESSIONS = 'nbtools:list-sessions';
 const CELLS = [LOAD, '%tool ls', '%tool grep "TODO" --limit 20'];
 
 /** Adds the tiles of the launcher, category *nbtools*: a notebook with tools, and the explorer of session logs. */
@@ -43,12 +43,12 @@ export function addTiles(
   palette?.addItem({ command: NEW_NOTEBOOK, category, args: { isPalette: true } });
   launcher?.add({ command: NEW_NOTEBOOK, category, rank: 1 });
   commands.addCommand(LOG_TILE, {
-    label: trans.__('Session Log Explorer'),
-    caption: trans.__('Choose the session log of a coding agent and open it'),
+    label: trans.__('Agent Sessions'),
+    caption: trans.__('List the sessions of all coding agents on this machine'),
     icon: new LabIcon({ name: 'nbtools-agent:log-tile', svgstr: iconSource('session') }),
     describedBy: { args: { type: 'object', properties: {} } },
-    isVisible: () => commands.hasCommand(OPEN_LOG),
-    execute: () => commands.execute(OPEN_LOG)
+    isVisible: () => commands.hasCommand(LIST_SESSIONS),
+    execute: () => commands.execute(LIST_SESSIONS)
   });
   launcher?.add({ command: LOG_TILE, category, rank: 2 });
 }

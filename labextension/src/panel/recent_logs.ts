@@ -3,6 +3,8 @@ import { Signal } from '@lumino/signaling';
 
 /** The command that opens a session log in a tab of its own. */
 export const OPEN_LOG = 'nbtools:open-log';
+/** The command that lists the sessions of all agents. */
+export const LIST_SESSIONS = 'nbtools:list-sessions';
 const KEY = 'nbtools-agent:recent-logs';
 const MAX_LOGS = 10;
 
@@ -14,7 +16,7 @@ export class RecentLogs {
   constructor({ commands }: JupyterFrontEnd) {
     commands.commandExecuted.connect((_, { id, args }) => {
       const { path } = args as { path?: unknown };
-      if (id === OPEN_LOG && typeof path === 'string' && path !== '') {
+      if (id === OPEN_LOG && typeof path === 'string' && path !== '' && !path.startsWith('session:')) {
         this.paths = [path, ...this.paths.filter(other => other !== path)].slice(0, MAX_LOGS);
         localStorage.setItem(KEY, JSON.stringify(this.paths));
         this.changed.emit();

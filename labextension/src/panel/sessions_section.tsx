@@ -1,7 +1,7 @@
 import type { JSX } from 'react';
 import { shortName } from '../shared/path.js';
 import { type PanelContext, PanelButton } from './panel_context.js';
-import { OPEN_LOG } from './recent_logs.js';
+import { LIST_SESSIONS, OPEN_LOG } from './recent_logs.js';
 
 /** Opens session logs: one from a dialog, or one of those opened last. */
 export function Sessions({ context, chooseLog }: { context: PanelContext; chooseLog: (() => unknown) | null }): JSX.Element {
@@ -10,9 +10,10 @@ export function Sessions({ context, chooseLog }: { context: PanelContext; choose
   const open = (path: string) => app.commands.execute(OPEN_LOG, { path });
   return (
     <>
-      {chooseLog && canOpen && (
+      {canOpen && (
         <div className="nbtools-actions">
-          <PanelButton label={trans.__('Open a session log…')} onClick={chooseLog} />
+          <PanelButton label={trans.__('All sessions')} onClick={() => app.commands.execute(LIST_SESSIONS)} />
+          {chooseLog && <PanelButton label={trans.__('Open a session log…')} onClick={chooseLog} />}
         </div>
       )}
       {logs.paths.length === 0 ? (

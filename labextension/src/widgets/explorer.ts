@@ -6,6 +6,8 @@ import { ModelConnection } from '../explorer/model_connection.js';
 import { element } from '../shared/element.js';
 import { hostNode, NO_TRANSLATION } from '../shared/host.js';
 import { tryParse } from '../shared/parse.js';
+import { SessionsInPlace } from '../sessions/in_place.js';
+import { parseSessionsView, type SessionsView } from '../sessions/model.js';
 
 interface ExplorerState {
   view: unknown;
@@ -16,6 +18,10 @@ const trans = NO_TRANSLATION;
 /** The explorer of a session log for front ends without the JupyterLab extension (anywidget).  Its data comes from the kernel. */
 export default {
   render({ model, el }: { model: AnyModel<ExplorerState>; el: HTMLElement }): () => void {
+    const sessions = tryParse(parseSessionsView, model.get('view'));
+    if (sessions !== null) {
+      return drawSessions(model, hostNode(el, 'nbtools-rendered'), sessions);
+    }
     const view = tryParse(parseTraceView, model.get('view'));
     const node = hostNode(el, 'nbtools-rendered');
     if (view === null) {
@@ -41,8 +47,34 @@ function drawExplorer(model: AnyModel<ExplorerState>, node: HTMLElement, view: T
   };
 }
 
+/** Draws the list of sessions; a comparison is HTML, which a widget does not show. */
+function drawSessions(model: AnyModel<ExplorerState>, node: HTMLElement, view: SessionsView): () => void {
+  const connections = new Map<string, ModelConnection>();
+  const connection = (explorer: string) => {
+    const found = connections.get(explorer) ?? new ModelConnection(model, explorer, () => undefined);
+    connections.set(explorer, found);
+    return found;
+  };
+  const recovery = trans.__('The kernel does not answer. Run the cell again.');
+  const list = new SessionsInPlace(
+    {
+      trans,
+      recovery,
+      query: (explorer, task) => connection(explorer).query(task),
+      explorer: query => contextOf({ query }),
+      comparison: null
+    },
+    view
+  );
+  node.append(list.node);
+  return () => {
+    list.dispose();
+    connections.forEach(one => one.dispose());
+  };
+}
+
 /** What every front end can do.  Cells cannot be added, nor files opened, through a widget. */
-function contextOf(connection: ModelConnection): ExplorerContext {
+function contextOf(connection: Pick<ModelConnection, 'query'>): ExplorerContext {
   const { clipboard } = navigator as { clipboard?: Clipboard }; // absent where the page is not served securely
   return {
     trans,

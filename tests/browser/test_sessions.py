@@ -1,0 +1,132 @@
+"""All sessions on this machine: listed, searched, opened, and two of them compared, in a notebook and in a tab of JupyterLab."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.browser.accessibility import is_accessible
+from tests.browser.long_log import write_cart_log
+from tests.browser.test_trace import REAL
+from tests.traces.recorded import SAMPLES
+
+MARKUP = "<img src=x onerror=window.pwned=1> title"
+TAB = ".nbtools-log .nbtools-sessions"
+
+
+@pytest.fixture
+def logs():
+    """Logs where Claude Code keeps its own, for this test only."""
+    folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-shop"
+    folder.mkdir(parents=True)
+    shutil.copy(REAL, folder / "upgrade.jsonl")
+    shutil.copy(SAMPLES / "codex/skills--019dd4b9-496d-7581-a780-16f20aecff69.jsonl", folder / "issue.jsonl")
+    write_cart_log(folder / "cart.jsonl")
+    message = {"role": "user", "content": MARKUP}
+    record = {"type": "user", "parentUuid": None, "uuid": "u", "sessionId": "s", "cwd": "/work/shop", "message": message}
+    (folder / "markup.jsonl").write_text(json.dumps(record) + "\n")
+    yield folder
+    shutil.rmtree(folder)
+
+
+class Sessions:
+    """A list of sessions on a page."""
+
+    def __init__(self, page, node):
+        self.page, self.node = page, node
+        self.search = node.get_by_role("searchbox", name="Search sessions")
+        self.rows = node.locator("tbody tr")
+
+    def row(self, text):
+        return self.rows.filter(has_text=text)
+
+    async def find(self, text):
+        await self.search.fill(text)
+        await expect(self.rows).to_have_count(1)
+
+
+async def test_list_search_open_back_and_compare_two(open_notebook, logs, app):
+    tab = await open_notebook("%trace", app=app)
+    await tab.run(1)
+    shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
+    upgrade = shown.row("upgrade-external-agents-e2e-tests")
+    await expect(upgrade.locator(".nbtools-sessions-calls")).to_have_text("57")  # read in the background
+    await expect(upgrade.locator(".nbtools-sessions-edits")).to_have_text("+1,839 −203")
+    await expect(upgrade.get_by_role("img", name="running now")).to_be_visible()
+    await expect(shown.row(MARKUP)).to_be_visible()
+    assert await tab.page.evaluate("window.pwned") is None
+    await tab.look(f"sessions-{app}", tab.cell(1))
+    await is_accessible(tab.page)
+    await shown.rows.first.focus()
+    await tab.page.keyboard.press("/")
+    await expect(shown.search).to_be_focused()
+    await tab.page.keyboard.type("upgrade ext")
+    await expect(shown.rows).to_have_count(1)
+    await tab.page.keyboard.press("ArrowDown")
+    await expect(upgrade).to_be_focused()
+    await tab.page.keyboard.press("Enter")
+    explorer = tab.cell(1).locator(".nbtools-trace")
+    await expect(explorer.locator(".nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")
+    await tab.cell(1).get_by_role("button", name="All sessions").click()
+    await expect(upgrade).to_be_focused()
+    await shown.search.focus()
+    await tab.page.keyboard.press("Escape")
+    await expect(shown.row("Fix issue 6")).to_be_visible()
+    await upgrade.focus()
+    await tab.page.keyboard.press("Space")
+    await expect(upgrade).to_have_attribute("aria-selected", "true")
+    await shown.row("Fix issue 6").get_by_role("checkbox").click()
+    await shown.node.get_by_role("button", name="Compare", exact=True).click()
+    await expect(tab.cell(1)).to_contain_text("First difference")
+    await tab.cell(1).get_by_role("button", name="All sessions").click()
+    await expect(upgrade).to_be_visible()
+
+
+async def test_filters_and_columns(open_notebook, logs):
+    tab = await open_notebook("%trace shop")
+    await tab.run(1)
+    shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
+    await expect(shown.node.get_by_label("Project")).to_have_value("shop")
+    await shown.node.get_by_label("Project").select_option("")
+    await shown.node.get_by_label("Outcome").select_option("failed")
+    await expect(shown.row(MARKUP)).to_have_count(0)
+    await expect(shown.row("upgrade-external")).to_be_visible()
+    await shown.node.get_by_label("Outcome").select_option("")
+    await shown.node.get_by_role("button", name="Calls").click()
+    await expect(shown.node.locator("th[aria-sort=descending]")).to_have_text("Calls")
+    await expect(shown.rows.nth(0).locator(".nbtools-sessions-calls")).not_to_have_text("")
+    await shown.search.fill("no such words anywhere")
+    await expect(shown.node).to_contain_text("No session matches.")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(lab):
+    await lab.bring_to_front()
+    yield lab
+    await lab.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
+    await lab.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+
+
+async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_serve(page, logs, screenshots):
+    await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
+    shown = Sessions(page, page.locator(TAB))
+    await expect(shown.row("upgrade-external").locator(".nbtools-sessions-calls")).to_have_text("57")
+    await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("Agent Sessions")
+    await screenshots(page, "sessions-tab")
+    await is_accessible(page)
+    await shown.find("upgrade external")
+    await shown.rows.click()
+    await expect(page.locator(".nbtools-log:visible .nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")
+    await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("upgrade-external-agents-e2e-tests")
+    await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
+    await expect(shown.rows).to_have_count(1)
+    await page.evaluate(
+        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", "session:0123456789abcd"
+    )
+    await expect(page.locator(".nbtools-log:visible")).to_contain_text("no longer in its folder, or was not listed")
