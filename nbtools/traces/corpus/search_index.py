@@ -134,7 +134,7 @@ class PartIndex:
     """The index of a part, to be read."""
 
     def __init__(self, file: Path) -> None:
-        self.connection = sqlite3.connect(f"{file.as_uri()}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        self.connection = sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self.connection.close)
 
     def matching(self, question: text_index.IndexQuery, live: Mapping[str, Entry]) -> Iterator[Document]:
@@ -245,7 +245,11 @@ class SearchIndex:
         for name in self._open.keys() - parts.keys():
             del self._open[name]  # a hit may still need it
         for name in parts.keys() - self._open.keys():
-            self._open[name] = PartIndex(self.storage.local_file(files[name]))
+            file = self.storage.local_file(files[name])
+            if file.stat().st_size != parts[name].files[INDEX]:
+                message = f"{files[name]} was cut"
+                raise FileNotFoundError(message)
+            self._open[name] = PartIndex(file)
         return [(self._open[name], {entry.path: entry for entry in part.logs}) for name, part in parts.items()]
 
     def _hit(self, document: Document, query: str) -> Found:

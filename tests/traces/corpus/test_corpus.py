@@ -182,6 +182,20 @@ def test_the_logs_of_a_damaged_part_are_read_again(corpus: Corpus, logs: Path, d
     assert [count for _, count in corpus.sql(COUNT).fetchall()] == [4, 4]
 
 
+@pytest.mark.parametrize("size", [0, 5_000, None])
+def test_a_damaged_index_is_made_again(corpus: Corpus, logs: Path, size: int | None) -> None:
+    corpus.ingest(logs)
+    (index,) = corpus.folder.glob("parts/*/index.sqlite")
+    if size is None:
+        index.unlink()
+    else:
+        os.truncate(index, size)
+    with pytest.raises(traces.TraceError, match="Run ingest again"):
+        Corpus(corpus.folder).search("number1")
+    assert len(corpus.ingest(logs).read) == 3
+    assert len(corpus.search("number1")) == 3
+
+
 def test_another_that_reads_sees_what_was_ingested(corpus: Corpus, logs: Path) -> None:
     reader = Corpus(corpus.folder)
     assert len(reader.sessions) == 0
