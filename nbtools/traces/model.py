@@ -171,6 +171,10 @@ class Origin(ABC):
     def detail(self, call: Call) -> Detail:
         """Reads the detail of ``call`` from the log. Raises ``TraceError`` where the file has changed or gone since it was loaded."""
 
+    def texts(self, call: Call) -> Detail:
+        """Like ``detail``, but may leave out the display and the changes, which take longer than reading the texts."""
+        return self.detail(call)
+
 
 class Call(Struct, frozen=True, array_like=True, gc=False):
     """A tool call. ``id`` is unique in its session even where the format's own id (``native_id``) is not.

@@ -140,6 +140,10 @@ class Format(Protocol):
 
     def detail(self, source: Source, call: Call) -> Detail: ...
 
+    def texts(self, source: Source, call: Call) -> Detail:
+        """Like ``detail``, but may leave out the display and the changes."""
+        return self.detail(source, call)
+
 
 @dataclass(frozen=True)
 class LogFile(Origin):
@@ -166,6 +170,9 @@ class LogFile(Origin):
 
     def detail(self, call: Call) -> Detail:
         return self.format.detail(self.source, call)
+
+    def texts(self, call: Call) -> Detail:
+        return self.format.texts(self.source, call)
 
     def strict(self) -> LogFile:
         """Returns the same log, read without recovering records from malformed lines."""

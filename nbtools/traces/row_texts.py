@@ -18,7 +18,7 @@ _SEPARATORS = ("\n", "", "\n\n")
 
 def texts_of_call(call: Call) -> tuple[str, ...]:
     """Returns the texts of the columns ``CALL_TEXTS``; ``args`` is JSON."""
-    detail = call.detail
+    detail = call.origin.texts(call)
     return (_json(detail.args), detail.command, detail.cwd, detail.result, detail.stdout, detail.stderr)
 
 

@@ -147,7 +147,7 @@ def text_of(row: Event | Call, reading: LogFile) -> str:
     """Returns the searched text of a row."""
     if isinstance(row, Event):
         return text_of_event(row, reading)
-    detail = row.detail
+    detail = row.origin.texts(row)
     return text_of_call(row.name, row.subject, detail.args, (detail.result, detail.stdout, detail.stderr))
 
 

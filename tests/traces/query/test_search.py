@@ -9,6 +9,7 @@ import pytest
 from nbtools import traces
 from nbtools.traces.query.search import snippet
 from tests.traces.atif_logs import Called, write
+from tests.traces.recorded import LOGS, SAMPLES
 
 LONG = "word " * 200 + "the needle at the end"
 
@@ -79,3 +80,11 @@ def test_a_piece_stands_in_one_piece(tmp_path: Path) -> None:
     trace = traces.load(write(tmp_path / "log.json", "x.abc bcd.y", "it is x.abcd.y"))
     assert [hit.row.text for hit in trace.search(".abcd.")] == ["it is x.abcd.y"]
     assert trace.search("abcde") == ()
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_texts_without_displays_are_those_of_the_detail(log: str) -> None:
+    for call in traces.load(SAMPLES / log).calls[:200]:
+        light, whole = call.origin.texts(call), call.detail
+        names = ("args", "command", "cwd", "result", "stdout", "stderr")
+        assert [getattr(light, name) for name in names] == [getattr(whole, name) for name in names]

@@ -58,3 +58,6 @@ class ClaudeCode(Format):
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail_of(source, call)
+
+    def texts(self, source: Source, call: Call) -> Detail:
+        return detail_of(source, call, displays=False)

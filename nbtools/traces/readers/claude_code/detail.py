@@ -154,8 +154,11 @@ class _CallResult:
     full: str
 
 
-def detail_of(source: Source, call: Call) -> Detail:
-    """Returns the detail of a call.  Raises ``TraceError`` if the records have changed since they were read."""
+def detail_of(source: Source, call: Call, *, displays: bool = True) -> Detail:
+    """Returns the detail of a call, without display and changes if not ``displays``.
+
+    Raises ``TraceError`` if the records have changed since they were read.
+    """
     record = mapping(source.record(call.ref))
     args = mapping(_call_block(call, record).get("input"))
     command, cwd = string(args.get("command")), string(record.get("cwd"))
@@ -163,11 +166,11 @@ def detail_of(source: Source, call: Call) -> Detail:
         return Detail(args=args, command=command, cwd=cwd)
     found = _result_of(source, call, args)
     outcome = found.outcome
-    changed = changes(call.name, args, outcome) if call.name in EDITS and call.status != "error" else ()
+    changed = changes(call.name, args, outcome) if displays and call.name in EDITS and call.status != "error" else ()
     return Detail(
         args=args,
         result=found.text,
-        display=_display(call, found, changed),
+        display=_display(call, found, changed) if displays else "",
         command=command,
         cwd=cwd,
         stdout=string(outcome.get("stdout")),
