@@ -11,7 +11,7 @@ import { StepLoader } from './step_loader.js';
 import { PAGE_SIZE, PageCache } from './page_cache.js';
 import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
-import { TimelineView } from './timeline.js';
+import { OverviewView } from './overview.js';
 import type { TraceFilter, TracePage, TraceView } from './model.js';
 
 /** Milliseconds between requests for the visible pages while the kernel is indexing the log. */
@@ -22,7 +22,7 @@ export class ExplorerView {
   readonly node = element('article', 'nbtools-trace');
   private readonly requests: PageRequests;
   private readonly header: HeaderView;
-  private readonly timeline: TimelineView;
+  private readonly timeline: OverviewView;
   private readonly filters: FilterBarView;
   private readonly list: ListView;
   private readonly detailPane: DetailPaneView;
@@ -56,9 +56,12 @@ export class ExplorerView {
       line => void this.goToLine(line, true),
       () => void this.showChanges()
     );
-    this.timeline = new TimelineView(trans, {
+    this.timeline = new OverviewView(context, this.requests, {
       goToLine: goNear,
+      goToStep: line => void this.goToLine(line, true),
       selectRange: range => changeFilter(range ?? { first: null, last: null }),
+      filter: change => changeFilter({ ...NO_FILTER, folded: this.requestedFilter.folded, ...change }),
+      order: order => changeFilter({ order }),
       goToFailure
     });
     this.filters = new FilterBarView(trans, { change: changeFilter, clear: clearFilter });
@@ -122,7 +125,15 @@ export class ExplorerView {
     const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.changes.node);
     const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
-    this.node.append(this.header.node, this.timeline.node, this.timeline.legend, this.filters.node, this.notice, main);
+    this.node.append(
+      this.header.node,
+      this.timeline.node,
+      this.timeline.bar,
+      this.timeline.panel.node,
+      this.filters.node,
+      this.notice,
+      main
+    );
   }
 
   private showView(view: TraceView): void {
@@ -217,7 +228,7 @@ export class ExplorerView {
 
   /** Selects the next failed line that the filter lists, or with −1 the previous one. */
   private async goToFailure(direction: 1 | -1): Promise<void> {
-    const failed = { ...this.shownFilter, chips: chooseChip(this.shownFilter.chips, 'end', 'end:failed') };
+    const failed = { ...this.shownFilter, order: '' as const, chips: chooseChip(this.shownFilter.chips, 'end', 'end:failed') };
     const from = this.selectedLine ?? -1;
     try {
       const index = await this.requests.place(failed, direction > 0 ? from + 1 : from);
@@ -383,6 +394,7 @@ export class ExplorerView {
         : trans.__('This log contains no messages and no tool calls.')
     );
     (this.emptyMessage.lastElementChild as HTMLElement).hidden = !filtered;
+    this.timeline.showOrder(this.requestedFilter.order);
     this.markTimeline();
     window.clearTimeout(this.refreshTimer);
     this.refreshTimer = searching ? window.setTimeout(() => pages.refresh(), REFRESH_INTERVAL) : 0;

@@ -1,6 +1,6 @@
 import type { TraceFilter } from './model.js';
 
-export const NO_FILTER: TraceFilter = { text: '', chips: [], first: null, last: null, folded: [] };
+export const NO_FILTER: TraceFilter = { text: '', chips: [], first: null, last: null, folded: [], order: '' };
 
 /** Whether the filter excludes lines.  Lines that are only folded are not excluded. */
 export function isFiltering({ text, chips, first, last }: TraceFilter): boolean {
@@ -8,7 +8,7 @@ export function isFiltering({ text, chips, first, last }: TraceFilter): boolean 
 }
 
 export function listsEverything(filter: TraceFilter): boolean {
-  return !isFiltering(filter) && filter.folded.length === 0;
+  return !isFiltering(filter) && filter.folded.length === 0 && filter.order === '';
 }
 
 export function sameFilter(a: TraceFilter, b: TraceFilter): boolean {

@@ -2,7 +2,7 @@ import type { FilterBarView } from './filter_bar.js';
 import { traceKey, type Move, type TraceKey, type Zone } from './keymap.js';
 import type { ListView } from './list.js';
 import type { DetailPaneView } from './detail_pane.js';
-import type { TimelineView } from './timeline.js';
+import type { OverviewView } from './overview.js';
 
 const MOVES: readonly TraceKey[] = ['next', 'previous', 'pageDown', 'pageUp', 'first', 'last'];
 
@@ -10,7 +10,7 @@ export interface KeyboardTargets {
   readonly list: ListView;
   readonly detailPane: DetailPaneView;
   readonly filters: FilterBarView;
-  readonly timeline: TimelineView;
+  readonly timeline: OverviewView;
   select(index: number): void;
   fold(folded: boolean): void;
   /** Goes to the next failed step, or with −1 to the previous one. */

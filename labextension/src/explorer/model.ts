@@ -77,13 +77,14 @@ export const parseOpenTask: parse.Parser<OpenTask> = parse.record<OpenTask>({
 /** Selects the lines to list; empty fields select everything.
 
 ``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).  ``folded`` are lines whose nested
-lines are not listed. */
+lines are not listed.  ``order`` lists the lines with the most tokens, or the longest calls, first. */
 export interface TraceFilter {
   readonly text: string;
   readonly chips: readonly string[];
   readonly first: number | null;
   readonly last: number | null;
   readonly folded: readonly number[];
+  readonly order: '' | 'tokens' | 'duration';
 }
 export const parseTraceFilter: parse.Parser<TraceFilter> = parse.record<TraceFilter>({
   text: parse.otherwise(parse.text, ''),
@@ -91,6 +92,7 @@ export const parseTraceFilter: parse.Parser<TraceFilter> = parse.record<TraceFil
   first: parse.otherwise(parse.nullable(parse.number), null),
   last: parse.otherwise(parse.nullable(parse.number), null),
   folded: parse.otherwise(parse.list(parse.number), []),
+  order: parse.otherwise(parse.oneOf('', 'tokens', 'duration'), ''),
 });
 
 /** Asks for the bytes of a line's record. */
@@ -101,6 +103,52 @@ export interface RawTask {
 export const parseRawTask: parse.Parser<RawTask> = parse.record<RawTask>({
   type: parse.oneOf('raw'),
   line: parse.number,
+});
+
+/** One bar, for the lines ``first`` … ``last`` of the log.
+
+``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its sections from the bottom, in
+thousandths: new input, cached input, output; empty for a bar of full height.  ``label`` describes it. */
+export interface StripBar {
+  readonly first: number;
+  readonly last: number;
+  readonly start: number;
+  readonly end: number;
+  readonly lane: number;
+  readonly parts: readonly number[];
+  readonly tone: 'person' | 'agent' | 'quiet' | 'done' | 'changed' | 'failed' | 'stopped' | 'unknown';
+  readonly mark: '' | 'cache' | 'compaction' | 'waiting';
+  readonly label: string;
+}
+export const parseStripBar: parse.Parser<StripBar> = parse.record<StripBar>({
+  first: parse.number,
+  last: parse.number,
+  start: parse.number,
+  end: parse.number,
+  lane: parse.otherwise(parse.number, 0),
+  parts: parse.otherwise(parse.list(parse.number), []),
+  tone: parse.otherwise(parse.oneOf('person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'), 'quiet'),
+  mark: parse.otherwise(parse.oneOf('', 'cache', 'compaction', 'waiting'), ''),
+  label: parse.otherwise(parse.text, ''),
+});
+
+/** Asks for the overview over time, or over the tokens of the requests. */
+export interface StripTask {
+  readonly type: 'strip';
+  readonly mode: 'time' | 'tokens';
+}
+export const parseStripTask: parse.Parser<StripTask> = parse.record<StripTask>({
+  type: parse.oneOf('strip'),
+  mode: parse.oneOf('time', 'tokens'),
+});
+
+export interface StripTick {
+  readonly at: number;
+  readonly label: string;
+}
+export const parseStripTick: parse.Parser<StripTick> = parse.record<StripTick>({
+  at: parse.number,
+  label: parse.text,
 });
 
 /** The source of a cell, for the person to complete or edit. */
@@ -267,6 +315,34 @@ export const parseTraceLine: parse.Parser<TraceLine> = parse.record<TraceLine>({
   snippet: parse.otherwise(parse.list(parse.pair), []),
 });
 
+/** Asks where tokens, money and time went; with ``prices``, what the requests cost by price lists. */
+export interface UsageTask {
+  readonly type: 'usage';
+  readonly prices: boolean;
+}
+export const parseUsageTask: parse.Parser<UsageTask> = parse.record<UsageTask>({
+  type: parse.oneOf('usage'),
+  prices: parse.otherwise(parse.flag, false),
+});
+
+/** A row of a table: ``cells`` are the texts of its columns, ``share`` the length of its bar in percent.
+
+A click lists the steps of the choice ``chip``, searches for ``text``, or goes to ``line``. */
+export interface UsageRow {
+  readonly cells: readonly string[];
+  readonly share: number;
+  readonly chip: string;
+  readonly text: string;
+  readonly line: number | null;
+}
+export const parseUsageRow: parse.Parser<UsageRow> = parse.record<UsageRow>({
+  cells: parse.list(parse.text),
+  share: parse.otherwise(parse.number, 0),
+  chip: parse.otherwise(parse.text, ''),
+  text: parse.otherwise(parse.text, ''),
+  line: parse.otherwise(parse.nullable(parse.number), null),
+});
+
 /** Asks for ``count`` lines from index ``first`` (from 0) of those that match the filter. */
 export interface PageTask {
   readonly type: 'page';
@@ -291,6 +367,26 @@ export const parsePositionTask: parse.Parser<PositionTask> = parse.record<Positi
   type: parse.oneOf('place'),
   filter: parseTraceFilter,
   line: parse.number,
+});
+
+/** An overview with ``lanes`` rows of bars, named ``names``.  ``note`` says why there are no bars, or what is left out. */
+export interface TraceStrip {
+  readonly type: 'strip';
+  readonly mode: 'time' | 'tokens';
+  readonly lanes: number;
+  readonly names: readonly string[];
+  readonly bars: readonly StripBar[];
+  readonly ticks: readonly StripTick[];
+  readonly note: string;
+}
+export const parseTraceStrip: parse.Parser<TraceStrip> = parse.record<TraceStrip>({
+  type: parse.oneOf('strip'),
+  mode: parse.oneOf('time', 'tokens'),
+  lanes: parse.otherwise(parse.number, 1),
+  names: parse.otherwise(parse.list(parse.text), []),
+  bars: parse.otherwise(parse.list(parseStripBar), []),
+  ticks: parse.otherwise(parse.list(parseStripTick), []),
+  note: parse.otherwise(parse.text, ''),
 });
 
 /** A file that was changed.
@@ -342,15 +438,29 @@ export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet
   choices: parse.otherwise(parse.list(parseTraceChoice), []),
 });
 
+/** A table of the breakdown; ``note`` explains its numbers. */
+export interface UsageTable {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly UsageRow[];
+  readonly note: string;
+}
+export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable>({
+  title: parse.text,
+  columns: parse.list(parse.text),
+  rows: parse.list(parseUsageRow),
+  note: parse.otherwise(parse.text, ''),
+});
+
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask;
+  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask | StripTask | UsageTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, sessions: parseSessionsTask, story: parseExportTask }),
+  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, sessions: parseSessionsTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
 });
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
@@ -386,6 +496,18 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
   lines: parse.list(parseTraceLine),
   indexed: parse.otherwise(parse.number, 100),
   facets: parse.otherwise(parse.list(parseTraceFacet), []),
+});
+
+/** The tables of tokens, money and time.  ``priced``: the costs are those of price lists. */
+export interface TraceUsage {
+  readonly type: 'usage';
+  readonly tables: readonly UsageTable[];
+  readonly priced: boolean;
+}
+export const parseTraceUsage: parse.Parser<TraceUsage> = parse.record<TraceUsage>({
+  type: parse.oneOf('usage'),
+  tables: parse.list(parseUsageTable),
+  priced: parse.otherwise(parse.flag, false),
 });
 
 /** The initial view.  ``page`` has the first lines without a filter.
@@ -503,10 +625,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | null;
+  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | TraceStrip | TraceUsage | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, sessions: parseSessionsPage, story: parseTraceExport })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, sessions: parseSessionsPage, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });

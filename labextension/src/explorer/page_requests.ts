@@ -1,5 +1,16 @@
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
-import type { CellTask, TraceCell, TraceChanges, TraceFilter, TraceOpened, TracePage, TraceRaw, TraceExport } from './model.js';
+import type {
+  CellTask,
+  TraceCell,
+  TraceChanges,
+  TraceFilter,
+  TraceOpened,
+  TracePage,
+  TraceRaw,
+  TraceExport,
+  TraceStrip,
+  TraceUsage
+} from './model.js';
 
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
@@ -38,6 +49,14 @@ export class PageRequests {
 
   cell(action: CellTask['action']): Promise<TraceCell> {
     return this.request({ type: 'cell', action }, 'cell');
+  }
+
+  strip(mode: TraceStrip['mode']): Promise<TraceStrip> {
+    return this.request({ type: 'strip', mode }, 'strip');
+  }
+
+  usage(prices: boolean): Promise<TraceUsage> {
+    return this.request({ type: 'usage', prices }, 'usage');
   }
 
   story(): Promise<TraceExport> {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { barAtOffset, lineAt, rangeBetween, barRects, barsWidth } from '../explorer/timeline_bars.js';
 import { NO_FILTER, chooseChip, isFiltering, listsEverything, toggleChip, toggleFold } from '../explorer/filter.js';
+import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween } from '../explorer/usage_strip_bars.js';
 import { traceKey, type Zone } from '../explorer/keymap.js';
 import { PAGE_SIZE, PageCache, pagesAround } from '../explorer/page_cache.js';
 import { placeRows, scrollTopFor } from '../explorer/virtual_scroll.js';
-import type { TraceBar, TraceLine, TracePage } from '../explorer/model.js';
+import type { StripBar, TraceBar, TraceLine, TracePage } from '../explorer/model.js';
 
 const ROW_HEIGHT = 28;
 const VIEW_HEIGHT = 520;
@@ -196,4 +197,35 @@ test('chips combine; a menu has one choice at a time', () => {
   const file = chooseChip(chooseChip(chips, 'path', 'path:a.py'), 'path', 'path:b.py');
   assert.deepEqual(file, ['end:failed', 'kind:shell', 'path:b.py']);
   assert.deepEqual(chooseChip(file, 'path', ''), chips);
+});
+
+function stripBar(first: number, last: number, start: number, end: number, lane = 0, mark: StripBar['mark'] = ''): StripBar {
+  return { first, last, start, end, lane, parts: [], tone: 'done', mark, label: '' };
+}
+
+test('a point of the overview of time is the nearest bar of its lane, never a wait', () => {
+  const strip = [
+    stripBar(0, 9, 0, 5000),
+    stripBar(2, 2, 1000, 1200, 1),
+    stripBar(7, 7, 4000, 4100, 1),
+    stripBar(0, 0, 5000, 6000, 0, 'waiting')
+  ];
+  assert.equal(barAtPoint(strip, 1100, 1)?.first, 2);
+  assert.equal(barAtPoint(strip, 3900, 1)?.first, 7);
+  assert.equal(barAtPoint(strip, 3900, 0)?.last, 9);
+  assert.equal(barAtPoint(strip, 5500, 0)?.last, 9);
+  assert.equal(barAtPoint([], 5500, 0), undefined);
+});
+
+test('a line is the smallest bar around it, else the bar before it', () => {
+  const strip = [stripBar(0, 9, 0, 5000), stripBar(2, 2, 1000, 1200, 1), stripBar(20, 20, 6000, AXIS)];
+  assert.equal(barOfLine(strip, 2)?.lane, 1);
+  assert.equal(barOfLine(strip, 5)?.last, 9);
+  assert.equal(barOfLine(strip, 15)?.first, 2);
+  assert.equal(barOfLine(strip, -1), undefined);
+  assert.equal(barAfter(strip, 2, 1)?.first, 20);
+  assert.equal(barAfter(strip, 2, -Infinity)?.first, 0);
+  assert.equal(barAfter(strip, 2, Infinity)?.first, 20);
+  assert.deepEqual(linesBetween(strip, 1100, 900), { first: 0, last: 9 });
+  assert.equal(linesBetween(strip, 5200, 5300), null);
 });

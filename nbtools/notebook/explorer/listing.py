@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from threading import Lock
@@ -18,6 +18,7 @@ from nbtools.notebook.explorer.recorded_card import relative_path
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.explorer.search import Search
 from nbtools.notebook.explorer.timeline import Timeline
+from nbtools.notebook.explorer.usage.requests import LineRequests
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.query.search import snippet
 from nbtools.traces.query.text_index import terms
@@ -38,16 +39,22 @@ class FilteredLines:
     calls: int
     indexed: int = 100
 
+    ordered: bool = True
+    """Whether the lines are in the order of the log."""
+
     def index_of(self, line: int) -> int:
-        """Returns the index, from 0, of ``line`` in ``lines``, or of the first one after it."""
-        return bisect_left(self.lines, line)
+        """Returns the index, from 0, of ``line`` in ``lines``, or of the first one after it; 0 where the lines are in another order."""
+        if self.ordered:
+            return bisect_left(self.lines, line)
+        return self.lines.index(line) if line in self.lines else 0
 
 
 class LineFilter:
     """Applies filters.  The last results are cached, because a page asks for one stretch after another."""
 
-    def __init__(self, lines: Timeline, facets: Facets, search: Search) -> None:
+    def __init__(self, lines: Timeline, facets: Facets, search: Search, requests: LineRequests) -> None:
         self._lines = lines
+        self._requests = requests
         self._facets = facets
         self._search = search
         self._cache: OrderedDict[tuple[TraceFilter, int], FilteredLines] = OrderedDict()
@@ -80,7 +87,11 @@ class LineFilter:
         matching = self._matching(self._facets.matching(query.chips), found.lines if found else None, query)
         lines: Sequence[int] = range(len(self._lines)) if matching is None else matching
         lines = self._unfolded(lines, query.folded) if query.folded else lines
-        return FilteredLines(lines, sum(map(self._is_call.__getitem__, lines)), found.indexed if found else 100)
+        calls = sum(map(self._is_call.__getitem__, lines))
+        if query.order:
+            amounts: Mapping[int, float] = self._requests.tokens if query.order == "tokens" else self._requests.seconds
+            lines = sorted(lines, key=lambda line: -amounts.get(line, -1))
+        return FilteredLines(lines, calls, found.indexed if found else 100, not query.order)
 
     def _matching(self, by_facet: Mapping[str, Sequence[int]], found: Sequence[int] | None, query: TraceFilter) -> Sequence[int] | None:
         """Returns the lines that are in all of these; None if nothing restricts them."""
@@ -124,16 +135,20 @@ def _between(lines: Sequence[int], first: int | None, last: int | None) -> Seque
 _WORD = re.compile(r"\w+")
 
 
-def wire_line(lines: Timeline, place: int, found: tuple[Span, ...] = ()) -> TraceLine:
-    """Returns the line at index ``place`` as it is sent to a page; ``found`` is the marked excerpt of a search."""
+def wire_line(lines: Timeline, place: int, found: tuple[Span, ...] = (), amount: Callable[[int], str] | None = None) -> TraceLine:
+    """Returns the line at index ``place`` as it is sent to a page; ``found`` is the marked excerpt of a search.
+
+    ``amount`` is a text for a line that is displayed before its other ones.
+    """
     line = lines[place]
+    right = " · ".join(filter(None, (amount(place), line.right))) if amount else line.right
     return TraceLine(
         line=place,
         number=line.number,
         icon=line.icon,
         name=line.name,
         subject=line.subject,
-        right=line.right,
+        right=right,
         tone=line.tone,
         depth=line.depth,
         below=line.below,

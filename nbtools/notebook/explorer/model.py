@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.notebook.cards.model import Card, Span, Wire
 from nbtools.notebook.explorer.recorded_card import Tone
+from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
 from nbtools.notebook.sessions.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
 
 TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
@@ -83,11 +84,14 @@ class TraceFacet(Wire):
     choices: tuple[TraceChoice, ...] = ()
 
 
+TraceOrder = Literal["", "tokens", "duration"]
+
+
 class TraceFilter(Wire):
     """Selects the lines to list; empty fields select everything.
 
     ``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).  ``folded`` are lines whose nested
-    lines are not listed.
+    lines are not listed.  ``order`` lists the lines with the most tokens, or the longest calls, first.
     """
 
     text: str = Field("", max_length=10_000)
@@ -95,6 +99,7 @@ class TraceFilter(Wire):
     first: int | None = None
     last: int | None = None
     folded: tuple[int, ...] = Field((), max_length=10_000)
+    order: TraceOrder = ""
 
 
 class PageTask(Wire):
@@ -172,6 +177,8 @@ TraceTask = Annotated[
     | CellTask
     | ExportTask
     | FollowTask
+    | StripTask
+    | UsageTask
     | SessionsTask
     | OpenSessionsTask
     | ChangesTask
@@ -366,6 +373,8 @@ TraceReply = Annotated[
     | TraceExport
     | TraceFollow
     | TraceChanges
+    | TraceStrip
+    | TraceUsage
     | TraceProblem
     | SessionsPage
     | OpenedLogs,

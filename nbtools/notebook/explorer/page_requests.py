@@ -33,6 +33,10 @@ from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.search import Search
 from nbtools.notebook.explorer.step_detail import StepRecords
 from nbtools.notebook.explorer.timeline import Timeline
+from nbtools.notebook.explorer.usage.breakdown import breakdown
+from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.notebook.explorer.usage.requests import LineRequests, tokens_text
+from nbtools.notebook.explorer.usage.strips import time_strip, tokens_strip
 from nbtools.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -40,8 +44,8 @@ if TYPE_CHECKING:
 
 MAX_LINES = 500
 """Largest number of lines in one reply."""
-Task: TypeAlias = PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | ChangesTask | FileDiffTask
-Reply: TypeAlias = TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceChanges
+Task: TypeAlias = PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | ChangesTask | FileDiffTask | StripTask | UsageTask
+Reply: TypeAlias = TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceChanges | TraceStrip | TraceUsage
 
 
 class PageResponder:
@@ -53,17 +57,20 @@ class PageResponder:
         self._facets = facets
         self._cells = cells
         self._search = Search(trace, lines)
-        self._listing = LineFilter(lines, facets, self._search)
+        self._requests = LineRequests(trace, lines)
+        self._listing = LineFilter(lines, facets, self._search, self._requests)
 
     def answer(self, task: Task) -> Reply:  # noqa: PLR0911 - one for each task
         """Returns the reply.  Raises ``TraceError`` for an unknown line or chip, and if the log has changed since it was read."""
         match task:
+            case StripTask() | UsageTask():
+                return self._usage(task)
             case PageTask():
                 return self.page(task.filter, task.first, task.count)
             case PositionTask():
                 return TracePosition(number=self._listing.apply(task.filter).index_of(task.line))
             case OpenTask():
-                return self._opener.detail(self._checked(task.line))
+                return self._opened(self._checked(task.line))
             case RawTask():
                 return self._records.raw(self._lines.rows[self._checked(task.line)])
             case CellTask():
@@ -85,9 +92,21 @@ class PageResponder:
         first = max(0, first)
         places = listed.lines[first : first + min(max(0, count), MAX_LINES)]
         snippets = Snippets(self._lines, self._search, query.text) if query.text.strip() else None
-        lines = tuple(wire_line(self._lines, place, snippets.of(place) if snippets else ()) for place in places)
+        amount = self._requests.text_at if query.order == "tokens" else None
+        lines = tuple(wire_line(self._lines, place, snippets.of(place) if snippets else (), amount) for place in places)
         facets = self._listing.facets(query) if first == 0 else ()
         return TracePage(first=first, total=len(listed.lines), calls=listed.calls, lines=lines, indexed=listed.indexed, facets=facets)
+
+    def _usage(self, task: StripTask | UsageTask) -> TraceStrip | TraceUsage:
+        if isinstance(task, UsageTask):
+            return breakdown(self._trace, self._lines, prices=task.prices)
+        return self._time_strip if task.mode == "time" else self._tokens_strip
+
+    def _opened(self, line: int) -> TraceOpened:
+        """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""
+        opened, request = self._opener.detail(line), self._requests.at_line(line)
+        foot = (opened.foot, "" if request is None else f"request: {tokens_text(request)}")
+        return opened.model_copy(update={"foot": " · ".join(filter(None, foot))})
 
     def _export(self) -> TraceExport:
         """Exports the log as a notebook beside it.  Raises ``TraceError`` if the log is not a file or the notebook cannot be written."""
@@ -104,6 +123,14 @@ class PageResponder:
     @cached_property
     def _changes(self) -> ChangedFiles:
         return ChangedFiles(self._trace, self._lines)
+
+    @cached_property
+    def _time_strip(self) -> TraceStrip:
+        return time_strip(self._trace, self._lines)
+
+    @cached_property
+    def _tokens_strip(self) -> TraceStrip:
+        return tokens_strip(self._lines, self._requests)
 
     @cached_property
     def _records(self) -> StepRecords:

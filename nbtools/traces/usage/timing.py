@@ -18,8 +18,9 @@ class TurnTime:
     """The time of a turn, in seconds. ``started`` is the time of the person's message, ``ended`` of the last step of the answer.
 
     ``tools`` is the time in which at least one call ran; ``model`` the rest of the answer, in which the model wrote and the agent did
-    what it does between. ``held`` is the part of ``tools`` in which calls were not executed, where the log has both their times and their
-    durations: waiting for approval, or in a queue. ``waiting`` is the time until the person's next message, 0 where it came earlier.
+    what it does between. ``held`` is the time that calls were not executed between request and result (waiting for approval, or in a
+    queue), summed over those whose times and durations are both recorded. ``waiting`` is the time until the person's next message, 0 where
+    it came earlier.
     None: not recorded.
     """
 

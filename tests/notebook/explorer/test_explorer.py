@@ -191,7 +191,7 @@ def test_a_step_tells_what_stands_around_it(explorer: Explorer) -> None:
     assert around["After"] == "step 29: Write e2e/agents/tmux.go"
     assert around["File history"] == "e2e/agents/agent.go: read 72.1 · changed 28, 76 · show all 3"
     assert step.card.blocks[0].type == "diff"
-    assert step.foot == "step 28"
+    assert step.foot == "step 28 · request: 75 k in (74 k cached), at least 1 out"
     assert step.card.record.endswith(" · turn 1")
     assert step.tool.startswith("%%tool write --path=e2e/agents/agent.go\n")
     inner = {one.label: "".join(part.text for part in one.parts) for one in opened(explorer, "3.7").around}

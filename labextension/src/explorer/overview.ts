@@ -1,0 +1,166 @@
+import { element, linkButton, setText } from '../shared/element.js';
+import type { ExplorerContext } from './explorer_context.js';
+import type { TraceBar, TraceFilter, TraceStrip } from './model.js';
+import { failureMessage, type PageRequests } from './page_requests.js';
+import { TimelineView, type TimelineEvents } from './timeline.js';
+import type { Range } from './timeline_bars.js';
+import { UsagePanelView } from './usage_panel.js';
+import { UsageStripView } from './usage_strip.js';
+
+type Mode = 'steps' | TraceStrip['mode'];
+
+/** Milliseconds after a view is shown until the other overviews are loaded, so that switching to them needs no request. */
+const PREFETCH_DELAY = 800;
+
+export interface OverviewEvents extends TimelineEvents {
+  /** Replaces the filter by this one. */
+  filter(change: Partial<TraceFilter>): void;
+  order(order: TraceFilter['order']): void;
+  goToStep(line: number): void;
+}
+
+/** The overview of a log: by steps, time or tokens, with its legend, the order of the list, and the tables of usage. */
+export class OverviewView {
+  /** The strip of bars. */
+  readonly node = element('div', 'nbtools-trace-strips');
+  readonly bar = element('div', 'nbtools-trace-overview');
+  readonly panel: UsagePanelView;
+  private readonly timeline: TimelineView;
+  private readonly usage: UsageStripView;
+  private readonly modes: Map<Mode, HTMLButtonElement>;
+  private readonly usageButton: HTMLButtonElement;
+  private readonly orders = element('select', 'nbtools-trace-menu');
+  private readonly note = element('span', 'nbtools-trace-note');
+  private mode: Mode = 'steps';
+  private strips = new Map<TraceStrip['mode'], Promise<TraceStrip | null>>();
+  private prefetchTimer = 0;
+
+  constructor(
+    private readonly context: ExplorerContext,
+    private readonly requests: PageRequests,
+    events: OverviewEvents
+  ) {
+    const { trans } = context;
+    this.timeline = new TimelineView(trans, events);
+    this.usage = new UsageStripView(trans, events);
+    this.panel = new UsagePanelView(trans, {
+      filter: events.filter,
+      goToLine: events.goToStep,
+      loadPrices: () => void this.loadUsage(true)
+    });
+    const labels: [Mode, string][] = [
+      ['steps', trans.__('Steps')],
+      ['time', trans.__('Time')],
+      ['tokens', trans.__('Tokens')]
+    ];
+    this.modes = new Map(labels.map(([mode, label]) => [mode, this.button(label, () => void this.choose(mode))]));
+    this.usageButton = linkButton(trans.__('Usage'), () => this.toggleUsage(), trans.__('Tokens, money and time by source and file'));
+    this.usageButton.setAttribute('aria-expanded', 'false');
+    const options: [TraceFilter['order'], string][] = [
+      ['', trans.__('in order')],
+      ['tokens', trans.__('most tokens first')],
+      ['duration', trans.__('slowest first')]
+    ];
+    this.orders.append(...options.map(([order, label]) => new Option(label, order)));
+    this.orders.setAttribute('aria-label', trans.__('Order of the steps'));
+    this.orders.addEventListener('change', () => events.order(this.orders.value as TraceFilter['order']));
+    this.build();
+  }
+
+  update(bars: readonly TraceBar[]): void {
+    this.timeline.update(bars);
+    this.strips.clear();
+    this.prefetchTimer ||= window.setTimeout(() => this.prefetch(), PREFETCH_DELAY);
+    if (this.mode !== 'steps') {
+      void this.choose(this.mode);
+    }
+  }
+
+  mark(line: number | null, range: Range | null): void {
+    this.timeline.mark(line, range);
+    this.usage.mark(line, range);
+  }
+
+  showOrder(order: TraceFilter['order']): void {
+    this.orders.value = order;
+    this.orders.classList.toggle('nbtools-trace-chosen', order !== '');
+  }
+
+  onKey(event: KeyboardEvent): boolean {
+    return this.mode === 'steps' ? this.timeline.onKey(event) : this.usage.onKey(event);
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.prefetchTimer);
+    this.timeline.dispose();
+    this.usage.dispose();
+  }
+
+  private build(): void {
+    const group = element('div', 'nbtools-trace-modes', ...this.modes.values());
+    group.setAttribute('role', 'group');
+    group.setAttribute('aria-label', this.context.trans.__('Overview'));
+    this.note.setAttribute('role', 'status');
+    this.node.append(this.timeline.node, this.usage.node);
+    this.bar.append(group, this.timeline.legend, this.usage.legend, this.note, this.orders, this.usageButton);
+    this.showMode();
+  }
+
+  private button(label: string, act: () => void): HTMLButtonElement {
+    const button = element('button', 'nbtools-trace-mode', label);
+    button.type = 'button';
+    button.addEventListener('click', act);
+    return button;
+  }
+
+  /** Shows an overview once it is loaded; a failure leaves the current one. */
+  private async choose(mode: Mode): Promise<void> {
+    if (mode !== 'steps') {
+      try {
+        const strip = (await this.strips.get(mode)) ?? (await this.requests.strip(mode));
+        this.strips.set(mode, Promise.resolve(strip));
+        this.usage.update(strip);
+      } catch (error) {
+        setText(this.note, failureMessage(error));
+        return;
+      }
+    }
+    this.mode = mode;
+    setText(this.note, '');
+    this.showMode();
+  }
+
+  private showMode(): void {
+    for (const [mode, button] of this.modes) {
+      button.setAttribute('aria-pressed', String(mode === this.mode));
+    }
+    [this.node, this.bar].forEach(node => node.classList.toggle('nbtools-trace-by-usage', this.mode !== 'steps'));
+  }
+
+  private prefetch(): void {
+    for (const mode of ['time', 'tokens'] as const) {
+      const loaded = this.context.query({ type: 'strip', mode }).then(
+        reply => (reply.type === 'strip' ? reply : null),
+        () => null
+      );
+      this.strips.set(mode, loaded);
+    }
+  }
+
+  private toggleUsage(): void {
+    const { node } = this.panel;
+    node.hidden = !node.hidden;
+    this.usageButton.setAttribute('aria-expanded', String(!node.hidden));
+    if (!node.hidden) {
+      void this.loadUsage(false);
+    }
+  }
+
+  private async loadUsage(prices: boolean): Promise<void> {
+    try {
+      this.panel.update(await this.requests.usage(prices));
+    } catch (error) {
+      prices ? setText(this.note, failureMessage(error)) : this.panel.showProblem(failureMessage(error));
+    }
+  }
+}

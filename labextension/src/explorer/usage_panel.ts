@@ -1,0 +1,67 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element, linkButton } from '../shared/element.js';
+import type { TraceFilter, TraceUsage, UsageRow, UsageTable } from './model.js';
+
+export interface UsageEvents {
+  /** Replaces the filter by this one. */
+  filter(change: Partial<TraceFilter>): void;
+  goToLine(line: number): void;
+  /** Loads the tables again, with costs by price lists. */
+  loadPrices(): void;
+}
+
+/** The tables of tokens, money, context and time.  A name is a button where its steps can be listed. */
+export class UsagePanelView {
+  readonly node = element('div', 'nbtools-trace-usage');
+
+  constructor(
+    private readonly trans: TranslationBundle,
+    private readonly events: UsageEvents
+  ) {
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', trans.__('Usage'));
+    this.node.hidden = true;
+  }
+
+  update(usage: TraceUsage): void {
+    const { trans } = this;
+    const prices = linkButton(trans.__('Show prices'), () => this.events.loadPrices(), trans.__('Computes the cost from price lists'));
+    const tables = usage.tables.map((table, i) => this.table(table, i === 0 && !usage.priced ? prices : null));
+    this.node.replaceChildren(...(tables.length ? tables : [trans.__('This log records neither tokens nor times.')]));
+  }
+
+  showProblem(text: string): void {
+    this.node.replaceChildren(text);
+  }
+
+  private table({ title, columns, rows, note }: UsageTable, action: HTMLElement | null): HTMLElement {
+    const head = element('tr', '', ...columns.map(column => cell('th', column, 'col')));
+    const caption = element('caption', '', title);
+    const table = element('table', '', caption, element('thead', '', head), element('tbody', '', ...rows.map(row => this.row(row))));
+    const notes = note ? [element('p', '', note)] : [];
+    return element('section', '', table, ...notes, ...(action ? [action] : []));
+  }
+
+  private row(row: UsageRow): HTMLElement {
+    const [name = '', ...values] = row.cells;
+    const change = filterOf(row);
+    const act = row.line === null ? change && (() => this.events.filter(change)) : () => this.events.goToLine(row.line!);
+    const label = act
+      ? linkButton(name, act, row.line === null ? this.trans.__('List these steps') : this.trans.__('Go to this step'))
+      : name;
+    const head = cell('th', label, 'row');
+    head.style.setProperty('--nbtools-share', `${row.share}%`);
+    return element('tr', '', head, ...values.map(value => element('td', '', value)));
+  }
+}
+
+function cell(tag: 'th', content: HTMLElement | string, scope: string): HTMLElement {
+  const node = element(tag, '', content);
+  node.setAttribute('scope', scope);
+  return node;
+}
+
+/** Returns the change of the filter that lists a row's steps; null if there is none. */
+function filterOf({ chip, text }: UsageRow): Partial<TraceFilter> | null {
+  return chip ? { chips: [chip] } : text ? { text } : null;
+}

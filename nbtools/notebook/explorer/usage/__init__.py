@@ -1,0 +1,1 @@
+"""Shows tokens, money and time in the explorer."""

@@ -1,0 +1,94 @@
+"""Where tokens and time went, seen in the explorer."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.explorer import Explorer
+from tests.traces.recorded import SAMPLES
+
+REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
+
+
+@pytest.fixture
+def open_log(open_notebook, project):
+    async def open_log(log=REAL, app="lab"):
+        shutil.copy(log, project / "session.jsonl")
+        tab = await open_notebook("%trace session.jsonl", app=app)
+        await tab.run(1)
+        explorer = Explorer(tab, 1)
+        await expect(explorer.rows.first).to_be_visible()
+        return explorer
+
+    return open_log
+
+
+def mode(trace, name):
+    return trace.node.get_by_role("group", name="Overview").get_by_role("button", name=name, exact=True)
+
+
+async def test_the_strip_shows_steps_tokens_and_time(open_log):
+    trace = await open_log()
+    await expect(mode(trace, "Steps")).to_have_attribute("aria-pressed", "true")
+    await mode(trace, "Tokens").click()
+    strip = trace.node.get_by_role("slider")
+    await expect(strip).to_have_accessible_name("Tokens: arrow keys select a request, Shift and arrow keys select a range")
+    await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_contain_text("from the cache")
+    await trace.tab.look("usage-tokens", trace.cell)
+    await strip.press("Home")
+    await expect(strip).to_have_attribute("aria-valuetext", "24 k in (16 k cached), 757 out")
+    await expect(trace.panel).to_contain_text("request: 24 k in (16 k cached), 757 out")
+    await strip.press("ArrowRight")
+    await strip.press("Shift+ArrowRight")
+    await expect(trace.found).to_contain_text("of")
+    await strip.press("Escape")
+    await mode(trace, "Time").click()
+    await expect(strip).to_have_accessible_name("Time: arrow keys select a step, Shift and arrow keys select a range")
+    await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_contain_text("From the top: turns, calls")
+    await trace.tab.look("usage-time", trace.cell)
+    await strip.click()
+    await expect(trace.chosen).to_have_count(1)
+    await mode(trace, "Steps").click()
+    await expect(strip).to_have_accessible_name("Timeline: arrow keys select a step, Shift and arrow keys select a range")
+
+
+async def test_the_list_is_sorted_by_tokens_and_by_duration(open_log):
+    trace = await open_log()
+    await trace.choose("Order of the steps", "most tokens first")
+    await expect(trace.rows.first).to_contain_text("in (")
+    amounts = [await row.text_content() for row in await trace.rows.all()]
+    assert all(" in (" in text for text in amounts[:5])
+    await trace.choose("Order of the steps", "slowest first")
+    await expect(trace.rows.first).not_to_contain_text("in (")
+    await trace.choose("Order of the steps", "in order")
+    await expect(trace.rows.first.locator(".nbtools-trace-number")).to_have_text("1")
+
+
+async def test_the_usage_is_broken_down_and_lists_the_steps_of_a_file(open_log):
+    trace = await open_log()
+    await trace.node.get_by_role("button", name="Usage", exact=True).click()
+    panel = trace.node.get_by_role("region", name="Usage")
+    await expect(panel.get_by_role("table", name="Added to the context")).to_be_visible()
+    await expect(panel.get_by_role("rowheader", name="files read")).to_be_visible()
+    await expect(panel).not_to_contain_text("genai-prices")
+    await trace.tab.look("usage-panel", trace.cell)
+    await panel.get_by_role("button", name="Show prices").click()
+    await expect(panel).to_contain_text("by the prices of 2026-03-")
+    files = panel.get_by_role("table", name="By file").get_by_role("button")
+    name = await files.first.text_content()
+    await files.first.click()
+    await expect(trace.node.get_by_label("File", exact=True)).to_have_value(
+        re.compile("^path:.*" + re.escape(name.removeprefix("…/")) + "$")
+    )
+    await panel.get_by_role("table", name="Slowest calls").get_by_role("button").first.click()
+    await expect(trace.chosen).to_have_count(1)
+
+
+async def test_a_log_without_tokens_says_so(open_log):
+    trace = await open_log(SAMPLES / "swe-agent" / "pydicom__pydicom-1458.traj")
+    await mode(trace, "Tokens").click()
+    await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_have_text("This log does not record the tokens of its requests.")
