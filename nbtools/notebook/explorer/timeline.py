@@ -16,6 +16,7 @@ from nbtools.notebook.explorer.recorded_card import Tone, duration_of, icon_of, 
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.traces.model import Call, Event, EventKind, Op, Session
+from nbtools.traces.prompts import typed_text
 from nbtools.traces.trace import Trace
 
 RUNNING = "running"
@@ -123,7 +124,7 @@ class Timeline(Sequence[Line]):
                 return Line(number, "session", "session", subject, counted(row.records, "record"), "quiet", depth)
             case Event():
                 icon, name, tone = _EVENT_STYLES[row.kind]
-                return Line(number, icon, name, _subject(row.text.strip()), "", tone, depth, live=row.live)
+                return Line(number, icon, name, _subject(_prompt_text(row)), "", tone, depth, live=row.live)
             case Call():
                 return self._call(row, line)
 
@@ -177,6 +178,10 @@ def rows_by_step(trace: Trace) -> dict[str, LineRow]:
 @lru_cache(maxsize=512)
 def _name(name: str) -> str:
     return one_line(name, 100)
+
+
+def _prompt_text(event: Event) -> str:
+    return (typed_text(event.text) if event.kind == "user" else "") or event.text.strip()
 
 
 def _subject(text: str) -> str:

@@ -163,3 +163,9 @@ def test_bars_count_failures_that_are_too_few_for_their_tone():
     drawn = bars(tones, [1] * 60_000, 240)
     assert {bar.tone for bar in drawn} == {"quiet"}
     assert sum(bar.failed for bar in drawn) == 3000
+
+
+def test_a_slash_command_is_listed_as_it_was_typed() -> None:
+    text = "<command-message>superpowers:plan</command-message>\n<command-name>/plan</command-name>\n<command-args>the cart</command-args>"
+    lines = timeline(made(session("a"), said("a", 0, text), said("a", 1, "<command-message></command-message>")))
+    assert [line.subject for line in lines] == ["/plan the cart", "<command-message></command-message>"]
