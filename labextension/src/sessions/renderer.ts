@@ -22,6 +22,8 @@ export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
   private view: SessionsView | null = null;
   private list: SessionsInPlace | null = null;
   private panel: NotebookPanel | null = null;
+  /** HTML of the kernel that is shown: the saved list, or a comparison. */
+  private htmlView: IRenderMime.IRenderer | null = null;
 
   constructor(
     options: IRenderMime.IRendererOptions,
@@ -47,6 +49,7 @@ export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
 
   override dispose(): void {
     this.list?.dispose();
+    this.htmlView?.dispose();
     super.dispose();
   }
 
@@ -113,8 +116,9 @@ export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
   /** Returns HTML of the kernel, sanitized as in an untrusted notebook. */
   private savedHtml(html: string): Node {
     const { rendermime } = this.services;
-    const renderer = rendermime.createRenderer('text/html');
-    void renderer.renderModel(rendermime.createModel({ data: { 'text/html': html }, trusted: false }));
-    return renderer.node;
+    this.htmlView?.dispose();
+    this.htmlView = rendermime.createRenderer('text/html');
+    void this.htmlView.renderModel(rendermime.createModel({ data: { 'text/html': html }, trusted: false }));
+    return this.htmlView.node;
   }
 }
