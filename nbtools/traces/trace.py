@@ -86,6 +86,7 @@ class Trace:
         self.file_changes: Rows[FileChange] = Rows(FileChange)
         self.problems: Rows[Problem] = Rows(Problem)
         self.usage: Rows[RequestUsage] = Rows(RequestUsage)
+        self._review: Review | None = None
         with gc_paused():
             for log, batch in zip(self.readings, rows or map(read_rows, self.readings), strict=True):
                 for name, table in self._tables.items():
@@ -196,12 +197,13 @@ class Trace:
             parts.assign_log_file(log)
         return parts
 
-    @cached_property
+    @property
     def review(self) -> Review:
         """The review of this trace: notes, labels and verdicts, the queue, rates and agreement."""
         from nbtools.traces.review.review import Review  # noqa: PLC0415 - loaded on first use
 
-        return Review(self)
+        self._review = Review(self) if self._review is None else self._review.current()
+        return self._review
 
     @property
     def labels(self) -> Rows[Label]:
@@ -220,12 +222,10 @@ class Trace:
         """Gives the verdict ``pass``, ``fail`` or ``defer`` on a session (``None``: the only one), step or range. Raises ``TraceError``."""
         return self.review.verdict(where, value, span)
 
-    @cached_property
+    @property
     def signals(self) -> Rows[Signal]:
         """Patterns worth a look, by the rules in ``nbtools.traces.review.signals.DEFINITIONS``. Raises ``TraceError``."""
-        from nbtools.traces.review.signals import signals_of  # noqa: PLC0415 - loaded on first use
-
-        return signals_of(self)
+        return self.review.signals
 
     @cached_property
     def _database(self) -> Database:

@@ -8,6 +8,8 @@ import type { TraceContext, TraceLink, TraceOpened } from './model.js';
 
 /** Milliseconds for which a button shows the result of copying. */
 const MESSAGE_DURATION = 1500;
+/** Maximum number of characters that a label quotes. */
+const MAX_SPAN = 4000;
 
 export interface DetailPaneEvents {
   /** Goes to a line of the log. */
@@ -58,9 +60,18 @@ export class DetailPaneView {
     }
   }
 
-  /** Goes to the next hit of the search in this step, or with −1 to the previous one. */
-  goToHit(step: number): void {
+  /** Goes to the next hit of the search in this step, or with −1 to the previous one.  Returns false if there are none. */
+  goToHit(step: number): boolean {
     this.drawHits(() => this.hitBar.move(step));
+    return this.hitBar.hasHits;
+  }
+
+  /** The text that the person has selected in this step; empty if it is not. */
+  get selectedText(): string {
+    const root = this.node.getRootNode() as Document & { getSelection?: () => Selection | null };
+    const selection = (root.getSelection ?? document.getSelection.bind(document)).call(root);
+    const text = selection && this.node.contains(selection.anchorNode) ? selection.toString().trim() : '';
+    return text.slice(0, MAX_SPAN);
   }
 
   /** Shows a message instead of a step, with an optional hint below it. */

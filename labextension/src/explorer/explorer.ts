@@ -6,13 +6,14 @@ import { chooseChip, NO_FILTER, toggleFold, isFiltering, listsEverything, sameFi
 import { FilterBarView } from './filter_bar.js';
 import { HeaderView, type TraceAction } from './header.js';
 import { ListView } from './list.js';
+import { ReviewView } from './review.js';
 import { hitsOf } from './search_marks.js';
 import { StepLoader } from './step_loader.js';
 import { PAGE_SIZE, PageCache } from './page_cache.js';
 import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
 import { OverviewView } from './overview.js';
-import type { TraceFilter, TracePage, TraceView } from './model.js';
+import type { TraceFilter, TraceMark, TracePage, TraceView } from './model.js';
 
 /** Milliseconds between requests for the visible pages while the kernel is indexing the log. */
 const REFRESH_INTERVAL = 250;
@@ -29,6 +30,7 @@ export class ExplorerView {
   private readonly changes: ChangesView;
   private readonly stepLoader: StepLoader;
   private readonly keyboard: ExplorerKeyboard;
+  private readonly review: ReviewView;
   private readonly notice = element('div', 'nbtools-trace-notice');
   private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
   private view: TraceView | null = null;
@@ -79,7 +81,17 @@ export class ExplorerView {
       close: () => this.hideChanges()
     });
     this.stepLoader = new StepLoader(this.requests, this.detailPane, trans);
+    this.review = new ReviewView(trans, this.requests, {
+      target: () => {
+        const [first, last] = this.list.selectedLines ?? [];
+        return first && last ? { line: first.line, last: first === last ? null : last.line, span: this.detailPane.selectedText } : null;
+      },
+      goToLine: line => void this.goToLine(line, true),
+      changed: marks => this.showMarks(marks),
+      leave: () => this.list.node.focus()
+    });
     this.keyboard = new ExplorerKeyboard(this.node, {
+      review: this.review,
       list: this.list,
       detailPane: this.detailPane,
       filters: this.filters,
@@ -100,6 +112,18 @@ export class ExplorerView {
     this.timeline.update(view.bars);
     this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
     sameExplorer ? this.showFilter() : this.showView(view);
+    this.review.start();
+  }
+
+  /** Shows what was reviewed.  If the list is filtered by it, it is fetched again. */
+  private showMarks(marks: ReadonlyMap<number, readonly TraceMark[]>): void {
+    this.list.setMarks(marks);
+    const { shownFilter: filter } = this;
+    if (filter.chips.some(chip => /^(review|signal):/.test(chip))) {
+      void this.fetchFiltered(filter).catch(error => this.showNotice(failureMessage(error)));
+    } else {
+      this.pages?.refreshFacets();
+    }
   }
 
   /** Shows a log that was opened again, with the filter and the step that the person had chosen. */
@@ -114,7 +138,7 @@ export class ExplorerView {
     window.clearTimeout(this.refreshTimer);
     this.pages?.close();
     this.stepLoader.stop();
-    [this.keyboard, this.list, this.detailPane, this.timeline, this.filters].forEach(part => part.dispose());
+    [this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part => part.dispose());
   }
 
   private build(clearFilter: () => void): void {
@@ -125,12 +149,14 @@ export class ExplorerView {
     const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.changes.node);
     const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
+    this.filters.node.append(this.review.toggle);
     this.node.append(
       this.header.node,
       this.timeline.node,
       this.timeline.bar,
       this.timeline.panel.node,
       this.filters.node,
+      this.review.node,
       this.notice,
       main
     );
@@ -265,6 +291,7 @@ export class ExplorerView {
         this.stepLoader.select(row.line);
         this.detailPane.mark(hitsOf(row), this.stepLoader.isStepShown);
         this.markTimeline();
+        this.review.onSelect();
       }
     } catch (error) {
       this.showNotice(failureMessage(error));

@@ -52,6 +52,11 @@ export class HitBar {
     }
   }
 
+  /** Whether the texts that were searched for occur in the step, or are looked for in it. */
+  get hasHits(): boolean {
+    return this.marks.hits.length > 0;
+  }
+
   move(step: number): void {
     const { count } = this.marks;
     if (count) {

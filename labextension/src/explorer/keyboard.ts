@@ -1,16 +1,21 @@
 import type { FilterBarView } from './filter_bar.js';
 import { traceKey, type Move, type TraceKey, type Zone } from './keymap.js';
 import type { ListView } from './list.js';
+import type { ReviewView, Verdict } from './review.js';
 import type { DetailPaneView } from './detail_pane.js';
 import type { OverviewView } from './overview.js';
 
 const MOVES: readonly TraceKey[] = ['next', 'previous', 'pageDown', 'pageUp', 'first', 'last'];
+
+const SHIFTED: Readonly<Record<string, string>> = { ArrowDown: 'J', ArrowUp: 'K' };
+const VERDICTS: Readonly<Record<string, Verdict>> = { p: 'pass', f: 'fail', d: 'defer' };
 
 export interface KeyboardTargets {
   readonly list: ListView;
   readonly detailPane: DetailPaneView;
   readonly filters: FilterBarView;
   readonly timeline: OverviewView;
+  readonly review: ReviewView;
   select(index: number): void;
   fold(folded: boolean): void;
   /** Goes to the next failed step, or with −1 to the previous one. */
@@ -41,7 +46,8 @@ export class ExplorerKeyboard {
     }
     const zone = this.zone(target);
     const modified = event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key === 'Enter') || event.isComposing;
-    const action = traceKey({ key: event.key, repeat: event.repeat, modified }, zone);
+    const key = event.shiftKey ? (SHIFTED[event.key] ?? event.key) : event.key;
+    const action = traceKey({ key, repeat: event.repeat, modified }, zone);
     if (action === 'pass') {
       return;
     }
@@ -55,19 +61,27 @@ export class ExplorerKeyboard {
   }
 
   private zone(target: Element): Zone {
-    const { list, detailPane, filters, timeline } = this.targets;
+    const { list, detailPane, filters, timeline, review } = this.targets;
     const zones: [HTMLElement, Zone][] = [
       [filters.search, 'search'],
+      [review.noteField, 'note'],
       [list.node, 'list'],
       [detailPane.node, 'panel'],
       [timeline.node, 'strip']
     ];
-    return zones.find(([node]) => node.contains(target))?.[1] ?? (target.matches('select') ? 'menu' : 'control');
+    return (
+      zones.find(([node]) => node.contains(target))?.[1] ??
+      (target.matches('select') ? 'menu' : target.matches('input') ? 'field' : 'control')
+    );
   }
 
   private runAction(action: Exclude<TraceKey, 'native' | 'pass'>): void {
-    const { list, detailPane, filters, select, fold, goToFailure, isStepShown } = this.targets;
+    const { list, detailPane, filters, review, select, fold, goToFailure, isStepShown } = this.targets;
+    if (action.startsWith('label ') || action.startsWith('verdict ')) {
+      return this.reviewSelection(action);
+    }
     if (MOVES.includes(action)) {
+      list.setRange(false);
       const index = list.target(action as Move);
       return index < 0 ? undefined : select(index);
     }
@@ -77,15 +91,34 @@ export class ExplorerKeyboard {
       replay: () => isStepShown() && detailPane.replay(),
       copy: () => isStepShown() && detailPane.copyTool(),
       search: () => filters.focus(),
-      nextHit: () => detailPane.goToHit(1),
-      previousHit: () => detailPane.goToHit(-1),
       nextFailure: () => goToFailure(1),
       previousFailure: () => goToFailure(-1),
+      nextHitOrNote: () => detailPane.goToHit(1) || review.startNote(),
+      previousHit: () => void detailPane.goToHit(-1),
+      extendNext: () => this.extend('next'),
+      extendPrevious: () => this.extend('previous'),
+      saveNote: () => review.saveNote(),
+      endNote: () => review.endNote(),
+      nextUnreviewed: () => review.goToNext(),
+      undoReview: () => review.undo(),
       clear: () => filters.clearSearch() || list.node.focus(),
       fold: () => fold(true),
       unfold: () => fold(false),
-      leave: () => this.node.closest<HTMLElement>('.jp-Cell')?.focus()
+      leave: () => (list.hasRange ? list.setRange(false) : this.node.closest<HTMLElement>('.jp-Cell')?.focus())
     };
     actions[action]?.();
+  }
+
+  private extend(move: Move): void {
+    const { list, select } = this.targets;
+    const index = list.target(move);
+    list.setRange(true);
+    index < 0 || select(index);
+  }
+
+  private reviewSelection(action: string): void {
+    const [kind, key] = action.split(' ') as [string, string];
+    const { review } = this.targets;
+    kind === 'label' ? review.label(key) : review.verdict(VERDICTS[key.toLowerCase()]!, key !== key.toLowerCase());
   }
 }

@@ -2,9 +2,12 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { KeyPress } from '../approval/answer_keys.js';
 
 /** The part of an explorer that has the focus. */
-export type Zone = 'list' | 'search' | 'menu' | 'strip' | 'panel' | 'control';
+export type Zone = 'list' | 'search' | 'note' | 'field' | 'menu' | 'strip' | 'panel' | 'control';
 
 export type Move = 'next' | 'previous' | 'pageDown' | 'pageUp' | 'first' | 'last';
+
+/** A verdict on the selected steps or, in upper case, on the session; a digit applies the label with this key. */
+export type ReviewKey = `verdict ${'p' | 'f' | 'd' | 'P' | 'F' | 'D'}` | `label ${number}`;
 
 /** An explorer's action; or `native`: only the browser's default action, `swallow`: nothing, `pass`: Jupyter's shortcuts. */
 export type TraceKey =
@@ -14,10 +17,17 @@ export type TraceKey =
   | 'replay'
   | 'copy'
   | 'search'
-  | 'nextHit'
+  | 'nextHitOrNote'
   | 'previousHit'
   | 'nextFailure'
   | 'previousFailure'
+  | 'extendNext'
+  | 'extendPrevious'
+  | 'saveNote'
+  | 'endNote'
+  | 'nextUnreviewed'
+  | 'undoReview'
+  | ReviewKey
   | 'clear'
   | 'fold'
   | 'unfold'
@@ -51,12 +61,19 @@ const ANYWHERE: Readonly<Record<string, TraceKey>> = {
   r: 'replay',
   c: 'copy',
   '/': 'search',
-  n: 'nextHit',
-  N: 'previousHit',
   e: 'nextFailure',
-  E: 'previousFailure'
+  E: 'previousFailure',
+  n: 'nextHitOrNote',
+  N: 'previousHit',
+  J: 'extendNext',
+  K: 'extendPrevious',
+  u: 'nextUnreviewed',
+  z: 'undoReview',
+  ...Object.fromEntries(['p', 'f', 'd', 'P', 'F', 'D'].map(key => [key, `verdict ${key}` as ReviewKey])),
+  ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map(key => [String(key), `label ${key}` as ReviewKey]))
 };
-const NOT_REPEATED: readonly TraceKey[] = ['replay', 'copy', 'open'];
+const IN_NOTE: Readonly<Record<string, TraceKey>> = { Enter: 'saveNote', Escape: 'endNote' };
+const NOT_REPEATED: readonly TraceKey[] = ['replay', 'copy', 'open', 'undoReview', 'nextUnreviewed'];
 
 /** Returns what a key does in an explorer.  Unassigned letters are swallowed: in the notebook's command mode they would edit cells. */
 export function traceKey({ key, repeat, modified }: KeyPress, zone: Zone): TraceKey {
@@ -64,13 +81,16 @@ export function traceKey({ key, repeat, modified }: KeyPress, zone: Zone): Trace
     return 'pass';
   }
   const action = actionOf(key, zone);
-  return repeat && NOT_REPEATED.includes(action) ? 'swallow' : action;
+  return repeat && (NOT_REPEATED.includes(action) || /^(label|verdict) /.test(action)) ? 'swallow' : action;
 }
 
 function actionOf(key: string, zone: Zone): TraceKey {
   switch (zone) {
     case 'search':
       return IN_SEARCH[key] ?? 'native';
+    case 'note':
+      return IN_NOTE[key] ?? 'native';
+    case 'field':
     case 'menu':
       return key === 'Escape' ? 'close' : 'native';
     case 'list':
@@ -87,5 +107,5 @@ function unassigned(key: string): TraceKey {
 }
 
 export function keyHint(trans: TranslationBundle): string {
-  return trans.__('j k move · e next failure · ⏎ open · r run again · / search');
+  return trans.__('j k move · e next failure · ⏎ open · r run again · / search · p f d verdict · n note · ? all keys');
 }

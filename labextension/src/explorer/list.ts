@@ -4,7 +4,7 @@ import type { Move } from './keymap.js';
 import { PAGE_SIZE, type PageCache } from './page_cache.js';
 import { placeRows, scrollTopFor, type ScrollState } from './virtual_scroll.js';
 import { RowView } from './row.js';
-import type { TraceLine } from './model.js';
+import type { TraceLine, TraceMark } from './model.js';
 
 /** The height of a row relative to its font size. */
 const ROW_HEIGHT_RATIO = 28 / 13;
@@ -25,6 +25,9 @@ export interface ListEvents {
 export class ListView {
   readonly node = element('div', 'nbtools-trace-list');
   selected: number | null = null;
+  /** The other end of a selected range; null if a single row is selected. */
+  private rangeEnd: number | null = null;
+  private marks: ReadonlyMap<number, readonly TraceMark[]> = new Map();
   private readonly spacer = element('div', 'nbtools-trace-rows');
   private readonly id = `nbtools-trace-${++listCount}`;
   private rows = new Map<number, RowView>();
@@ -49,6 +52,7 @@ export class ListView {
   ) {
     this.node.tabIndex = 0;
     this.node.setAttribute('role', 'listbox');
+    this.node.setAttribute('aria-multiselectable', 'true');
     this.node.setAttribute('aria-label', trans.__('Steps'));
     this.spacer.setAttribute('role', 'presentation');
     this.node.append(this.spacer);
@@ -67,9 +71,40 @@ export class ListView {
     this.redraw();
   }
 
+  /** Shows marks on lines, by the lines' numbers. */
+  setMarks(marks: ReadonlyMap<number, readonly TraceMark[]>): void {
+    this.marks = marks;
+    this.redraw();
+  }
+
+  /** The selected lines of the log, first and last; null if none is selected or loaded. */
+  get selectedLines(): readonly [TraceLine, TraceLine] | null {
+    const ends = this.selectedRows?.map(index => this.pages?.line(index) ?? null);
+    return ends?.[0] && ends[1] ? [ends[0], ends[1]] : null;
+  }
+
+  /** Begins or ends a range: the rows between the one that is selected now and the one that is selected next. */
+  setRange(extend: boolean): void {
+    this.rangeEnd = extend ? (this.rangeEnd ?? this.selected) : null;
+    this.redraw();
+  }
+
+  get hasRange(): boolean {
+    return this.rangeEnd !== null && this.rangeEnd !== this.selected;
+  }
+
+  private get selectedRows(): readonly [number, number] | null {
+    if (this.selected === null) {
+      return null;
+    }
+    const other = this.rangeEnd ?? this.selected;
+    return [Math.min(this.selected, other), Math.max(this.selected, other)];
+  }
+
   /** Marks a row as selected and scrolls to it; null removes the mark. */
   mark(index: number | null, margin = MARGIN): void {
     this.selected = index;
+    this.rangeEnd = index === null ? null : this.rangeEnd;
     if (index !== null) {
       this.updateSpacer();
       this.node.scrollTop = scrollTopFor(this.scroll(), index, margin);
@@ -171,9 +206,10 @@ export class ListView {
   private drawRow(pages: PageCache, index: number, top: number): void {
     const row = this.rows.get(index) ?? this.takeRow(index);
     const line = pages.line(index);
-    row.update(line, line !== null && this.folded.has(line.line));
+    row.update(line, line !== null && this.folded.has(line.line), line === null ? undefined : this.marks.get(line.line));
     row.place(index, top, this.id, pages.total);
-    row.select(index === this.selected);
+    const range = this.selectedRows;
+    row.select(range !== null && index >= range[0] && index <= range[1]);
     this.widenNumbers(line);
   }
 
@@ -222,6 +258,7 @@ export class ListView {
     if (line && line.below && target.closest('.nbtools-trace-fold')) {
       this.events.fold(line);
     } else {
+      this.setRange(event.shiftKey);
       this.events.select(index);
     }
   }

@@ -105,6 +105,59 @@ export const parseRawTask: parse.Parser<RawTask> = parse.record<RawTask>({
   line: parse.number,
 });
 
+/** The agreement of the reviewer with another on ``items`` verdicts; ``kappa`` is Cohen's κ, None where it is not defined. */
+export interface ReviewAgreement {
+  readonly reviewer: string;
+  readonly items: number;
+  readonly kappa: number | null;
+}
+export const parseReviewAgreement: parse.Parser<ReviewAgreement> = parse.record<ReviewAgreement>({
+  reviewer: parse.text,
+  items: parse.number,
+  kappa: parse.otherwise(parse.nullable(parse.number), null),
+});
+
+/** A code of the code book. */
+export interface ReviewCode {
+  readonly name: string;
+  readonly key: string;
+  readonly description: string;
+}
+export const parseReviewCode: parse.Parser<ReviewCode> = parse.record<ReviewCode>({
+  name: parse.text,
+  key: parse.otherwise(parse.text, ''),
+  description: parse.otherwise(parse.text, ''),
+});
+
+/** Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
+
+``line`` … ``last`` are the lines to review (both inclusive), None for the whole session.  ``value`` is a note's text, a code or a
+verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
+export interface ReviewTask {
+  readonly type: 'review';
+  readonly action: 'read' | 'note' | 'label' | 'verdict' | 'sort' | 'withdraw' | 'undo';
+  readonly reviewer: string;
+  readonly line: number | null;
+  readonly last: number | null;
+  readonly value: string;
+  readonly span: string;
+  readonly label: string;
+  readonly order: 'random' | 'stratified' | 'recorded';
+  readonly seed: number;
+}
+export const parseReviewTask: parse.Parser<ReviewTask> = parse.record<ReviewTask>({
+  type: parse.oneOf('review'),
+  action: parse.oneOf('read', 'note', 'label', 'verdict', 'sort', 'withdraw', 'undo'),
+  reviewer: parse.otherwise(parse.text, ''),
+  line: parse.otherwise(parse.nullable(parse.number), null),
+  last: parse.otherwise(parse.nullable(parse.number), null),
+  value: parse.otherwise(parse.text, ''),
+  span: parse.otherwise(parse.text, ''),
+  label: parse.otherwise(parse.text, ''),
+  order: parse.otherwise(parse.oneOf('random', 'stratified', 'recorded'), 'random'),
+  seed: parse.otherwise(parse.number, 0),
+});
+
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
 ``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its sections from the bottom, in
@@ -278,6 +331,37 @@ export const parseTraceMove: parse.Parser<TraceMove> = parse.record<TraceMove>({
   count: parse.number,
 });
 
+/** A record in force.
+
+``step`` names its place: ``46``, ``46–52``, or empty for the session; ``line`` is its first line, None where it has none.  ``code`` is
+what a note was sorted under.  ``lost`` says why its place is not certain, empty if it is. */
+export interface TraceLabel {
+  readonly id: string;
+  readonly kind: 'note' | 'label' | 'verdict';
+  readonly value: string;
+  readonly reviewer: string;
+  readonly mine: boolean;
+  readonly step: string;
+  readonly line: number | null;
+  readonly last: number | null;
+  readonly span: string;
+  readonly code: string;
+  readonly lost: string;
+}
+export const parseTraceLabel: parse.Parser<TraceLabel> = parse.record<TraceLabel>({
+  id: parse.text,
+  kind: parse.oneOf('note', 'label', 'verdict'),
+  value: parse.text,
+  reviewer: parse.text,
+  mine: parse.flag,
+  step: parse.otherwise(parse.text, ''),
+  line: parse.otherwise(parse.nullable(parse.number), null),
+  last: parse.otherwise(parse.nullable(parse.number), null),
+  span: parse.otherwise(parse.text, ''),
+  code: parse.otherwise(parse.text, ''),
+  lost: parse.otherwise(parse.text, ''),
+});
+
 /** One line of the list.
 
 ``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed.  ``below`` is the
@@ -313,6 +397,20 @@ export const parseTraceLine: parse.Parser<TraceLine> = parse.record<TraceLine>({
   added: parse.otherwise(parse.number, 0),
   removed: parse.otherwise(parse.number, 0),
   snippet: parse.otherwise(parse.list(parse.pair), []),
+});
+
+/** A mark on a line of the list; ``title`` explains it. */
+export interface TraceMark {
+  readonly line: number;
+  readonly tone: 'pass' | 'fail' | 'defer' | 'label' | 'note' | 'signal';
+  readonly text: string;
+  readonly title: string;
+}
+export const parseTraceMark: parse.Parser<TraceMark> = parse.record<TraceMark>({
+  line: parse.number,
+  tone: parse.oneOf('pass', 'fail', 'defer', 'label', 'note', 'signal'),
+  text: parse.text,
+  title: parse.otherwise(parse.text, ''),
 });
 
 /** Asks where tokens, money and time went; with ``prices``, what the requests cost by price lists. */
@@ -438,6 +536,41 @@ export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet
   choices: parse.otherwise(parse.list(parseTraceChoice), []),
 });
 
+/** The review of the log.  ``labels`` are the latest of the ``records`` in force.
+
+``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if
+there is none.  ``message`` says what was done.  ``complete`` is False while signals are still looked for. */
+export interface TraceReview {
+  readonly type: 'review';
+  readonly reviewer: string;
+  readonly codes: readonly ReviewCode[];
+  readonly labels: readonly TraceLabel[];
+  readonly records: number;
+  readonly marks: readonly TraceMark[];
+  readonly agreements: readonly ReviewAgreement[];
+  readonly done: number;
+  readonly total: number;
+  readonly sessions: boolean;
+  readonly following: number | null;
+  readonly message: string;
+  readonly complete: boolean;
+}
+export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceReview>({
+  type: parse.oneOf('review'),
+  reviewer: parse.text,
+  codes: parse.list(parseReviewCode),
+  labels: parse.list(parseTraceLabel),
+  records: parse.otherwise(parse.number, 0),
+  marks: parse.list(parseTraceMark),
+  agreements: parse.otherwise(parse.list(parseReviewAgreement), []),
+  done: parse.otherwise(parse.number, 0),
+  total: parse.otherwise(parse.number, 0),
+  sessions: parse.otherwise(parse.flag, false),
+  following: parse.otherwise(parse.nullable(parse.number), null),
+  message: parse.otherwise(parse.text, ''),
+  complete: parse.otherwise(parse.flag, true),
+});
+
 /** A table of the breakdown; ``note`` explains its numbers. */
 export interface UsageTable {
   readonly title: string;
@@ -455,12 +588,12 @@ export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask | StripTask | UsageTask;
+  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ExportTask | StripTask | UsageTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | SessionsTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, sessions: parseSessionsTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
+  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, sessions: parseSessionsTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
 });
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
@@ -625,10 +758,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | TraceStrip | TraceUsage | null;
+  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceExport | TraceStrip | TraceUsage | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | SessionsPage | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, sessions: parseSessionsPage, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, sessions: parseSessionsPage, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });

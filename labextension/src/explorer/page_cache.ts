@@ -74,6 +74,11 @@ export class PageCache {
     this.fetchMissing();
   }
 
+  /** Fetches what the list can be filtered by again, with the first page. */
+  refreshFacets(): void {
+    this.closed || void this.load(0).catch(() => undefined); // `PageRequests` reports failures
+  }
+
   /** Ignores all answers that arrive from now on. */
   close(): void {
     this.closed = true;

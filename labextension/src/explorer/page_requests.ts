@@ -1,6 +1,8 @@
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import type {
   CellTask,
+  ReviewTask,
+  TraceReview,
   TraceCell,
   TraceChanges,
   TraceFilter,
@@ -61,6 +63,10 @@ export class PageRequests {
 
   story(): Promise<TraceExport> {
     return this.request({ type: 'story' }, 'story');
+  }
+
+  review(task: ReviewTask): Promise<TraceReview> {
+    return this.request(task, 'review');
   }
 
   private async request<T extends Reply['type']>(task: Task, type: T): Promise<Extract<Reply, { type: T }>> {

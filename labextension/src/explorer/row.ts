@@ -2,7 +2,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, setText } from '../shared/element.js';
 import { icon } from '../shared/icons.js';
 import { drawSpans, plainText } from '../cards/highlighting.js';
-import type { TraceLine } from './model.js';
+import type { TraceLine, TraceMark } from './model.js';
+
+const NO_MARKS: readonly TraceMark[] = [];
 
 /** Maximum number of indentation levels; deeper lines are not indented further. */
 const MAX_DEPTH = 8;
@@ -15,24 +17,30 @@ export class RowView {
   private readonly iconSlot = element('span', 'nbtools-trace-sign');
   private readonly name = element('span', 'nbtools-trace-name');
   private readonly subject = element('span', 'nbtools-trace-subject');
+  private readonly marks = element('span', 'nbtools-trace-marked');
   private readonly added = element('span', 'nbtools-plus');
   private readonly removed = element('span', 'nbtools-minus');
   private readonly right = element('span', 'nbtools-trace-right');
   private readonly arrow = element('span', 'nbtools-trace-fold');
   private drawn: TraceLine | null | undefined;
+  private drawnMarks = NO_MARKS;
   private folded = false;
   private drawnIcon = '';
 
   constructor(private readonly trans: TranslationBundle) {
     this.node.setAttribute('role', 'option');
     this.arrow.setAttribute('aria-hidden', 'true');
-    this.node.append(this.number, this.iconSlot, this.name, this.subject, this.added, this.removed, this.right, this.arrow);
+    this.node.append(this.number, this.iconSlot, this.name, this.subject, this.marks, this.added, this.removed, this.right, this.arrow);
   }
 
   /** Shows a line; null while it is being loaded. */
-  update(line: TraceLine | null, folded: boolean): void {
-    if (line === this.drawn && folded === this.folded) {
+  update(line: TraceLine | null, folded: boolean, marks = NO_MARKS): void {
+    if (line === this.drawn && folded === this.folded && marks === this.drawnMarks) {
       return;
+    }
+    if (marks !== this.drawnMarks) {
+      this.drawnMarks = marks;
+      this.marks.replaceChildren(...marks.map(mark => this.mark(mark)));
     }
     this.drawn = line;
     this.folded = folded;
@@ -81,6 +89,13 @@ export class RowView {
     node.setAttribute('aria-label', this.ariaLabel(line));
   }
 
+  private mark({ tone, text, title }: TraceMark): HTMLElement {
+    const mark = element('span', 'nbtools-trace-mark', text);
+    mark.dataset['tone'] = tone;
+    mark.title = title;
+    return mark;
+  }
+
   private drawIcon(name: string): void {
     if (this.drawnIcon !== name) {
       this.drawnIcon = name;
@@ -103,7 +118,17 @@ export class RowView {
     const rewound = line.live ? '' : trans.__('rewound');
     const nested = line.below ? (this.folded ? trans.__('collapsed') : trans.__('expanded')) : '';
     const text = line.snippet.length ? plainText(line.snippet) : line.subject;
-    return [line.number, line.name || author, text, this.added.textContent, this.removed.textContent, line.right, rewound, nested]
+    return [
+      line.number,
+      line.name || author,
+      text,
+      this.added.textContent,
+      this.removed.textContent,
+      line.right,
+      ...this.drawnMarks.map(({ text: mark }) => mark),
+      rewound,
+      nested
+    ]
       .filter(Boolean)
       .join(', ');
   }

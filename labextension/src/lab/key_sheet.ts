@@ -42,6 +42,12 @@ function sections(commands: CommandRegistry, trans: TranslationBundle): HTMLElem
       ['/', trans.__('search')],
       ['e E', trans.__('next and previous failure')],
       ['n N', trans.__('next and previous hit of the search in the step')],
+      ['n', trans.__('write a note, while there is no search')],
+      ['p f d', trans.__('pass, fail, defer; in upper case for the whole session')],
+      ['1 … 9', trans.__('apply a label of the code book, or take it back')],
+      ['⇧↓ ⇧↑', trans.__('select a range')],
+      ['u', trans.__('next step without a verdict')],
+      ['z', trans.__('take back the latest verdict, label or note')],
       ['Esc', trans.__('leave')]
     ]),
     fixed(trans.__('In both, and in a card'), [['?', trans.__('this sheet')]]),

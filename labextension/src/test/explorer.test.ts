@@ -169,10 +169,16 @@ test('the function of a key depends on the zone, and only keys with a modifier r
     [key('Escape', 'search'), key('ArrowDown', 'search'), key('Escape', 'panel'), key('ArrowDown', 'panel'), key(' ', 'control')],
     ['clear', 'close', 'close', 'native', 'native']
   );
+  assert.deepEqual(
+    [key('Enter', 'note'), key('Escape', 'note'), key('p', 'note'), key('p', 'field')],
+    ['saveNote', 'endNote', 'native', 'native']
+  );
   for (const zone of ['list', 'panel', 'strip', 'control'] as const) {
-    assert.deepEqual([key('n', zone), key('N', zone), key('n', 'search')], ['nextHit', 'previousHit', 'native']);
+    assert.deepEqual([key('n', zone), key('N', zone), key('n', 'search')], ['nextHitOrNote', 'previousHit', 'native']);
+    assert.equal(key('x', zone), 'swallow');
+    assert.deepEqual([key('d', zone), key('F', zone), key('1', zone), key('0', zone)], ['verdict d', 'verdict F', 'label 1', 'swallow']);
+    assert.deepEqual([key('d', zone, true), key('J', zone, true)], ['swallow', 'extendNext']);
     assert.deepEqual([key('e', zone), key('E', zone), key('e', 'search')], ['nextFailure', 'previousFailure', 'native']);
-    assert.equal(key('d', zone), 'swallow');
     assert.equal(key('Tab', zone), 'native');
     assert.equal(key('r', zone, true), 'swallow');
     assert.equal(key('j', zone, true), 'next');

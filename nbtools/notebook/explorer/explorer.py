@@ -18,6 +18,7 @@ from nbtools.notebook.explorer.nesting import LineRow
 from nbtools.notebook.explorer.page_requests import PageResponder, Reply, Task
 from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.explorer.replay.call_cells import CellSources
+from nbtools.notebook.explorer.reviewing.model import ReviewTask, TraceReview
 from nbtools.notebook.explorer.summary import Summary, summary_of
 from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
 from nbtools.notebook.frontend import needs_widgets
@@ -25,6 +26,7 @@ from nbtools.traces.model import Call, Event
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
+    from nbtools.notebook.explorer.reviewing.reviewer import Reviewer
     from nbtools.notebook.explorer.widget import ExplorerWidget
 
 INITIAL_LINES = 200
@@ -46,6 +48,7 @@ class Explorer:
         self._cells = CellSources(log)
         self._facet_makers: list[Callable[[Explorer], Facet]] = []
         self._following = Following(self)
+        self._is_reviewed = False
 
     @cached_property
     def lines(self) -> Timeline:
@@ -92,9 +95,25 @@ class Explorer:
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(self, task: Task | FollowTask) -> Reply | TraceFollow:
+    def answer(self, task: Task | FollowTask | ReviewTask) -> Reply | TraceFollow | TraceReview:
         """Answers a request of a page.  Raises ``TraceError``."""
-        return self._following.answer(task) if isinstance(task, FollowTask) else self._answers.answer(task)
+        match task:
+            case FollowTask():
+                return self._following.answer(task)
+            case ReviewTask():
+                return self._review(task)
+            case _:
+                return self._answers.answer(task)
+
+    def _review(self, task: ReviewTask) -> TraceReview:
+        """Answers a request about the review; with the first one, the list can be filtered by it."""
+        if not self._is_reviewed:
+            self._is_reviewed = True
+            self.add_facet(lambda explorer: explorer.reviewer.review_facet)
+            self.add_facet(lambda explorer: explorer.reviewer.signal_facet)
+        review = self.reviewer.answer(task)
+        self.facets.changed()
+        return review
 
     def update(self) -> bool:
         """Takes over what was written to the log since; returns whether that changes any line.
@@ -176,6 +195,13 @@ class Explorer:
         for make in self._facet_makers:
             facets.add(make(self))
         return facets
+
+    @cached_property
+    def reviewer(self) -> Reviewer:
+        """Answers requests about the review of the log."""
+        from nbtools.notebook.explorer.reviewing.reviewer import Reviewer  # noqa: PLC0415 - loaded with the first review
+
+        return Reviewer(self.trace, self.lines)
 
     @cached_property
     def _answers(self) -> PageResponder:

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.notebook.cards.model import Card, Span, Wire
 from nbtools.notebook.explorer.recorded_card import Tone
+from nbtools.notebook.explorer.reviewing.model import ReviewTask, TraceReview
 from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
 from nbtools.notebook.sessions.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
 
@@ -182,7 +183,8 @@ TraceTask = Annotated[
     | SessionsTask
     | OpenSessionsTask
     | ChangesTask
-    | FileDiffTask,
+    | FileDiffTask
+    | ReviewTask,
     Field(discriminator="type"),
 ]
 
@@ -375,6 +377,7 @@ TraceReply = Annotated[
     | TraceChanges
     | TraceStrip
     | TraceUsage
+    | TraceReview
     | TraceProblem
     | SessionsPage
     | OpenedLogs,

@@ -58,8 +58,14 @@ class Anchors:
             first=None if isinstance(first, Session) else self._anchor(first),
             last=None if last is None or last is first else self._anchor(last),
             span=span,
-            log=self._path_of(session),
+            log=self.path_of(session),
         )
+
+    def prepare(self) -> None:
+        """Builds the indexes of all rows."""
+        _ = self._by_id
+        for rows in self._steps.values():
+            self._position(rows[0])
 
     def session_of(self, row: Step) -> Session:
         """Returns the row's session. Raises ``TraceError`` where the log does not have it."""
@@ -73,7 +79,7 @@ class Anchors:
         session, trusted = self._find_session(target)
         if session is None:
             return Found("gone", None)
-        expected = trusted or self._path_of(session) == target.log
+        expected = trusted or self.path_of(session) == target.log
         if target.first is None:
             return Found("same" if trusted else "changed", session if expected else None)
         status, first = self._find_step(session, target.first, trusted=trusted)
@@ -95,7 +101,7 @@ class Anchors:
         alike = [one for one in of_format if self._starts_like(one, target)]
         named = [one for one in of_format if one.id == target.session]
         if alike:
-            alike.sort(key=lambda one: (one.id != target.session, self._path_of(one) != target.log))
+            alike.sort(key=lambda one: (one.id != target.session, self.path_of(one) != target.log))
             return alike[0], True
         return (named[0], False) if named else (None, False)
 
@@ -259,8 +265,9 @@ class Anchors:
     def _session_key(self, session: Session) -> SessionKey:
         return id(self.log_of(session)), session.id
 
-    def _path_of(self, session: Session) -> str:
-        log = self.log_of(session)
+    def path_of(self, row: ReviewRow) -> str:
+        """Returns the path of the log that a row was read from; empty for a row of no log."""
+        log = self.log_of(row)
         return "" if log is None else str(log.source.path)
 
     def log_of(self, row: ReviewRow) -> LogFile | None:

@@ -97,6 +97,8 @@ class Label(Struct, frozen=True, kw_only=True):
     status: Status = "same"
     about: str = ""
     whole_session: bool = False
+    source: str = ""
+    """The path of the log in which it was found."""
 
     @property
     def placed(self) -> bool:

@@ -7,7 +7,7 @@ import os
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,10 +16,12 @@ from nbtools.core.extension_points import extension
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.review.anchors import Anchors, Found, Step
 from nbtools.traces.review.code_book import CodeBook, load_code_book
-from nbtools.traces.review.model import VERDICTS, Kind, Label, Record, ReviewRow, Target
+from nbtools.traces.review.model import VERDICTS, Kind, Label, Record, ReviewRow, Signal, Target
 from nbtools.traces.review.queue import Order, ordered, outcome_of
+from nbtools.traces.review.signals import signals_of
 from nbtools.traces.review.statistics import Agreement, Rate, cohens_kappa, rate_of
 from nbtools.traces.review.store import LabelFile
+from nbtools.traces.rows import Rows
 
 if TYPE_CHECKING:
     from nbtools.traces.trace import Trace
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 Where: TypeAlias = ReviewRow | str | int | tuple[Step, Step] | None
 """A session, call or event; a step's number as in the explorer (``46``, ``"48.1"``), a range (``"46-52"``, or its first and last row);
 None is the trace's only session."""
-Place: TypeAlias = tuple[str, int | None, int | None]
-"""What a label is about: session, first and last position; the positions are None for a whole session."""
+Place: TypeAlias = tuple[str, str, int | None, int | None]
+"""A place to review: log, session, first and last position; the positions are None for a whole session."""
 
 
 class Review:
@@ -42,9 +44,24 @@ class Review:
         self.file = file or LabelFile()
         self.reviewer = reviewer or default_reviewer()
         self._book = book
+        self._rows = (trace.calls, len(trace.calls) + len(trace.events))
         self._found: dict[str, tuple[Record, Found]] = {}
+        self._label_of: dict[str, Label] = {}
         self._unknown: set[str] = set()
+        self._orders: dict[tuple[Order, int, bool], list[ReviewRow]] = {}
         self._labels: tuple[tuple[int, str], tuple[Label, ...]] = ((-1, ""), ())
+
+    def current(self) -> Review:
+        """Returns this review, or a new one with the same file, reviewer and code book if rows were added to the trace."""
+        trace, (calls, count) = self._trace, self._rows
+        if calls is trace.calls and count == len(trace.calls) + len(trace.events):
+            return self
+        return Review(trace, self.file, self.reviewer, self._book)
+
+    def prepare(self) -> None:
+        """Builds the indexes that the first record needs, which takes a second for a hundred thousand calls."""
+        self.anchors.prepare()
+        _ = self._steps_by_row
 
     @property
     def book(self) -> CodeBook:
@@ -148,14 +165,20 @@ class Review:
 
         ``random`` and ``stratified`` (by agent and outcome) always give the same order for a seed; a call's outcome is its status.
         """
-        items = self._items(steps)
-        mine = {place_of(one) for one in self.labels if one.placed and one.kind == "verdict" and one.reviewer == self.reviewer}
-        return [row for row in ordered(items, order, seed, self._stratum) if _place(row, row) not in mine]
+        return [*self.unreviewed(order, seed, steps=steps)]
+
+    def unreviewed(self, order: Order = "random", seed: int = 0, *, steps: bool | None = None) -> Iterator[ReviewRow]:
+        """Yields the rows of ``queue`` one by one."""
+        key = (order, seed, self._reviews_steps(steps))
+        if key not in self._orders:
+            self._orders = {key: ordered(self._items(steps), order, seed, self._stratum)}
+        reviewed = self._reviewed()
+        return (row for row in self._orders[key] if id(row) not in reviewed)
 
     def progress(self, *, steps: bool | None = None) -> tuple[int, int]:
         """Returns how many sessions (or calls) have a verdict of this reviewer, and how many there are."""
-        total = len(self._items(steps))
-        return total - len(self.queue("recorded", steps=steps)), total
+        items = self._items(steps)
+        return len(self._reviewed() & self._item_ids[self._reviews_steps(steps)]), len(items)
 
     # --- internals
 
@@ -173,7 +196,7 @@ class Review:
 
     def _existing(self, kind: Kind, where: Where, value: str, span: str) -> Label | None:
         first, last = self.resolve(where)
-        place = _place(first, last or first)
+        place = self._place(first, last or first)
         mine = (one for one in self.labels if (one.kind, one.reviewer, one.span, place_of(one)) == (kind, self.reviewer, span, place))
         return next((label for label in mine if label.value == value), None)
 
@@ -219,9 +242,11 @@ class Review:
         return True
 
     def _label(self, record: Record, found: Found) -> Label:
+        if record.id in self._label_of and self._found[record.id][1] is found:
+            return self._label_of[record.id]
         self._found[record.id] = record, found
         target, first, last = record.target, found.first, found.last
-        return Label(
+        label = Label(
             id=record.id,
             session=found.session.id if found.session else target.session,
             call=first.id if isinstance(first, Call) else "",
@@ -237,12 +262,36 @@ class Review:
             status=found.status,
             about=record.about,
             whole_session=target.first is None,
+            source=self.anchors.path_of(found.session) if found.session else "",
         )
+        self._label_of[record.id] = label
+        return label
+
+    def _place(self, first: ReviewRow, last: ReviewRow) -> Place:
+        source = self.anchors.path_of(first)
+        if isinstance(first, Session) or isinstance(last, Session):
+            return source, first.id if isinstance(first, Session) else first.session, None, None
+        return source, first.session, first.seq, last.seq
+
+    def _reviewed(self) -> set[int]:
+        """Returns the identities of the rows that have a verdict of this reviewer, for themselves and not as part of a range."""
+        mine = (one for one in self.labels if one.kind == "verdict" and one.reviewer == self.reviewer and one.placed)
+        rows = (self.rows_of(one) for one in mine)
+        return {id(first) for first, last in rows if first is last}
+
+    def _reviews_steps(self, steps: bool | None) -> bool:
+        return len(self._roots) <= 1 if steps is None else steps
 
     def _items(self, steps: bool | None) -> Sequence[ReviewRow]:
         """Returns what is to be reviewed: sessions that no other started, or the calls that models made."""
-        if len(self._roots) > 1 if steps is None else not steps:
-            return self._roots
+        return self._calls if self._reviews_steps(steps) else self._roots
+
+    @cached_property
+    def _item_ids(self) -> Mapping[bool, frozenset[int]]:
+        return {True: frozenset(map(id, self._calls)), False: frozenset(map(id, self._roots))}
+
+    @cached_property
+    def _calls(self) -> Sequence[Call]:
         return [call for call in self._trace.calls if call.level == "model" and call.live]
 
     def _stratum(self, row: ReviewRow) -> tuple[str, str]:
@@ -264,6 +313,11 @@ class Review:
             places = values[label.reviewer]
             places[place_of(label)] = places.get(place_of(label), False) or (label.kind in {"label", "code"} and label.value == code)
         return values
+
+    @cached_property
+    def signals(self) -> Rows[Signal]:
+        """The signals of the trace. Raises ``TraceError`` where a log has changed since it was read."""
+        return signals_of(self._trace)
 
     @cached_property
     def anchors(self) -> Anchors:
@@ -338,17 +392,13 @@ def _last_verdicts(labels: Iterable[Label]) -> tuple[Label, ...]:
 
 def place_of(label: Label) -> Place:
     """Returns what a label is about."""
-    return label.session, label.seq, label.last_seq
+    return label.source, label.session, label.seq, label.last_seq
 
 
 def _replaced_by(target: Target) -> tuple[object, ...]:
     """Returns what two verdicts on the same place have in common, however much the session has grown between them."""
     steps = tuple((one.kind, one.id, one.part, one.record, one.before) for one in (target.first, target.last) if one)
     return target.format, target.session, steps, target.span
-
-
-def _place(first: ReviewRow, last: ReviewRow) -> Place:
-    return (first.id, None, None) if isinstance(first, Session) else (first.session, first.seq, getattr(last, "seq", None))
 
 
 def _checked_range(first: ReviewRow, last: ReviewRow) -> tuple[Step, Step]:

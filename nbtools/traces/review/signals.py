@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.core.result import FileDiff
-from nbtools.traces.model import Call, Event
+from nbtools.traces.model import Call, Event, RequestUsage
 from nbtools.traces.review.commands import LOOKUPS, programs_of, runs_tests
 from nbtools.traces.review.model import Signal, SignalKind
 from nbtools.traces.row_texts import text_of_event
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 REPEATS = 3
 READS = 5
+FULL_CONTEXT = 50_000
+"""Tokens of a request after which a much smaller one means that the context was shortened."""
 DEFINITIONS: dict[SignalKind, str] = {
     "repeated_call": f"The same tool was called with the same arguments at least {REPEATS} times, and no file was changed in between.",
     "undone_edit": "A later edit brought a file, or the part that was edited, back to what it was before an earlier edit.",
@@ -35,7 +38,8 @@ DEFINITIONS: dict[SignalKind, str] = {
     "test …) do not count: their failure is an answer.",
     "tests_claimed_not_run": "A message says that tests pass, and no command before it in the session or its sub-agents runs tests.",
     "file_read_often": f"The same file was read at least {READS} times, and not changed in between.",
-    "context_pressure": "The log records a compaction: the conversation was shortened because the context was full.",
+    "context_pressure": "The log records a compaction, or a request had less than half of the tokens of the one before, which had at "
+    f"least {FULL_CONTEXT:,}: the context was shortened.",
 }
 _CLAIM = re.compile(
     r"(?:\b(?:all|the|every|both|\d+)\s+(?:[\w/-]+\s+){0,3}tests?\s+(?:(?:now|are|is|have|all|still)\s+)*(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b"
@@ -56,9 +60,10 @@ class _Session:
 
     id: str
     calls: Sequence[Call]
-    events: Sequence[tuple[Event, LogFile | None]]
+    events: Sequence[tuple[Event, LogFile]]
     changed: frozenset[str]
     """The ids of calls that changed files."""
+    requests: Sequence[RequestUsage]
     tests_elsewhere: float | None
     """When a sub-agent first ran tests, None where none did; without times the sub-agent's tests always count as run before."""
 
@@ -73,46 +78,52 @@ def signals_of(trace: Trace) -> Rows[Signal]:
     Raises ``TraceError`` where a log has changed since it was read.
     """
     found: Rows[Signal] = Rows(Signal)
-    logs = dict(zip((session.id for session in trace.sessions), trace.sessions.log_files, strict=True))
-    for session in _sessions(trace):
+    for log, session in _sessions(trace):
         rules: Iterable[Callable[[_Session], Iterator[Signal]]] = _RULES
-        for signal in sorted((signal for rule in rules for signal in rule(session)), key=lambda signal: signal.seqs):
-            found.append(signal)
-            if signal.session in logs:
-                found.assign_log_file(logs[signal.session])
+        found.extend(sorted((signal for rule in rules for signal in rule(session)), key=lambda signal: signal.seqs))
+        found.assign_log_file(log)
     return found
 
 
-def _sessions(trace: Trace) -> Iterator[_Session]:
-    calls: dict[str, list[Call]] = defaultdict(list)
-    for call in trace.calls:
-        if call.live and call.level == "model":
-            calls[call.session].append(call)
-    events: dict[str, list[tuple[Event, LogFile | None]]] = defaultdict(list)
-    for event, log in zip(trace.events, trace.events.log_files, strict=True):
-        if event.live and event.kind in {"assistant_text", "compaction"}:
-            events[event.session].append((event, log))
-    changed: dict[str, set[str]] = defaultdict(set)
-    for change in trace.file_changes:
-        if change.applied:
-            changed[change.session].add(change.call)
-    below = _tests_below(trace, calls)
-    for name in dict.fromkeys((*calls, *events)):
-        own = sorted(calls[name], key=lambda call: call.seq)
-        yield _Session(name, own, events[name], frozenset(changed[name]), below.get(name))
+def _sessions(trace: Trace) -> Iterator[tuple[LogFile, _Session]]:
+    """Yields each session with its log: two logs may have sessions with the same id."""
+    calls, events, changes, requests = (_by_session(rows) for rows in (trace.calls, trace.events, trace.file_changes, trace.usage))
+    own_calls = {key: [one for one in rows if one.live and one.level == "model"] for key, rows in calls.items()}
+    tests = _tests_below(trace, own_calls)
+    for log, name in dict.fromkeys((*calls, *events)):
+        key = log, name
+        yield (
+            log,
+            _Session(
+                id=name,
+                calls=sorted(own_calls.get(key, ()), key=lambda call: call.seq),
+                events=[(one, log) for one in events[key] if one.live and one.kind in {"assistant_text", "compaction"}],
+                changed=frozenset(change.call for change in changes[key] if change.applied),
+                requests=[one for one in requests[key] if one.live and one.scope == "request" and one.seq is not None],
+                tests_elsewhere=tests.get(key),
+            ),
+        )
 
 
-def _tests_below(trace: Trace, calls: Mapping[str, Sequence[Call]]) -> dict[str, float]:
+def _by_session(rows: Rows[Any]) -> dict[tuple[LogFile, str], list[Any]]:
+    found: dict[tuple[LogFile, str], list[Any]] = defaultdict(list)
+    for row, log in zip(rows, rows.log_files, strict=True):
+        found[log, row.session].append(row)
+    return found
+
+
+def _tests_below(trace: Trace, calls: Mapping[tuple[LogFile, str], Sequence[Call]]) -> dict[tuple[LogFile, str], float]:
     """Returns when tests were first run by sub-agents of each session, at any depth."""
-    parents = {session.id: session.parent for session in trace.sessions if session.parent}
-    first: dict[str, float] = {}
-    for name in parents:
-        times = [call.at or 0.0 for call in calls.get(name, ()) if call.op == "shell" and runs_tests(call.subject)]
-        above, seen = parents.get(name), {name}
+    sessions = zip(trace.sessions, trace.sessions.log_files, strict=True)
+    parents = {(log, session.id): session.parent for session, log in sessions if session.parent}
+    first: dict[tuple[LogFile, str], float] = {}
+    for log, name in parents:
+        times = [call.at or 0.0 for call in calls.get((log, name), ()) if call.op == "shell" and runs_tests(call.subject)]
+        above, seen = parents.get((log, name)), {name}
         while times and above and above not in seen:
-            first[above] = min(first.get(above, times[0]), *times)
+            first[log, above] = min(first.get((log, above), times[0]), *times)
             seen.add(above)
-            above = parents.get(above)
+            above = parents.get((log, above))
     return first
 
 
@@ -219,13 +230,27 @@ def _claim_in(text: str) -> str:
     return ""
 
 
-def _compactions(session: _Session) -> Iterator[Signal]:
+def _context_pressure(session: _Session) -> Iterator[Signal]:
     for event, _ in session.events:
         if event.kind == "compaction":
             yield Signal(session=session.id, kind="context_pressure", seqs=(event.seq,), explanation="The context was compacted here")
+    for before, after in pairwise(session.requests):
+        sizes = _context_size(before), _context_size(after)
+        if before.model != after.model or None in sizes or "after_compaction" in after.flags:
+            continue
+        first, second = sizes[0] or 0, sizes[1] or 0
+        if after.seq is not None and first >= FULL_CONTEXT and second < first / 2:
+            text = f"The request before had {first:,} tokens, this one has {second:,}"
+            yield Signal(session=session.id, kind="context_pressure", seqs=(after.seq,), explanation=text)
 
 
-_RULES = (_repeated_calls, _undone_edits, _failures_not_retried, _claimed_tests, _files_read_often, _compactions)
+def _context_size(request: RequestUsage) -> int | None:
+    """Returns the tokens of a request as recorded, cached ones included; None where the log does not say how many there were."""
+    tokens = request.tokens
+    return None if tokens.input is None else tokens.input + (tokens.cache_read or 0) + (tokens.cache_write or 0)
+
+
+_RULES = (_repeated_calls, _undone_edits, _failures_not_retried, _claimed_tests, _files_read_often, _context_pressure)
 
 
 def _signal(session: _Session, kind: SignalKind, calls: Iterable[Call], text: str) -> Signal:

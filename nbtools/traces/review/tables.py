@@ -31,11 +31,9 @@ def names_table(query: str, name: str) -> bool:
 def label_rows(trace: Trace) -> Rows[Label]:
     """Returns the labels of a trace as rows, which can be converted to data frames."""
     rows: Rows[Label] = Rows(Label)
-    logs = dict(zip((session.id for session in trace.sessions), trace.sessions.log_files, strict=True))
-    fallback = trace.readings[0] if trace.readings else None
+    logs = {str(log.source.path): log for log in trace.readings}
     for label in trace.review.labels:
         rows.append(label)
-        log = logs.get(label.session, fallback)
-        if log is not None:
-            rows.assign_log_file(log)
+        if label.source in logs:
+            rows.assign_log_file(logs[label.source])
     return rows

@@ -215,6 +215,16 @@ def test_one_session_is_reviewed_by_its_calls(log: Path) -> None:
     assert trace.review.progress() == (1, 4)
 
 
+def test_logs_whose_sessions_have_the_same_id(tmp_path: Path) -> None:
+    logs = [session(commands=[f"make {number}"]).write(tmp_path / f"{number}.jsonl") for number in range(3)]
+    trace = load_many(logs)
+    trace.verdict(trace.sessions[1], "pass")
+    trace.label(trace.calls[2], "loop")
+    assert [label.source for label in trace.labels] == [str(logs[1]), str(logs[2])]
+    assert trace.review.queue("recorded") == [trace.sessions[0], trace.sessions[2]]
+    assert trace.sql("select source from labels order by time").fetchall() == [(str(logs[1]),), (str(logs[2]),)]
+
+
 def test_rates_and_agreement(several: Trace) -> None:
     ana, ben = several.review, Review(several, reviewer="ben")
     for number, one in enumerate(several.sessions):

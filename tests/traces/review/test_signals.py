@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from nbtools.traces import load
+from nbtools.traces import load, load_many
 from nbtools.traces.review.commands import programs_of, runs_tests
 from nbtools.traces.review.signals import DEFINITIONS
 from tests.traces.recorded import SAMPLES
@@ -97,6 +98,28 @@ def test_files_read_often(found) -> None:
 def test_compactions() -> None:
     (signal,) = [one for one in load(SAMPLES / "pi/made--tree.jsonl").signals if one.kind == "context_pressure"]
     assert signal.seq == signal.last_seq
+
+
+def test_a_context_that_shrinks(tmp_path: Path) -> None:
+    def sizes(*tokens: int) -> list[str]:
+        log = Log().person("go")
+        for number, count in enumerate(tokens):
+            log.agent(f"answer {number}")
+            record = json.loads(log.lines[-1])
+            record["message"] |= {"model": "m", "stop_reason": "end_turn", "usage": {"input_tokens": 9, "cache_read_input_tokens": count}}
+            record["message"]["usage"]["output_tokens"] = 5
+            log.lines[-1] = json.dumps(record).encode() + b"\n"
+        return [one.explanation for one in load(log.write(tmp_path / "log.jsonl")).signals]
+
+    assert sizes(10_000, 99_991, 40_000) == ["The request before had 100,000 tokens, this one has 40,009"]
+    assert sizes(10_000, 99_991, 60_000) == []
+    assert sizes(10_000, 40_000, 9_000) == []
+
+
+def test_logs_whose_sessions_have_the_same_id(tmp_path: Path) -> None:
+    logs = [Log().person("go").bash("git log"), Log().person("go").bash("git log").bash("git log")]
+    trace = load_many([log.write(tmp_path / f"{number}.jsonl") for number, log in enumerate(logs)])
+    assert trace.signals == []
 
 
 def test_signals_are_a_table(tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""What a verdict costs in the explorer of a log with 100,000 calls, with 2,000 records in the label file.
+
+python bench/review.py [calls]
+
+In the kernel: the first answer of an opened explorer, and verdicts, each on the disk when it is answered.  Bar: 150 ms for a verdict, of
+which the page needs the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from report import Figure, table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from nbtools import open_trace
+from nbtools.notebook.explorer.explorer import Explorer
+from nbtools.notebook.explorer.reviewing.model import ReviewTask
+from nbtools.traces.review.review import new_record
+from tests.browser.long_log import write_long_log
+
+CALLS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+RECORDS = 2_000
+VERDICTS = 50
+
+
+def milliseconds(explorer: Explorer, task: ReviewTask) -> float:
+    started = time.perf_counter()
+    explorer.answer(task)
+    return 1000 * (time.perf_counter() - started)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NBTOOLS_STATE"] = folder
+        explorer = open_trace(write_long_log(Path(folder) / "long.jsonl", CALLS))
+        review = explorer.trace.review
+        targets = [review.anchors.target(call) for call in explorer.trace.calls[: RECORDS * 3 : 3]]
+        review.file.append(new_record("verdict", target, "pass", "somebody") for target in targets)
+        explorer = open_trace(Path(folder) / "long.jsonl")
+        first = [milliseconds(explorer, ReviewTask(action="read"))]
+        signals = time.perf_counter()
+        _ = explorer.trace.signals
+        found = [time.perf_counter() - signals]
+        step = explorer.size // VERDICTS
+        verdicts = [milliseconds(explorer, ReviewTask(action="verdict", line=line * step, value="fail")) for line in range(VERDICTS)]
+    table(
+        f"{CALLS:,} calls, {RECORDS:,} records",
+        [
+            Figure("first answer", first, "ms"),
+            Figure("signals, in a thread", found, "s"),
+            Figure("a verdict", verdicts, "ms", "150 ms"),
+            Figure("the slowest verdict", [max(verdicts)], "ms", "150 ms"),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

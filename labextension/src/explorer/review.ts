@@ -1,0 +1,303 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element, linkButton, setText } from '../shared/element.js';
+import type { ReviewTask, TraceMark, TraceReview } from './model.js';
+import type { PageRequests } from './page_requests.js';
+import { failureMessage } from './page_requests.js';
+import { RecordListView } from './review_records.js';
+
+/** Milliseconds until the review is read again while the kernel looks for signals. */
+const SIGNALS_DELAY = 500;
+
+/** The lines that a verdict is about; null is the whole session.  `span` is the text that the person has selected. */
+export interface ReviewTarget {
+  readonly line: number | null;
+  readonly last: number | null;
+  readonly span: string;
+}
+
+export interface ReviewEvents {
+  /** Returns the selected lines; null if there are none. */
+  target(): ReviewTarget | null;
+  goToLine(line: number): void;
+  /** The review has changed. */
+  changed(marks: ReadonlyMap<number, readonly TraceMark[]>): void;
+  /** Returns the focus to the list. */
+  leave(): void;
+}
+
+type Change = Partial<Omit<ReviewTask, 'type' | 'action' | 'reviewer'>>;
+
+const ORDERS: readonly ReviewTask['order'][] = ['random', 'stratified', 'recorded'];
+export type Verdict = 'pass' | 'fail' | 'defer';
+
+/** The bar of verdicts, labels and notes.  It is hidden until the person reviews something. */
+export class ReviewView {
+  readonly node = element('section', 'nbtools-trace-review');
+  readonly toggle: HTMLButtonElement;
+  readonly noteField = element('input', 'nbtools-trace-note');
+  private readonly bar = element('div', 'nbtools-trace-review-bar');
+  private readonly codes = element('span', 'nbtools-trace-chips');
+  private readonly noteRow: HTMLElement;
+  private readonly target = element('span', 'nbtools-trace-quiet');
+  private readonly progress = element('progress');
+  private readonly counted = element('span', 'nbtools-trace-reviewed');
+  private readonly nextButton: HTMLButtonElement;
+  private readonly order = element('select', 'nbtools-trace-menu');
+  private readonly seed = element('input', 'nbtools-trace-seed');
+  private readonly reviewer = element('input', 'nbtools-trace-reviewer');
+  private readonly agreement = element('span', 'nbtools-trace-quiet');
+  private readonly message = element('span', 'nbtools-trace-review-message');
+  private readonly records: RecordListView;
+  private review: TraceReview | null = null;
+  private noteTarget: ReviewTarget | null = null;
+  /** The marks that are shown, as JSON. */
+  private marks = '[]';
+  private timer = 0;
+  private disposed = false;
+
+  constructor(
+    private readonly trans: TranslationBundle,
+    private readonly requests: PageRequests,
+    private readonly events: ReviewEvents
+  ) {
+    this.toggle = linkButton(trans.__('review'), () => this.show(this.node.hidden), trans.__('Verdicts, labels and notes on these steps'));
+    this.toggle.setAttribute('aria-expanded', 'false');
+    this.nextButton = this.button(trans.__('Next unreviewed'), 'u', () => this.goToNext());
+    this.noteRow = this.createNoteRow();
+    this.records = new RecordListView(trans, {
+      goToLine: line => events.goToLine(line),
+      sort: (label, value) => void this.send('sort', { label, value }),
+      withdraw: label => void this.send('withdraw', { label })
+    });
+    this.build();
+  }
+
+  /** Reads the review, for the marks in the list. */
+  start(): void {
+    void this.send('read');
+  }
+
+  verdict(value: Verdict, session = false): void {
+    this.act('verdict', value, session ? { line: null, last: null, span: '' } : this.events.target());
+  }
+
+  /** Applies or removes the code with this key. */
+  label(key: string): void {
+    const code = this.review?.codes.find(one => one.key === key);
+    code && this.act('label', code.name, this.events.target());
+  }
+
+  /** Opens the field for a note about the selected lines. */
+  startNote(): void {
+    this.noteTarget = this.events.target();
+    this.show(true);
+    this.noteRow.hidden = false;
+    setText(this.target, this.describe(this.noteTarget));
+    this.noteField.focus();
+  }
+
+  saveNote(): void {
+    const text = this.noteField.value.trim();
+    if (text && this.noteTarget) {
+      this.act('note', text, this.noteTarget);
+    }
+    this.endNote();
+  }
+
+  endNote(): void {
+    this.noteField.value = '';
+    this.noteRow.hidden = true;
+    this.events.leave();
+  }
+
+  undo(): void {
+    void this.send('undo');
+  }
+
+  goToNext(): void {
+    this.show(true);
+    const line = this.review?.following ?? null;
+    line === null || this.events.goToLine(line);
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    window.clearTimeout(this.timer);
+  }
+
+  /** The selection has changed: the next unreviewed line may be another. */
+  onSelect(): void {
+    if (!this.node.hidden && this.order.value === 'recorded') {
+      void this.send('read');
+    }
+  }
+
+  private act(action: ReviewTask['action'], value: string, target: ReviewTarget | null): void {
+    this.show(true);
+    if (target === null) {
+      setText(this.message, this.trans.__('Select a step first.'));
+    } else {
+      void this.send(action, { value, ...target });
+    }
+  }
+
+  private async send(action: ReviewTask['action'], change: Change = {}): Promise<void> {
+    const current = this.events.target();
+    const [order, seed] = [
+      this.order.value as ReviewTask['order'],
+      Math.min(Math.max(Math.trunc(Number(this.seed.value) || 0), 0), 2 ** 31 - 1)
+    ];
+    const place = { line: current?.line ?? null, last: current?.last ?? null };
+    const task = {
+      type: 'review',
+      action,
+      reviewer: this.reviewer.value.trim(),
+      ...place,
+      value: '',
+      span: '',
+      label: '',
+      order,
+      seed,
+      ...change
+    };
+    try {
+      this.update(await this.requests.review(task as ReviewTask), action === 'read');
+    } catch (error) {
+      setText(this.message, failureMessage(error));
+    }
+  }
+
+  private update(review: TraceReview, onlyRead: boolean): void {
+    if (this.disposed) {
+      return;
+    }
+    const { trans } = this;
+    if (JSON.stringify(review.codes) !== JSON.stringify(this.review?.codes)) {
+      this.codes.replaceChildren(...review.codes.map(code => this.codeButton(code)));
+    }
+    this.review = review;
+    this.progress.max = Math.max(review.total, 1);
+    this.progress.value = review.done;
+    const [done, total] = [review.done.toLocaleString(), review.total.toLocaleString()];
+    setText(
+      this.counted,
+      review.sessions ? trans.__('%1 of %2 sessions reviewed', done, total) : trans.__('%1 of %2 calls reviewed', done, total)
+    );
+    this.nextButton.disabled = review.following === null;
+    this.reviewer.placeholder = review.reviewer;
+    setText(
+      this.agreement,
+      review.agreements
+        .map(({ reviewer, items, kappa }) =>
+          trans.__('Agreement with %1: κ %2 on %3', reviewer, kappa === null ? '–' : kappa.toFixed(2), items)
+        )
+        .join(' · ')
+    );
+    this.records.update(review.labels, review.records, review.codes);
+    onlyRead || setText(this.message, review.message);
+    const marks = JSON.stringify(review.marks);
+    if (marks !== this.marks) {
+      this.marks = marks;
+      this.events.changed(marksByLine(review.marks));
+    }
+    window.clearTimeout(this.timer);
+    this.timer = review.complete ? 0 : window.setTimeout(() => this.start(), SIGNALS_DELAY);
+  }
+
+  private build(): void {
+    const { trans, bar } = this;
+    this.node.hidden = this.noteRow.hidden = true;
+    this.node.setAttribute('aria-label', trans.__('Review'));
+    this.message.setAttribute('role', 'status');
+    this.progress.setAttribute('aria-label', trans.__('Reviewed'));
+    this.progress.value = 0;
+    this.codes.setAttribute('role', 'group');
+    this.codes.setAttribute('aria-label', trans.__('Labels'));
+    const labels = { random: trans.__('random order'), stratified: trans.__('by agent and outcome'), recorded: trans.__('as recorded') };
+    this.order.append(...ORDERS.map(order => new Option(labels[order], order)));
+    this.order.setAttribute('aria-label', trans.__('Order of the queue'));
+    this.seed.type = 'number';
+    this.seed.min = '0';
+    this.seed.value = '0';
+    this.seed.title = trans.__('The seed of the order: the same seed always gives the same order.');
+    this.seed.setAttribute('aria-label', trans.__('Seed'));
+    this.reviewer.setAttribute('aria-label', trans.__('Reviewer'));
+    this.reviewer.title = trans.__('The name that your verdicts, labels and notes carry');
+    [this.order, this.seed, this.reviewer].forEach(field => field.addEventListener('change', () => void this.send('read')));
+    bar.append(
+      this.button(trans.__('Pass'), 'p', () => this.verdict('pass')),
+      this.button(trans.__('Fail'), 'f', () => this.verdict('fail')),
+      this.button(trans.__('Defer'), 'd', () => this.verdict('defer')),
+      this.button(trans.__('Note'), 'n', () => this.startNote()),
+      this.button(trans.__('Undo'), 'z', () => this.undo()),
+      this.codes
+    );
+    const queue = element('div', 'nbtools-trace-review-bar', this.progress, this.counted, this.order, this.seed, this.nextButton);
+    queue.append(this.reviewer, this.agreement, this.message);
+    this.node.append(bar, this.noteRow, queue, this.records.node);
+  }
+
+  private createNoteRow(): HTMLElement {
+    const { trans, noteField } = this;
+    noteField.setAttribute('aria-label', trans.__('Note'));
+    noteField.placeholder = trans.__('A note; Enter saves it');
+    noteField.maxLength = 20_000;
+    const save = linkButton(trans.__('save'), () => this.saveNote());
+    return element(
+      'div',
+      'nbtools-trace-review-bar',
+      this.target,
+      noteField,
+      save,
+      linkButton(trans.__('cancel'), () => this.endNote())
+    );
+  }
+
+  private button(label: string, key: string, act: () => void): HTMLButtonElement {
+    const sign = element('span', 'nbtools-trace-key', key);
+    sign.setAttribute('aria-hidden', 'true');
+    const button = element('button', 'nbtools-trace-chip', label, sign);
+    button.type = 'button';
+    button.addEventListener('click', act);
+    return button;
+  }
+
+  /** Creates the button of a code, on which notes can be dropped. */
+  private codeButton({ name, key, description }: TraceReview['codes'][number]): HTMLElement {
+    const button = this.button(name, key, () => this.act('label', name, this.events.target()));
+    button.title = description;
+    button.addEventListener('dragover', event => this.records.dragged !== null && event.preventDefault());
+    button.addEventListener('drop', event => {
+      event.preventDefault();
+      const label = this.records.dragged;
+      label === null || void this.send('sort', { label, value: name });
+    });
+    return button;
+  }
+
+  private describe(target: ReviewTarget | null): string {
+    const { trans } = this;
+    if (target === null) {
+      return trans.__('Select a step first.');
+    }
+    return target.span
+      ? trans.__('On “%1”:', target.span.slice(0, 40))
+      : target.last === null
+        ? trans.__('On this step:')
+        : trans.__('On these steps:');
+  }
+
+  private show(visible: boolean): void {
+    this.node.hidden = !visible;
+    this.toggle.setAttribute('aria-expanded', String(visible));
+  }
+}
+
+function marksByLine(marks: readonly TraceMark[]): Map<number, TraceMark[]> {
+  const byLine = new Map<number, TraceMark[]>();
+  for (const mark of marks) {
+    const list = byLine.get(mark.line);
+    list ? list.push(mark) : byLine.set(mark.line, [mark]);
+  }
+  return byLine;
+}

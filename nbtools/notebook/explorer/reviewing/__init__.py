@@ -1,0 +1,1 @@
+"""Reviews in the explorer: verdicts, labels and notes on the lines of its list."""

@@ -1,0 +1,231 @@
+"""An agent's session, reviewed in a notebook."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.accessibility import in_all_themes
+from tests.browser.explorer import Explorer
+from tests.browser.test_trace import REAL
+from tests.traces.review.logs import Log
+
+SQL = """log.trace.sql("select step, last_step, kind, value, reviewer from labels order by time").fetchall()"""
+SELECT = """pane => {
+    const walker = document.createTreeWalker(pane, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const at = walker.currentNode.data.indexOf('make test');
+        if (at >= 0) {
+            document.getSelection().setBaseAndExtent(walker.currentNode, at, walker.currentNode, at + 9);
+            return true;
+        }
+    }
+    return false;
+}"""
+
+
+class Review:
+    """The review bar of an explorer."""
+
+    def __init__(self, trace: Explorer) -> None:
+        self.trace = trace
+        self.node = trace.node.locator(".nbtools-trace-review")
+        self.message = self.node.locator(".nbtools-trace-review-message")
+        self.counted = self.node.locator(".nbtools-trace-reviewed")
+        self.records = self.node.locator(".nbtools-trace-records")
+        self.keys = trace.tab.page.keyboard
+
+    def marks(self, row: int):
+        """Those of the row with this index."""
+        return self.trace.list.locator(f'[data-index="{row}"] .nbtools-trace-mark')
+
+    async def says(self, text: str) -> None:
+        await expect(self.message).to_have_text(text)
+
+
+def small_log() -> Log:
+    """Another session each time, as stories share the label file."""
+    log = Log(str(uuid.uuid4())).person("Please build it.")
+    for command in ("ls", "make", "make test", "git status"):
+        log.bash(command)
+    return log.bash("cargo build", failed=True).agent("All tests pass.")
+
+
+@pytest.fixture
+def open_review(open_notebook, project, monkeypatch):
+    async def open_review(*cells, app="lab", real=False):
+        if real:
+            shutil.copy(REAL, project / "session.jsonl")
+        else:
+            small_log().write(project / "session.jsonl")
+        tab = await open_notebook("log = %trace session.jsonl\nlog", *cells, app=app)
+        await tab.run(1)
+        trace = Explorer(tab, 1)
+        await expect(trace.rows.first).to_be_visible()
+        return Review(trace)
+
+    return open_review
+
+
+async def test_verdicts_labels_and_notes_by_keys(open_review, app):
+    review = await open_review(SQL, "%trace session.jsonl", app=app)
+    trace, keys = review.trace, review.keys
+    await trace.rows.nth(1).click()
+    await keys.press("p")
+    await expect(review.marks(1)).to_have_text(["pass"])
+    await review.says("Step 2: pass.")
+    await keys.press("f")
+    await expect(review.marks(1)).to_have_text(["fail"])
+    await keys.press("j")
+    await keys.press("Shift+ArrowDown")
+    await expect(trace.chosen).to_have_count(2)
+    await keys.press("4")
+    await expect(review.marks(2)).to_have_text(["loop"])
+    await expect(review.marks(3)).to_have_text(["loop"])
+    await keys.press("Escape")
+    await expect(trace.chosen).to_have_count(1)
+    await keys.press("n")
+    await expect(review.node.get_by_role("textbox", name="Note")).to_be_focused()
+    await keys.type("pf 1: it never ran")
+    await keys.press("Enter")
+    await expect(trace.list).to_be_focused()
+    await review.says("Step 4: note “pf 1: it never ran”.")
+    await keys.press("D")
+    await review.says("The session: defer.")
+    await keys.press("z")
+    await review.says("Taken back: defer.")
+    await trace.tab.look(f"review-{app}", trace.cell)
+    await trace.tab.run(2)
+    user = await trace.tab.value("log.trace.review.reviewer")
+    for row in ("'2', '2', 'verdict', 'fail'", "'3', '4', 'label', 'loop'", "'4', '4', 'note', 'pf 1: it never ran'"):
+        await expect(trace.tab.output(2)).to_contain_text(f"({row}, '{user}')")
+    await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(4)
+    await trace.tab.run(3)
+    again = Review(Explorer(trace.tab, 3))
+    await expect(again.marks(1)).to_have_text(["fail"])
+
+
+async def test_a_review_is_there_after_a_reload(open_review):
+    review = await open_review(SQL, app="notebook")
+    trace = review.trace
+    await trace.rows.nth(2).click()
+    await review.keys.press("1")
+    await expect(review.marks(2)).to_have_text(["wrong assumption"])
+    await trace.tab.save()
+    await trace.tab.page.reload()
+    await trace.tab.ready()
+    await expect(review.marks(2)).to_have_text(["wrong assumption"])
+    await trace.node.locator(".nbtools-trace-filters").get_by_role("button", name="wrong assumption").click()
+    await expect(trace.rows).to_have_count(1)
+    await trace.rows.first.click()
+    await review.keys.press("z")
+    await expect(trace.node).to_contain_text("No steps match the filters.")
+    await trace.node.get_by_role("button", name="Clear filters").click()
+    await trace.rows.nth(2).click()
+    await review.keys.press("1")
+    await expect(review.marks(2)).to_have_text(["wrong assumption"])
+    await trace.tab.run(2)
+    await expect(trace.tab.output(2)).to_contain_text("('3', '3', 'label', 'wrong assumption'")
+    await trace.tab.press("restart")
+    await trace.tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
+    await trace.tab.ready()
+    await trace.tab.run(0)
+    await trace.tab.run(1)
+    await expect(review.marks(2)).to_have_text(["wrong assumption"])
+
+
+async def test_the_queue_goes_through_all_calls(open_review):
+    review = await open_review()
+    await review.trace.node.get_by_role("button", name="review", exact=True).click()
+    await expect(review.counted).to_have_text("0 of 5 calls reviewed")
+    await review.node.get_by_label("Order of the queue").select_option("stratified")
+    await review.node.get_by_label("Seed").fill("7")
+    for number in range(1, 6):
+        await review.node.get_by_role("button", name="Next unreviewed").click()
+        await expect(review.trace.chosen.locator(".nbtools-trace-mark[data-tone=pass]")).to_have_count(0)
+        await review.node.get_by_role("button", name="Pass").click()
+        await expect(review.counted).to_have_text(f"{number} of 5 calls reviewed")
+    await expect(review.node.get_by_role("button", name="Next unreviewed")).to_be_disabled()
+
+
+async def test_a_second_reader(open_review):
+    review = await open_review()
+    reviewer = review.node.get_by_label("Reviewer")
+    await review.trace.node.get_by_role("button", name="review", exact=True).click()
+    for name, values in (("ana", "pfpf"), ("ben", "pfff")):
+        await reviewer.fill(name)
+        await reviewer.press("Tab")
+        await expect(reviewer).to_have_attribute("placeholder", name)
+        for row, key in enumerate(values, 1):
+            await review.trace.rows.nth(row).click()
+            await review.keys.press(key)
+            await expect(review.counted).to_have_text(f"{row} of 5 calls reviewed")
+    await expect(review.node).to_contain_text("Agreement with ana: κ 0.50 on 4")
+
+
+async def test_notes_are_sorted_by_menu_and_by_drag(open_review):
+    review = await open_review()
+    for row, text in ((1, "one"), (2, "two")):
+        await review.trace.rows.nth(row).click()
+        await review.keys.press("n")
+        await review.keys.type(text)
+        await review.keys.press("Enter")
+        await expect(review.marks(row)).to_have_text(["note"])
+    await review.records.locator("summary").click()
+    notes = review.records.locator("li")
+    await expect(notes).to_have_count(2)
+    await notes.filter(has_text="one").get_by_label("Code of this note").select_option("loop")
+    await expect(review.marks(1)).to_have_text(["note", "loop"])
+    await notes.filter(has_text="two").drag_to(review.node.get_by_role("button", name="unsafe"))
+    await expect(review.marks(2)).to_have_text(["note", "unsafe"])
+    await notes.filter(has_text="two").get_by_role("button", name="take back").click()
+    await expect(review.marks(2)).to_have_count(0)
+
+
+async def test_a_selected_text_is_quoted(open_review):
+    review = await open_review()
+    await review.trace.row("make test").click()
+    await expect(review.trace.card).to_contain_text("make test")
+    assert await review.trace.panel.evaluate(SELECT)
+    await review.keys.press("f")
+    await expect(review.marks(3)).to_have_text(["fail"])
+    await review.records.locator("summary").click()
+    await expect(review.records.locator("q")).to_have_text("make test")
+
+
+async def test_signals_are_marked(open_review):
+    review = await open_review()
+    mark = review.marks(5)
+    await expect(mark).to_have_text(["failure not retried"])
+    await expect(mark).to_have_attribute("title", re.compile("no later command in the session"))
+
+
+async def test_n_goes_to_the_next_hit_while_there_is_a_search(open_review):
+    review = await open_review(real=True)
+    await review.trace.search.fill("lifecycle")
+    await expect(review.trace.found).to_be_visible()
+    await review.trace.row("Read").click()
+    place = review.trace.panel.locator(".nbtools-trace-hits").get_by_role("status")
+    await expect(place).to_have_text(re.compile(r"^Hit 1 of \d+$"))
+    await review.keys.press("n")
+    await expect(place).to_have_text(re.compile(r"^Hit 2 of \d+$"))
+    await expect(review.node).to_be_hidden()
+
+
+async def test_a_review_is_accessible(open_review):
+    review = await open_review()
+    await review.trace.rows.nth(1).click()
+    for key in ("p", "4", "j", "f", "j", "d", "n"):
+        await review.keys.press(key)
+    await review.keys.type("A note")
+    await review.keys.press("Enter")
+    await expect(review.marks(3)).to_have_text(["defer", "note"])
+    await review.records.locator("summary").click()
+    await in_all_themes(review.trace.tab)
+    for width in (800, 1280):
+        await review.trace.tab.page.set_viewport_size({"width": width, "height": 900})
+        await review.trace.tab.look(f"review-{width}", review.trace.cell)
