@@ -172,7 +172,15 @@ class LogFile(Origin):
         return self.format.detail(self.source, call)
 
     def texts(self, call: Call) -> Detail:
-        return self.format.texts(self.source, call)
+        read = getattr(self.format, "texts", self.format.detail)  # a reader of others need not have it
+        found: Detail = read(self.source, call)
+        return found
+
+    def begin(self) -> LineReading | None:
+        """Returns a reading that can continue when the log grows; None where the log can only be read as a whole."""
+        begin = getattr(self.format, "begin", None)  # a reader of others need not have it
+        reading: LineReading | None = begin(self.source, self) if begin else None
+        return reading
 
     def strict(self) -> LogFile:
         """Returns the same log, read without recovering records from malformed lines."""

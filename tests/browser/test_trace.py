@@ -45,7 +45,7 @@ def open_log(open_notebook, project):
 async def test_a_real_log_is_filtered_and_a_step_opened(open_log, app):
     trace = await open_log(app=app)
     await expect(trace.node.locator(".nbtools-trace-title")).to_be_visible()
-    await expect(trace.node).to_contain_text("57 calls")
+    await expect(trace.node).to_contain_text("102 calls (45 nested)")
     await trace.tab.look(f"trace-{app}", trace.cell)
     await trace.chip("edits").click()
     await expect(trace.row("Edit")).to_be_visible()
@@ -270,7 +270,7 @@ async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_log, open_
     assert page.count('class="nbt-line"') == 134
     await trace.tab.end()
     again = Explorer(await open_file(trace.tab.path, app), 1)
-    await expect(again.still).to_contain_text("57 calls")
+    await expect(again.still).to_contain_text("102 calls (45 nested)")
     await expect(again.still.locator(".nbt-line").first).to_be_visible()
     await expect(again.cell).to_contain_text(SAVED)
     await expect(again.node).to_have_count(0)

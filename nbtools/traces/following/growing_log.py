@@ -184,7 +184,7 @@ class GrowingLog:
         state = _state(log.source.path)
         if state is None or state.size < self._whole_below:
             return None
-        lines = log.format.begin(log.source, log)
+        lines = log.begin()
         if lines is None:
             return None
         reading = _Continuation(log, lines)
