@@ -46,6 +46,8 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--notebook", metavar="FILE", help="write the log as a notebook in which each call can be run again")
     output.add_argument("--follow", action="store_true", help="print the last steps, then each new one as the log is written; Ctrl+C ends")
     output.add_argument("--add", metavar="FOLDER", help="list the session logs in FOLDER, too, from now on")
+    output.add_argument("--html", metavar="FILE", help="write the session as one HTML file to share, without secrets")
+    parser.add_argument("--redact", metavar="FILE", default="", help="with --html: regular expressions of further secrets, one a line")
     parser.set_defaults(run=_trace)
 
 
@@ -117,16 +119,8 @@ def _trace(options: argparse.Namespace) -> int:
         log = resolve(options.log)
         if log is None:
             print(session_table(options.log, options.search or "", as_json=options.json), flush=True)
-        elif options.json:
-            print(terminal.facts_json(log))
-        elif options.follow:
-            for line in terminal.followed_steps(log, _is_read):
-                print(line, flush=True)
-        elif options.notebook:
-            print(terminal.export_notebook(log, options.notebook))
         else:
-            lines = terminal.matching_steps(log, options.search) if options.search else terminal.summary_lines(log)
-            print("\n".join(lines), flush=True)
+            _print_log(log, options)
     except TraceError as error:
         print(terminal.error_text(error), file=sys.stderr)
         return 1
@@ -135,6 +129,26 @@ def _trace(options: argparse.Namespace) -> int:
     except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _print_log(log: str, options: argparse.Namespace) -> None:
+    """Prints or writes what the options name.  Raises ``TraceError``."""
+    from nbtools.notebook.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
+
+    if options.json:
+        print(terminal.facts_json(log))
+    elif options.follow:
+        for line in terminal.followed_steps(log, _is_read):
+            print(line, flush=True)
+    elif options.html:
+        path, removed = terminal.export_html(log, options.html, options.redact)
+        print("\n".join(removed), file=sys.stderr)
+        print(path)
+    elif options.notebook:
+        print(terminal.export_notebook(log, options.notebook))
+    else:
+        lines = terminal.matching_steps(log, options.search) if options.search else terminal.summary_lines(log)
+        print("\n".join(lines), flush=True)
 
 
 def _is_read() -> bool:

@@ -75,6 +75,15 @@ def test_what_is_not_understood_is_refused(nbtools, arguments):
     assert "Traceback" not in done.stderr
 
 
+def test_a_session_is_written_as_one_file_to_share(nbtools, tmp_path):
+    patterns = tmp_path / "patterns"
+    patterns.write_text("# of ours\n\nexternal-agents\n")
+    done = nbtools("trace", LOG, "--html", str(tmp_path / "shared.html"), "--redact", str(patterns))
+    assert done.stdout.strip() == str(tmp_path / "shared.html")
+    assert "removed: pattern, exte" in done.stderr
+    assert "external-agents" not in (tmp_path / "shared.html").read_text().partition("<body>")[0]
+
+
 def test_a_log_is_told_step_by_step(nbtools):
     done = nbtools("trace", LOG)
     title, facts, *steps = done.stdout.splitlines()

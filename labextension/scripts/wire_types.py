@@ -26,6 +26,7 @@ from nbtools.notebook.cards.markup import ICON_PATHS
 from nbtools.notebook.explorer import model as trace
 from nbtools.notebook.explorer.comm import TRACE_TARGET
 from nbtools.notebook.explorer.log_tabs import LOG_TARGET
+from nbtools.notebook.explorer.sharing.model import SharedLog
 from nbtools.notebook.extension import FORMS_TARGET
 from nbtools.notebook.forms import model as forms
 from nbtools.notebook.sessions import model as sessions
@@ -143,6 +144,7 @@ export type Span = readonly [string, string];
 """
 CALLS = (call.Card, call.NotebookRequest, call.NotebookAnswer)
 SESSIONS = (sessions.SessionsView, sessions.SessionsTask, sessions.OpenSessionsTask)
+TRACES = (trace.TraceView, trace.TraceRequest, trace.TraceAnswer, trace.LogRequest, trace.LogAnswer)
 QUESTIONS = (approval.QuestionData, approval.AnswerMessage, approval.WidgetReply)
 FORMATS = (
     Format(
@@ -164,7 +166,7 @@ FORMATS = (
     Format(
         "nbtools/notebook/explorer/model.py",
         "labextension/src/explorer/model.ts",
-        (trace.TraceView, trace.TraceRequest, trace.TraceAnswer, trace.LogRequest, trace.LogAnswer),
+        TRACES,
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n"
         "import { parseOpenSessionsTask, parseSessionsPage, parseSessionsTask, parseSessionsView, type OpenSessionsTask, "
@@ -177,6 +179,16 @@ FORMATS = (
         SESSIONS,
         {"SESSIONS_MIME": sessions.SESSIONS_MIME},
         "import * as parse from '../shared/parse.js';\n",
+    ),
+    Format(
+        "nbtools/notebook/explorer/sharing/model.py",
+        "labextension/src/explorer/shared_model.ts",
+        (SharedLog,),
+        {},
+        "import * as parse from '../shared/parse.js';\n"
+        "import { parseTraceLine, parseTraceOpened, parseTraceView, type TraceLine, type TraceOpened, type TraceView } "
+        "from './model.js';\n",
+        frozenset((*schemas(CALLS), *schemas(TRACES))),
     ),
     Format(
         "nbtools/notebook/forms/model.py",

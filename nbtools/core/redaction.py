@@ -142,7 +142,7 @@ class Redactor:
     @staticmethod
     def of(secrets: Mapping[str, str]) -> Redactor:
         """Creates a redactor for secrets by name.  Short values and ordinary words are ignored; the longest values come first."""
-        names_by_value = {encoded: name for name, value in secrets.items() if _is_worth_hiding(value) for encoded in _encodings(value)}
+        names_by_value = {encoded: name for name, value in secrets.items() if _is_worth_hiding(value) for encoded in encodings(value)}
         return Redactor(tuple(sorted(((name, value) for value, name in names_by_value.items()), key=lambda one: -len(one[1]))))
 
     def text(self, text: str) -> str:
@@ -228,7 +228,7 @@ _PASSWORD = SECRET_PATTERNS[-1]
 _MARKS = re.compile("|".join(re.escape(word) for shape in SECRET_PATTERNS[:-1] for word in shape.words))
 
 
-def _encodings(value: str) -> set[str]:
+def encodings(value: str) -> set[str]:
     """Returns the value as it is, URL-encoded, in JSON, and in base64 as far as that does not depend on the text after it."""
     raw = value.encode("utf-8", "replace")
     coded = base64.b64encode(raw[: len(raw) // 3 * 3]).decode()
@@ -265,7 +265,7 @@ def _redact_named(text: str) -> str:
     low = text.lower()
     if not ("key" in low or "token" in low or "secret" in low or "passw" in low or "bearer " in low) or len(low) != len(text):
         return text  # lower() changed the length, so positions would not agree
-    found = [span for word in _NAMES if word in low for span in _named_values(low, word) if _looks_random(text[slice(*span)])]
+    found = [span for word in _NAMES if word in low for span in _named_values(low, word) if looks_random(text[slice(*span)])]
     return _redact_spans(text, sorted(found), "secret") if found else text
 
 
@@ -289,7 +289,7 @@ def _redact_spans(text: str, spans: list[tuple[int, int]], name: str) -> str:
     return "".join((*pieces, text[position:])) if pieces else text
 
 
-def _looks_random(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Whether the value mixes letters and digits with few repetitions, unlike a word, a path, a call or a number."""
     if value.startswith("redacted:") or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)) or _FILE.fullmatch(value):
         return False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import glob
+import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
+from nbtools.core.secret_search import Secret
 from nbtools.traces.following.growing_log import GrowingLog, file_states
 from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Row, Session
 from nbtools.traces.parallel_reading import RowBatch, gc_paused, read_in_processes, read_rows
@@ -196,6 +198,30 @@ class Trace:
             parts.extend(builder.take(session.id))
             parts.assign_log_file(log)
         return parts
+
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (),
+        keep: Collection[str] = (),
+        home: bool = True,
+    ) -> Path:
+        """Writes one HTML file for other people, with the explorer and all steps. It needs no kernel and loads nothing.
+
+        Secrets are removed: ``find_secrets`` lists them, ``redact`` are regular expressions of further ones, and ``keep`` the ids of those
+        that stay. With ``home``, home folders and the names of their owners become ``~``. The raw records of the log are not included.
+        Returns the path. An existing file is never overwritten; the next free name beside it is used.
+        """
+        written: Path = extension("traces.write_html")(self, path, redact, keep, home)
+        return written
+
+    def find_secrets(
+        self, *, redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (), home: bool = True
+    ) -> tuple[Secret, ...]:
+        """Returns what ``to_html`` would remove: the kind of each secret, its beginning, and the steps in which it occurs."""
+        found: tuple[Secret, ...] = extension("traces.find_secrets")(self, redact, home)
+        return found
 
     @property
     def review(self) -> Review:

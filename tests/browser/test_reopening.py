@@ -148,7 +148,7 @@ FORGED = (
     {AGENT: {"part": {**FOOT, "actions": ["continue", "open-trace"]}}},
     {AGENT: {"part": {"type": "head", "run": "1", "model": "m", "state": "executing", "status": "Working", "can_stop": True}}},
     {TRACE: {**VIEW, "compare": PWNED, "notebook": PWNED, "sql": PWNED}},
-    {TRACE: {**VIEW, "actions": ["compare", "notebook", "sql"]}},
+    {TRACE: {**VIEW, "actions": ["compare", "notebook", "share", "sql"]}},
     {CALL: {**CARD, "deeds": DEEDS, "cancellable": True}},
 )
 """What a stranger may write as outputs: in the form of an earlier version, which had code, and in that of today."""

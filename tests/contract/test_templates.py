@@ -169,6 +169,9 @@ SAMPLES: dict[str, Callable[[str], str]] = {
     },
     "notebook/templates/elements": whole_card,
     "notebook/templates/explorer/comparison": comparison,
+    "notebook/templates/explorer/shared_page": lambda text: render(
+        "explorer/shared_page", title=text, script="1", style="", script_hash="sha256-x", style_hash="sha256-y", data="eA=="
+    ),
     "notebook/templates/explorer/steps": steps,
     "notebook/templates/explorer/trace": trace,
     "notebook/templates/mcp/login": lambda text: LoginPage(server=text, page=text).html(),

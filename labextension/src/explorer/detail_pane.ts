@@ -3,6 +3,7 @@ import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import { HitBar } from './hit_bar.js';
 import type { PageRequests } from './page_requests.js';
+import { stepMarkdown } from './step_markdown.js';
 import { RawView } from './raw_record.js';
 import type { TraceContext, TraceLink, TraceOpened } from './model.js';
 
@@ -123,8 +124,13 @@ export class DetailPaneView {
       this.copyToolButton = this.createCopyButton(copy, trans.__('Copy as %tool'), opened.tool, 'c');
       foot.append(this.copyToolButton);
     }
-    if (copy && opened.link) {
-      foot.append(this.createCopyButton(copy, trans.__('Copy link'), opened.link));
+    const link = this.context.linkTo?.(opened.number) ?? opened.link;
+    if (copy && link) {
+      foot.append(this.createCopyButton(copy, trans.__('Copy link'), link));
+    }
+    if (copy) {
+      const title = trans.__('Copies the step as text for an issue or a chat');
+      foot.append(this.createCopyButton(copy, trans.__('Copy as Markdown'), () => stepMarkdown({ ...opened, link }), '', title));
     }
     foot.append(element('span', 'nbtools-space'), element('span', 'nbtools-trace-when', opened.foot));
     if (addCell && !opened.replay && opened.obstacle) {
@@ -143,15 +149,22 @@ export class DetailPaneView {
     return button;
   }
 
-  private createCopyButton(copy: NonNullable<ExplorerContext['copy']>, label: string, text: string, key = ''): HTMLButtonElement {
+  private createCopyButton(
+    copy: NonNullable<ExplorerContext['copy']>,
+    label: string,
+    source: string | (() => string),
+    key = '',
+    title = ''
+  ): HTMLButtonElement {
     const { trans } = this.context;
     const labelNode = element('span', '', label);
     labelNode.setAttribute('aria-live', 'polite');
     const button = element('button', 'nbtools-button', labelNode, ...(key ? [keyLabel(key)] : []));
     button.type = 'button';
-    button.title = text;
+    const text = typeof source === 'string' ? () => source : source;
+    button.title = title || text();
     button.addEventListener('click', () => {
-      void copy(text).then(
+      void copy(text()).then(
         () => flash(labelNode, trans.__('Copied'), label),
         () => flash(labelNode, trans.__('Could not copy'), label)
       );

@@ -13,6 +13,7 @@ import { PAGE_SIZE, PageCache } from './page_cache.js';
 import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
 import { OverviewView } from './overview.js';
+import { SharePanel } from './share_panel.js';
 import type { TraceFilter, TraceMark, TracePage, TraceView } from './model.js';
 
 /** Milliseconds between requests for the visible pages while the kernel is indexing the log. */
@@ -31,6 +32,7 @@ export class ExplorerView {
   private readonly stepLoader: StepLoader;
   private readonly keyboard: ExplorerKeyboard;
   private readonly review: ReviewView;
+  private readonly sharePanel: SharePanel;
   private readonly notice = element('div', 'nbtools-trace-notice');
   private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
   private view: TraceView | null = null;
@@ -101,6 +103,7 @@ export class ExplorerView {
       goToFailure,
       isStepShown: () => this.stepLoader.isStepShown
     });
+    this.sharePanel = new SharePanel(trans, this.requests, path => this.showNotice(trans.__('Wrote %1.', path)));
     this.build(clearFilter);
   }
 
@@ -124,6 +127,15 @@ export class ExplorerView {
     } else {
       this.pages?.refreshFacets();
     }
+  }
+
+  focus(): void {
+    this.list.node.focus();
+  }
+
+  /** Selects a line of the log, and removes the filter if that excludes it. */
+  showLine(line: number): void {
+    void this.goToLine(line, true);
   }
 
   /** Shows a log that was opened again, with the filter and the step that the person had chosen. */
@@ -157,6 +169,7 @@ export class ExplorerView {
       this.timeline.panel.node,
       this.filters.node,
       this.review.node,
+      this.sharePanel.node,
       this.notice,
       main
     );
@@ -288,6 +301,7 @@ export class ExplorerView {
       const row = await pages.get(index);
       if (row && this.pages === pages && this.list.selected === index) {
         this.selectedLine = row.line;
+        this.context.onStep?.(row.number);
         this.stepLoader.select(row.line);
         this.detailPane.mark(hitsOf(row), this.stepLoader.isStepShown);
         this.markTimeline();
@@ -305,6 +319,10 @@ export class ExplorerView {
     }
     if (action === 'compare' && this.context.compare) {
       this.context.compare();
+      return;
+    }
+    if (action === 'share') {
+      this.sharePanel.toggle();
       return;
     }
     this.actionRunning = true;

@@ -19,6 +19,10 @@ export interface ExplorerContext extends CardContext {
   readonly compare: (() => void) | null;
   /** Opens a file; `path` is relative to the kernel's notebook or folder.  Returns false if the server cannot open it. */
   readonly openRelative: ((path: string) => boolean) | null;
+  /** Returns the address of a step by its number; absent: the link that the kernel sends is copied. */
+  readonly linkTo?: ((number: string) => string) | null;
+  /** Called with the number of the step that the person selects. */
+  readonly onStep?: ((number: string) => void) | null;
   /** Copies text to the clipboard. */
   readonly copy: ((text: string) => Promise<void>) | null;
 }

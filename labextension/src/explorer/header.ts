@@ -48,11 +48,12 @@ export class HeaderView {
     const labels: Record<TraceAction, readonly [string, string]> = {
       compare: [trans.__('compare…'), trans.__('Compares this log with another')],
       notebook: [trans.__('to notebook'), trans.__('Writes a new notebook next to the log, with a cell for each call')],
+      share: [trans.__('share…'), trans.__('Writes one HTML file for other people, without secrets')],
       sql: [trans.__('SQL'), trans.__('Adds a cell that queries this log with SQL')]
     };
     const { addCell } = this.context;
     const links = actions
-      .filter(action => action === 'notebook' || addCell !== null)
+      .filter(action => action === 'notebook' || action === 'share' || addCell !== null)
       .map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
     if (changed > 0) {
       links.unshift(linkButton(trans.__('changes'), this.showChanges, trans.__('Lists the files that the session changed')));

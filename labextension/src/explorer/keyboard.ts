@@ -71,7 +71,7 @@ export class ExplorerKeyboard {
     ];
     return (
       zones.find(([node]) => node.contains(target))?.[1] ??
-      (target.matches('select') ? 'menu' : target.matches('input') ? 'field' : 'control')
+      (target.matches('select, textarea') ? 'menu' : target.matches('input') ? 'field' : 'control')
     );
   }
 

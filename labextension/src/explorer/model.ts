@@ -158,6 +158,24 @@ export const parseReviewTask: parse.Parser<ReviewTask> = parse.record<ReviewTask
   seed: parse.otherwise(parse.number, 0),
 });
 
+/** Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
+
+``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. */
+export interface ShareTask {
+  readonly type: 'share';
+  readonly patterns: readonly string[];
+  readonly keep: readonly string[];
+  readonly home: boolean;
+  readonly write: boolean;
+}
+export const parseShareTask: parse.Parser<ShareTask> = parse.record<ShareTask>({
+  type: parse.oneOf('share'),
+  patterns: parse.otherwise(parse.list(parse.text), []),
+  keep: parse.otherwise(parse.list(parse.text), []),
+  home: parse.otherwise(parse.flag, true),
+  write: parse.otherwise(parse.flag, false),
+});
+
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
 ``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its sections from the bottom, in
@@ -423,6 +441,24 @@ export const parseUsageTask: parse.Parser<UsageTask> = parse.record<UsageTask>({
   prices: parse.otherwise(parse.flag, false),
 });
 
+/** A secret that is removed, or stays if ``kept``: its kind, its beginning, how many steps contain it, and the first of these. */
+export interface TraceSecret {
+  readonly id: string;
+  readonly kind: string;
+  readonly shown: string;
+  readonly count: number;
+  readonly places: string;
+  readonly kept: boolean;
+}
+export const parseTraceSecret: parse.Parser<TraceSecret> = parse.record<TraceSecret>({
+  id: parse.text,
+  kind: parse.text,
+  shown: parse.text,
+  count: parse.number,
+  places: parse.text,
+  kept: parse.otherwise(parse.flag, false),
+});
+
 /** A row of a table: ``cells`` are the texts of its columns, ``share`` the length of its bar in percent.
 
 A click lists the steps of the choice ``chip``, searches for ``text``, or goes to ``line``. */
@@ -571,6 +607,20 @@ export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceRev
   complete: parse.otherwise(parse.flag, true),
 });
 
+/** The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written. */
+export interface TraceShare {
+  readonly type: 'share';
+  readonly size: number;
+  readonly secrets: readonly TraceSecret[];
+  readonly path: string;
+}
+export const parseTraceShare: parse.Parser<TraceShare> = parse.record<TraceShare>({
+  type: parse.oneOf('share'),
+  size: parse.number,
+  secrets: parse.list(parseTraceSecret),
+  path: parse.otherwise(parse.text, ''),
+});
+
 /** A table of the breakdown; ``note`` explains its numbers. */
 export interface UsageTable {
   readonly title: string;
@@ -588,12 +638,12 @@ export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ExportTask | StripTask | UsageTask;
+  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, sessions: parseSessionsTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
+  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
 });
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
@@ -657,7 +707,7 @@ export interface TraceView {
   readonly step: number | null;
   readonly failure: number | null;
   readonly changed: number;
-  readonly actions: readonly ('compare' | 'notebook' | 'sql')[];
+  readonly actions: readonly ('compare' | 'notebook' | 'share' | 'sql')[];
   readonly version: number;
   readonly fresh: boolean;
 }
@@ -670,7 +720,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   step: parse.otherwise(parse.nullable(parse.number), null),
   failure: parse.otherwise(parse.nullable(parse.number), null),
   changed: parse.otherwise(parse.number, 0),
-  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'sql')), []),
+  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'share', 'sql')), []),
   version: parse.otherwise(parse.number, 0),
   fresh: parse.otherwise(parse.flag, false),
 });
@@ -725,13 +775,14 @@ export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFol
   restarted: parse.otherwise(parse.flag, false),
 });
 
-/** The detail view of a line: the card that a live call would have, its context, the position of its record.
+/** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
 ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
 call as a ``%tool`` cell, ``link`` the cell that opens the log at this step; ``raw`` is the position of its bytes in the log. */
 export interface TraceOpened {
   readonly type: 'opened';
   readonly line: number;
+  readonly number: string;
   readonly card: Card;
   readonly foot: string;
   readonly around: readonly TraceContext[];
@@ -744,6 +795,7 @@ export interface TraceOpened {
 export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpened>({
   type: parse.oneOf('opened'),
   line: parse.number,
+  number: parse.otherwise(parse.text, ''),
   card: parseCard,
   foot: parse.text,
   around: parse.otherwise(parse.list(parseTraceContext), []),
@@ -758,10 +810,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceExport | TraceStrip | TraceUsage | null;
+  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, sessions: parseSessionsPage, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });

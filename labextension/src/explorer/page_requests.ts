@@ -10,6 +10,8 @@ import type {
   TracePage,
   TraceRaw,
   TraceExport,
+  TraceShare,
+  ShareTask,
   TraceStrip,
   TraceUsage
 } from './model.js';
@@ -67,6 +69,10 @@ export class PageRequests {
 
   review(task: ReviewTask): Promise<TraceReview> {
     return this.request(task, 'review');
+  }
+
+  share(options: Omit<ShareTask, 'type'>): Promise<TraceShare> {
+    return this.request({ type: 'share', ...options }, 'share');
   }
 
   private async request<T extends Reply['type']>(task: Task, type: T): Promise<Extract<Reply, { type: T }>> {

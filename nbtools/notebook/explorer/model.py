@@ -134,7 +134,7 @@ class RawTask(Wire):
     line: int
 
 
-TraceAction = Literal["compare", "notebook", "sql"]
+TraceAction = Literal["compare", "notebook", "share", "sql"]
 
 
 class CellTask(Wire):
@@ -155,6 +155,19 @@ class FollowTask(Wire):
 
     type: Literal["follow"] = "follow"
     version: int
+
+
+class ShareTask(Wire):
+    """Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
+
+    ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``.
+    """
+
+    type: Literal["share"] = "share"
+    patterns: tuple[Annotated[str, Field(max_length=1_000)], ...] = Field((), max_length=100)
+    keep: tuple[Annotated[str, Field(max_length=100)], ...] = Field((), max_length=10_000)
+    home: bool = True
+    write: bool = False
 
 
 class ChangesTask(Wire):
@@ -184,7 +197,8 @@ TraceTask = Annotated[
     | OpenSessionsTask
     | ChangesTask
     | FileDiffTask
-    | ReviewTask,
+    | ReviewTask
+    | ShareTask,
     Field(discriminator="type"),
 ]
 
@@ -234,7 +248,7 @@ class TraceContext(Wire):
 
 
 class TraceOpened(Wire):
-    """The detail view of a line: the card that a live call would have, its context, the position of its record.
+    """The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
     ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
     call as a ``%tool`` cell, ``link`` the cell that opens the log at this step; ``raw`` is the position of its bytes in the log.
@@ -242,6 +256,7 @@ class TraceOpened(Wire):
 
     type: Literal["opened"] = "opened"
     line: int
+    number: str = ""
     card: Card
     foot: str
     around: tuple[TraceContext, ...] = ()
@@ -276,6 +291,26 @@ class TraceExport(Wire):
     type: Literal["story"] = "story"
     path: str
     place: str = ""
+
+
+class TraceSecret(Wire):
+    """A secret that is removed, or stays if ``kept``: its kind, its beginning, how many steps contain it, and the first of these."""
+
+    id: str
+    kind: str
+    shown: str
+    count: int
+    places: str
+    kept: bool = False
+
+
+class TraceShare(Wire):
+    """The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written."""
+
+    type: Literal["share"] = "share"
+    size: int
+    secrets: tuple[TraceSecret, ...]
+    path: str = ""
 
 
 class TraceView(Wire):
@@ -378,6 +413,7 @@ TraceReply = Annotated[
     | TraceStrip
     | TraceUsage
     | TraceReview
+    | TraceShare
     | TraceProblem
     | SessionsPage
     | OpenedLogs,

@@ -20,6 +20,7 @@ from nbtools.notebook.explorer.model import (
     PageTask,
     PositionTask,
     RawTask,
+    ShareTask,
     TraceCell,
     TraceChanges,
     TraceExport,
@@ -28,9 +29,11 @@ from nbtools.notebook.explorer.model import (
     TracePage,
     TracePosition,
     TraceRaw,
+    TraceShare,
 )
 from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.search import Search
+from nbtools.notebook.explorer.sharing.request import share
 from nbtools.notebook.explorer.step_detail import StepRecords
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.explorer.usage.breakdown import breakdown
@@ -44,8 +47,12 @@ if TYPE_CHECKING:
 
 MAX_LINES = 500
 """Largest number of lines in one reply."""
-Task: TypeAlias = PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | ChangesTask | FileDiffTask | StripTask | UsageTask
-Reply: TypeAlias = TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceChanges | TraceStrip | TraceUsage
+Task: TypeAlias = (
+    PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | ChangesTask | FileDiffTask | StripTask | UsageTask | ShareTask
+)
+Reply: TypeAlias = (
+    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceChanges | TraceStrip | TraceUsage | TraceShare
+)
 
 
 class PageResponder:
@@ -75,8 +82,8 @@ class PageResponder:
                 return self._records.raw(self._lines.rows[self._checked(task.line)])
             case CellTask():
                 return TraceCell(source=self._cells.compare() if task.action == "compare" else self._cells.sql())
-            case ExportTask():
-                return self._export()
+            case ExportTask() | ShareTask():
+                return self._export() if isinstance(task, ExportTask) else share(self._trace, task, self._cells.share_path())
             case ChangesTask():
                 return self._changes.overview()
             case FileDiffTask():

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResultDisplay
 from nbtools.workspace.processes.environment import secret_variables
+
+_CURRENT: ContextVar[Redactor | None] = ContextVar("nbtools_redactor", default=None)
 
 
 # Logs contain many secrets, and explorers are shown to other people: the same patterns apply as to a live call's card.
@@ -16,11 +21,21 @@ def _redactor() -> Redactor:
     return Redactor.of(secret_variables(os.environ))
 
 
+@contextmanager
+def redacting(redactor: Redactor) -> Iterator[None]:
+    """Redacts with another redactor in this context."""
+    token = _CURRENT.set(redactor)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
 def redacted(text: str) -> str:
     """Returns ``text`` without secrets."""
-    return _redactor().text(text)
+    return (_CURRENT.get() or _redactor()).text(text)
 
 
 def redacted_display(display: ToolResultDisplay) -> ToolResultDisplay:
     """Returns ``display`` without secrets."""
-    return _redactor().display(display)
+    return (_CURRENT.get() or _redactor()).display(display)

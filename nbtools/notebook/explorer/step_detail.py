@@ -141,6 +141,7 @@ class DetailBuilder:
         content = self._call_content(row) if isinstance(row, Call) else _StepContent(self._message_card(row, line))
         return TraceOpened(
             line=line,
+            number=number,
             card=content.card.model_copy(update={"status": "Running"}) if self._lines.is_running(row) else content.card,
             foot=_foot(row, number),
             around=self._context.of(line),

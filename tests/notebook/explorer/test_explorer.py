@@ -239,7 +239,7 @@ def test_the_cells_that_go_on_from_here(tmp_path: Path) -> None:
     shown = nbtools.open_trace(log, step=28)
     view = TraceView.model_validate(shown.bundle()[TRACE_MIME])
     assert view.step == shown.line_at("28")
-    assert view.actions == ("compare", "notebook", "sql")
+    assert view.actions == ("compare", "notebook", "share", "sql")
     assert ask(shown, {"type": "cell", "action": "compare"}).source == f"%trace '{log}' "
     assert opened(shown, "28").link == f"%trace '{log}' --step 28"
     assert opened(shown, "28").replay == f"%trace '{log}' --replay 28"

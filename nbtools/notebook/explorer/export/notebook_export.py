@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,6 +15,7 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.notebook.cards.card import bundle
 from nbtools.notebook.cards.phrases import counted
+from nbtools.notebook.explorer.export.new_file import create_file
 from nbtools.notebook.explorer.recorded_card import recorded_card
 from nbtools.notebook.explorer.replay.call_cells import cell_source
 from nbtools.notebook.explorer.summary import summary_of
@@ -70,25 +70,9 @@ def write_notebook(trace: Trace, path: str | Path) -> Path:
     with progress_line(f"Writing {target.name}") as report:
         text = msgspec.json.format(msgspec.json.encode(_notebook(_Exporter(trace, report).cells()), order="sorted"), indent=1)
     try:
-        return _create(target, text + b"\n")
+        return create_file(target, text + b"\n")
     except OSError as error:
         raise TraceError(f"{target}: {error.strerror or error}.") from error
-
-
-def _create(target: Path, content: bytes) -> Path:
-    """Creates a new file, never replacing one, even if two programs write at the same time.  Raises ``OSError``."""
-    for number in count():
-        path = target.with_stem(f"{target.stem}-{number}") if number else target
-        with suppress(FileExistsError):
-            file = path.open("xb")
-            break
-    with file:
-        try:
-            file.write(content)
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
-    return path
 
 
 def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nbtools.core.errors import TraceError
+from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.explorer import Explorer, open_trace
 from nbtools.notebook.explorer.export.static_html import line_text, text_lines
 from nbtools.notebook.explorer.following import line_moves
+from nbtools.notebook.explorer.sharing.page import options_of, write_html
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.traces import load
@@ -95,6 +97,20 @@ def _escaped(character: str) -> str:
 def error_text(error: TraceError) -> str:
     """Returns the text of an error, safe for a terminal."""
     return seen(str(error), keep="\t\n")
+
+
+def export_html(log: str, path: str, patterns: str) -> tuple[Path, list[str]]:
+    """Exports the log as an HTML file to share.  Returns its path, and lines that say what was removed.
+
+    ``patterns`` is a file with a regular expression in each line; empty lines and those that begin with ``#`` are ignored.
+    """
+    try:
+        lines = Path(patterns).expanduser().read_text(encoding="utf-8").splitlines() if patterns else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise TraceError(f"{patterns}: {error}.") from error
+    redact = [line for line in lines if line.strip() and not line.startswith("#")]
+    written, secrets = write_html(load(log), path, options_of(redact))
+    return written, [seen(f"removed: {one.kind}, {one.shown}, in {counted(one.count, 'step')}") for one in secrets]
 
 
 def export_notebook(log: str, path: str) -> Path:

@@ -74,7 +74,7 @@ class CellSources:
     @property
     def actions(self) -> tuple[TraceAction, ...]:
         """The actions offered for the whole log."""
-        return ("compare", "notebook", "sql") if self._log else ()
+        return ("compare", "notebook", "share", "sql") if self._log else ()
 
     def link(self, step: str) -> str:
         """Returns a cell that opens the log at this step."""
@@ -92,6 +92,10 @@ class CellSources:
         """Returns the path for an exported notebook: the log's own path with the suffix ``.ipynb``."""
         path = self._file
         return path.with_suffix(".ipynb") if path.suffix and path.suffix != ".ipynb" else path.with_name(f"{path.name}.ipynb")
+
+    def share_path(self) -> Path:
+        """Returns the path for a file to share: the log's name in the working directory, where a person finds it."""
+        return Path.cwd() / f"{self._file.stem}.html"
 
     def sql(self) -> str:
         return _SQL.format(log=self._log) if self._log else ""

@@ -1,0 +1,115 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element, linkButton, setText } from '../shared/element.js';
+import { failureMessage, type PageRequests } from './page_requests.js';
+import type { TraceSecret, TraceShare } from './model.js';
+
+/** Shows what is removed from a session before it is shared, and writes the file. */
+export class SharePanel {
+  readonly node = element('section', 'nbtools-trace-share');
+  private readonly list = element('ul', 'nbtools-trace-secrets');
+  private readonly patterns = element('textarea', 'nbtools-trace-patterns');
+  private readonly home = element('input', '');
+  private readonly status = element('span', 'nbtools-trace-quiet');
+  private readonly write: HTMLButtonElement;
+  private readonly keep = new Set<string>();
+  /** The number of the last request; answers to earlier ones are dropped. */
+  private last = 0;
+
+  constructor(
+    private readonly trans: TranslationBundle,
+    private readonly requests: PageRequests,
+    private readonly onWritten: (path: string) => void
+  ) {
+    this.write = element('button', 'nbtools-button nbtools-primary', trans.__('Write HTML file'));
+    this.write.type = 'button';
+    this.write.addEventListener('click', () => void this.request(true));
+    this.home.type = 'checkbox';
+    this.home.checked = true;
+    this.home.addEventListener('change', () => void this.request(false));
+    this.patterns.rows = 2;
+    this.patterns.spellcheck = false;
+    this.patterns.addEventListener('change', () => void this.request(false));
+    this.status.setAttribute('role', 'status');
+    this.node.hidden = true;
+    this.build();
+  }
+
+  toggle(): void {
+    this.node.hidden = !this.node.hidden;
+    if (!this.node.hidden) {
+      this.keep.clear();
+      void this.request(false);
+      this.write.focus();
+    }
+  }
+
+  private build(): void {
+    const { trans } = this;
+    this.node.setAttribute('aria-label', trans.__('Share this session'));
+    this.node.append(
+      element(
+        'p',
+        '',
+        trans.__('One HTML file with all steps. It needs no kernel and loads nothing. What is listed here is removed from it:')
+      ),
+      this.list,
+      element('label', '', this.home, trans.__('Home folders and user names become ~')),
+      element('label', '', trans.__('Remove also (regular expressions, one a line)'), this.patterns),
+      element(
+        'div',
+        'nbtools-trace-share-foot',
+        this.write,
+        linkButton(trans.__('Close'), () => this.toggle()),
+        this.status
+      )
+    );
+  }
+
+  private async request(write: boolean): Promise<void> {
+    const { trans } = this;
+    const number = ++this.last;
+    this.write.disabled = true;
+    setText(this.status, trans.__('Searching for secrets…'));
+    try {
+      const patterns = this.patterns.value.split('\n').filter(line => line.trim() !== '');
+      const answer = await this.requests.share({ patterns, keep: [...this.keep], home: this.home.checked, write });
+      if (number === this.last) {
+        this.show(answer);
+      }
+    } catch (error) {
+      if (number === this.last) {
+        setText(this.status, failureMessage(error));
+      }
+    } finally {
+      this.write.disabled = number !== this.last;
+    }
+  }
+
+  private show({ secrets, size, path }: TraceShare): void {
+    const { trans } = this;
+    if (path) {
+      this.node.hidden = true;
+      this.onWritten(path);
+    }
+    this.list.replaceChildren(...secrets.map(secret => this.item(secret)));
+    this.list.hidden = secrets.length === 0;
+    const found = secrets.length ? '' : trans.__('No secrets found.');
+    setText(this.status, [found, trans.__('The file has %1 kB.', Math.ceil(size / 1000).toLocaleString())].filter(Boolean).join(' '));
+  }
+
+  private item({ id, kind, shown, count, places, kept }: TraceSecret): HTMLElement {
+    const box = element('input', '');
+    box.type = 'checkbox';
+    box.checked = !kept;
+    box.addEventListener('change', () => {
+      box.checked ? this.keep.delete(id) : this.keep.add(id);
+      void this.request(false);
+    });
+    const where = this.trans._n('in %1 step: %2', 'in %1 steps: %2', count, places);
+    return element(
+      'li',
+      '',
+      element('label', '', box, element('b', '', kind), element('code', '', shown), element('span', 'nbtools-trace-quiet', where))
+    );
+  }
+}

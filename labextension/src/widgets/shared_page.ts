@@ -1,0 +1,87 @@
+import { ExplorerView } from '../explorer/explorer.js';
+import type { ExplorerContext } from '../explorer/explorer_context.js';
+import { NO_FILTER } from '../explorer/filter.js';
+import { PAGE_SIZE } from '../explorer/page_cache.js';
+import { SharedLogSource } from '../explorer/shared_log.js';
+import { parseSharedLog, type SharedLog } from '../explorer/shared_model.js';
+import { element, linkButton } from '../shared/element.js';
+import { hostNode, NO_TRANSLATION } from '../shared/host.js';
+import { inflate } from '../shared/inflate.js';
+import { tryParse } from '../shared/parse.js';
+
+/** Characters of JSON up to which the data is read. */
+const MAX_JSON = 500_000_000;
+const trans = NO_TRANSLATION;
+
+/** The explorer in a shared file: its data is in the page, and nothing is loaded. */
+async function start(): Promise<void> {
+  const main = document.querySelector<HTMLElement>('.nbtools-shared')!;
+  const data = document.getElementById('nbtools-data')!;
+  const json = await inflate(data.textContent ?? '', MAX_JSON);
+  data.remove();
+  const log = tryParse(parseSharedLog, json);
+  if (log === null) {
+    main.replaceChildren(element('p', '', trans.__('This file is damaged: its data cannot be read.')));
+    return;
+  }
+  draw(main, log);
+}
+
+function draw(main: HTMLElement, log: SharedLog): void {
+  const source = new SharedLogSource(log);
+  const node = hostNode(main, 'nbtools-rendered nbtools-log');
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  setDark(main, dark.matches);
+  const explorer = new ExplorerView(contextOf(source));
+  node.append(explorer.node, foot(main, log.note));
+  explorer.update({ ...log.view, page: source.page(NO_FILTER, 0, PAGE_SIZE), step: stepInAddress(source) });
+  explorer.focus();
+  window.addEventListener('hashchange', () => {
+    const line = stepInAddress(source);
+    line === null || explorer.showLine(line);
+  });
+  dark.addEventListener('change', ({ matches }) => setDark(main, matches));
+}
+
+function contextOf(source: SharedLogSource): ExplorerContext {
+  const { clipboard } = navigator as { clipboard?: Clipboard }; // absent where the page is not served securely
+  return {
+    trans,
+    recovery: '',
+    query: task => source.query(task),
+    addCell: null,
+    compare: null,
+    openRelative: null,
+    copy: clipboard ? text => clipboard.writeText(text) : null,
+    linkTo: number => `${location.href.split('#')[0]}#step-${number}`,
+    onStep: number => history.replaceState(null, '', `#step-${number}`),
+    locate: () => null,
+    open: () => undefined,
+    cancel: () => undefined,
+    runAction: () => undefined,
+    markdown: async text => element('pre', '', text)
+  };
+}
+
+/** Returns the line that the address names, as in `#step-48.1`. */
+function stepInAddress(source: SharedLogSource): number | null {
+  const step = /^#step-([\d.]+)$/.exec(location.hash)?.[1];
+  return step === undefined ? null : source.lineOf(step);
+}
+
+function foot(main: HTMLElement, note: string): HTMLElement {
+  const theme = linkButton(trans.__('light or dark'), () => setDark(main, main.dataset['jpThemeLight'] === 'true'));
+  theme.title = trans.__('Switches between light and dark');
+  return element(
+    'footer',
+    'nbtools-shared-foot',
+    element('span', '', ['A session shared with nbtools', note].filter(Boolean).join(' · ')),
+    theme
+  );
+}
+
+function setDark(main: HTMLElement, dark: boolean): void {
+  main.dataset['jpThemeLight'] = String(!dark);
+}
+
+void start();

@@ -1,0 +1,235 @@
+"""Finds secrets in texts that a person is about to share.
+
+It finds what ``redaction`` finds, and more: further forms of tokens, cookies, passwords in command lines and connection strings, short
+passwords with a telling name, and secrets behind the escapes of JSON.  Nothing is lost where it finds too much, because the person sees
+what would be removed; commit hashes and UUIDs without a telling name are left alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nbtools.core.redaction import MIN_LENGTH, SECRET_PATTERNS, SecretPattern, looks_random
+
+_MIN_PASSWORD = 6
+_LONG_VALUE = 16
+_MAX_NESTING = 4
+"""Levels of escapes that are removed, as in JSON within JSON."""
+
+
+class Found(NamedTuple):
+    """A secret in a text: its kind, and its span."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in a session.  ``places`` are the numbers of the steps in which it occurs; ``kept``: a person wants it to stay.
+
+    ``shown`` is its beginning and its length, enough to recognise it; ``id`` names it without telling it.
+    """
+
+    id: str
+    kind: str
+    shown: str
+    places: tuple[str, ...]
+    kept: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of steps in which it occurs."""
+        return len(self.places)
+
+
+def _pattern(kind: str, words: str, expression: str) -> SecretPattern:
+    return SecretPattern(kind, tuple(words.split(" ")), re.compile(expression))
+
+
+_KEY_END = r"(?:[A-Za-z0-9+/=]{20,100}\s+){1,300}(?:[A-Za-z0-9+/=]{1,100}\s+)?-{5}END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,10}-{5}"
+_MORE_PATTERNS = (
+    _pattern("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{40,100}={0,2})"),
+    _pattern("Azure client secret", "Q~", r"(?<![\w~.\-])[A-Za-z0-9_~.\-]{3}\dQ~[A-Za-z0-9_~.\-]{31,34}(?![\w~.\-])"),
+    _pattern("Azure signature", "sig=", r"[?&]sig=([A-Za-z0-9%+/=]{30,120})"),
+    _pattern("Google OAuth refresh token", "1//0", r"(?<![A-Za-z0-9/])1//0[A-Za-z0-9_\-]{40,200}"),
+    _pattern("OpenRouter key", "sk-or-", r"sk-or-v1-[a-f0-9]{40,80}"),
+    _pattern("Langfuse key", "sk-lf-", r"sk-lf-[a-f0-9\-]{36}"),
+    _pattern("NVIDIA key", "nvapi-", r"nvapi-[A-Za-z0-9_\-]{40,100}"),
+    _pattern("ElevenLabs key", "sk_", r"(?<![A-Za-z0-9])sk_[a-f0-9]{40,64}(?![A-Za-z0-9])"),
+    _pattern("Tavily key", "tvly-", r"tvly-[A-Za-z0-9\-]{20,60}"),
+    _pattern("Cerebras key", "csk-", r"(?<![A-Za-z0-9])csk-[a-z0-9]{40,60}"),
+    _pattern("Twilio key", "SK", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![0-9A-Za-z])"),
+    _pattern("Mailgun key", "key-", r"(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![0-9A-Za-z])"),
+    _pattern("Mailchimp key", "-us", r"(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?!\d)"),
+    _pattern("Telegram token", ":AA", r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_\-]{33}(?![A-Za-z0-9_\-])"),
+    _pattern("Discord token", ".", r"(?<![\w\-])[MNO][A-Za-z\d_\-]{23,25}\.[\w\-]{6}\.[\w\-]{27,38}(?![\w\-])"),
+    _pattern("Airtable token", "pat", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    _pattern("Alibaba key", "LTAI", r"(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])"),
+    _pattern("Facebook token", "EAA", r"(?<![A-Za-z0-9])EAA[A-Za-z0-9]{80,300}"),
+    _pattern("Heroku key", "HRKU-", r"HRKU-[A-Za-z0-9_\-]{36,80}"),
+    _pattern("Fly.io token", "fm2_", r"fm[12][ar]?_[A-Za-z0-9+/=]{60,2000}"),
+    _pattern("npm token", "_auth", r"_auth(?:Token)?\s{0,3}=\s{0,3}\"?([A-Za-z0-9+/=_\-]{8,300})"),
+    _pattern("registry login", '"auth"', r'"auth"\s{0,3}:\s{0,3}"([A-Za-z0-9+/]{12,400}={0,2})"'),
+    _pattern("password", "machine", r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{3,200})"),
+    _pattern("password", "curl", r"\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[= ]?\s?['\"]?[^\s:'\"$]{1,100}:([^\s'\"$]{3,200})"),
+    _pattern("password", "sshpass", r"\bsshpass\s+-p\s{0,2}['\"]?([^\s'\"$]{3,200})"),
+    _pattern("password", "mysql", r"\bmysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p['\"]?([^\s'\"$\-][^\s'\"]{3,200})"),
+    _pattern("private key", "PRIVATE", _KEY_END),
+)
+_BY_WORD = tuple((word, pattern) for pattern in (*SECRET_PATTERNS[:-1], *_MORE_PATTERNS) for word in pattern.words)
+_URL_PASSWORD = re.compile(r"(?<=://)[^\s/:@\"'<>]{0,200}:(?![$<{*%\[])([^\s/@\"'<>]{1,200})@")
+_BASIC = re.compile(r"\bbasic\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", re.IGNORECASE)
+_BEARER = re.compile(r"\bbearer\s{1,3}([A-Za-z0-9._~+/=\-]{12,4000})", re.IGNORECASE)
+_COOKIE = re.compile(
+    r"(?:\b(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}|\s(?:-b|--cookie)[ =])[\"']?"
+    r"([\w.\-]{1,100}=[^\s;\"',]{8,4000}(?:;\s{0,2}[\w.\-]{1,100}(?:=[^\s;\"',]{0,4000})?){0,40})",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(
+    r"--(?:[a-z]{1,20}-)?(?:password|passwd|passphrase|token|secret|api-?key|access-?key)[= ]['\"]?(?![\-$<{(\[])([^\s\"'`]{6,300})"
+)
+_KEYWORDS = ("passw", "pwd", "passphrase", "secret", "token", "credential", "key", "database_url")
+_NAMED = re.compile(
+    r"(passw(?:or)?d|pwd|passphrase|secret|token|credential|(?:api|access|private|auth|signing|encryption|master|account)[_\-]?key|database_url)"
+    r"""(s?[\w\-]{0,40})\\?["'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}(?:\\?(["'`])((?:(?!\\?\3)[^\n]){4,2000}?)\\?\3|([^\s"'`,;()<>{}\[\]&|\\]{6,2000}))""",
+    re.IGNORECASE,
+)
+_NO_SECRET = re.compile(
+    r".*\.\.\.|\$.*|%.*|<.*|\{.*|\[.*|\.\.\..*|[*x.\-_#•]+|your[_\- ].*|(?:change|replace)[_\-]?me.*|redacted.*"
+    r"|placeholder|example|dummy|test"
+    r"|none|null|true|false|undefined|optional|required|string|secret|secrets|token|password|passwd|hidden"
+    r"|(?:os|process|self|this|config|settings|secrets|env|args|options|request|req|ctx|import)[.\[(].*"
+    r"|[a-z_][\w]*(?:\.[A-Za-z_]\w*)+|(?:~|\.{0,2})/[\w./\-]+|https?://[^@]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([/\"'nrt\\]))")
+_PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSearch:
+    """Finds secrets.  ``patterns`` are further regular expressions; group 1, if there is one, is the secret itself."""
+
+    patterns: tuple[re.Pattern[str], ...] = ()
+
+    def find(self, text: str) -> list[Found]:
+        """Returns the secrets of a text in order, without overlaps."""
+        if len(text) < _MIN_PASSWORD:
+            return []
+        found = [*_spans(text), *self._own(text)]
+        plain = text
+        positions: list[_Positions] = []
+        while "\\" in plain and len(positions) < _MAX_NESTING and _ESCAPE.search(plain):
+            plain, position = _unescaped(plain)
+            positions.insert(0, position)
+            for kind, start, end in (*_spans(plain), *self._own(plain)):
+                for outer in positions:
+                    start, end = outer(start), outer(end)  # noqa: PLW2901 - through each level of escapes
+                found.append(Found(kind, start, end))
+        return _without_overlaps(found)
+
+    def _own(self, text: str) -> Iterator[Found]:
+        for pattern in self.patterns:
+            group = 1 if pattern.groups else 0
+            yield from (Found("pattern", *one.span(group)) for one in pattern.finditer(text) if one.end(group) > one.start(group) >= 0)
+
+
+def _spans(text: str) -> Iterator[Found]:
+    for word, pattern in _BY_WORD:
+        if word in text:
+            group = 1 if pattern.expression.groups else 0
+            yield from (Found(pattern.name, *one.span(group)) for one in pattern.expression.finditer(text))
+    if "://" in text and "@" in text:
+        yield from (Found("password in an address", *one.span(1)) for one in _URL_PASSWORD.finditer(text))
+    low = text.lower()
+    if "basic" in low:
+        yield from (Found("basic authentication", *one.span(1)) for one in _BASIC.finditer(text) if _is_login(one[1]))
+    if "bearer" in low:
+        yield from (Found("bearer token", *one.span(1)) for one in _BEARER.finditer(text) if any(map(str.isdigit, one[1])))
+    if "cookie" in low or " -b" in low:
+        yield from (Found("cookie", *one.span(1)) for one in _COOKIE.finditer(text))
+    if "--" in text:
+        yield from (Found("secret in an option", *one.span(1)) for one in _OPTION.finditer(text) if not _NO_SECRET.fullmatch(one[1]))
+    if any(word in low for word in _KEYWORDS):
+        yield from _named(text)
+
+
+def _named(text: str) -> Iterator[Found]:
+    """Yields values that a name calls a secret: ``api_key = "…"``, ``DB_PASSWORD=…``, ``"client_secret": "…"``."""
+    position = 0
+    while one := _NAMED.search(text, position):
+        group = 4 if one[4] is not None else 5
+        position = one.end() if _is_named_secret(text, one, group) else one.end(2)
+        if position == one.end():
+            yield Found("value of a secret's name", *one.span(group))
+
+
+def _is_named_secret(text: str, match: re.Match[str], group: int) -> bool:
+    value, keyword, quoted = match[group], match[1], group == 4
+    if _NO_SECRET.fullmatch(value) or value.startswith("redacted:") or (not quoted and text[match.end() : match.end() + 1] in {"(", "["}):
+        return False
+    variable = keyword.isupper() and not match[2].lower().endswith(("_file", "_path", "_name", "_id", "_url", "_length", "_count"))
+    digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    if keyword.lower().startswith(("passw", "pwd", "passphrase")):
+        plain = not (digits or variable) and value.isidentifier()
+        return len(value) >= _MIN_PASSWORD and not any(map(str.isspace, value)) and (quoted or not plain) and not value.isdigit()
+    if any(map(str.isspace, value)) or not letters:
+        return False
+    if variable or quoted:
+        return digits and len(value) >= MIN_LENGTH and (variable or len(value) >= _LONG_VALUE or looks_random(value))
+    return looks_random(value)
+
+
+def _is_login(coded: str) -> bool:
+    """Whether this is base64 of ``user:password``."""
+    try:
+        plain = base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    return ":" in plain and plain.isprintable()
+
+
+class _Positions:
+    """Maps positions of an unescaped text to those of the original."""
+
+    def __init__(self, plain: Sequence[int], raw: Sequence[int]) -> None:
+        self._plain, self._raw = plain, raw
+
+    def __call__(self, position: int) -> int:
+        at = bisect_right(self._plain, position) - 1
+        return self._raw[at] + position - self._plain[at]
+
+
+def _unescaped(text: str) -> tuple[str, _Positions]:
+    """Returns a text without the escapes of JSON and JavaScript."""
+    pieces: list[str] = []
+    plain, raw = [0], [0]
+    length = end = 0
+    for one in _ESCAPE.finditer(text):
+        pieces.append(text[end : one.start()])
+        code = one[1] or one[2]
+        pieces.append(chr(int(code, 16)) if code else _PLAIN.get(one[3], one[3]))
+        length += one.start() - end + 1
+        end = one.end()
+        plain.append(length)
+        raw.append(end)
+    return "".join((*pieces, text[end:])), _Positions(plain, raw)
+
+
+def _without_overlaps(found: Iterable[Found]) -> list[Found]:
+    """Joins spans that overlap; the one that begins first, or the longer one, names the kind."""
+    joined: list[Found] = []
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if joined and one.start < joined[-1].end:
+            joined[-1] = joined[-1]._replace(end=max(joined[-1].end, one.end))
+        elif one.end > one.start:
+            joined.append(one)
+    return joined

@@ -1,0 +1,189 @@
+"""Removes secrets, and the names of home folders and their owners, from what is shared, and lists what was removed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbtools.core.errors import TraceError
+from nbtools.core.redaction import MIN_LENGTH, Redactor, encodings
+from nbtools.core.secret_search import Secret, SecretSearch
+from nbtools.traces.model import Session
+
+HEAD = "head"
+"""The place of what belongs to no step: title, facts, tools and files."""
+HOME_KIND = "home folder or user name"
+_MIN_PART = 24
+"""Characters of a line of a secret of several lines, such as a key, from which it is removed by itself too."""
+_SHOWN = 4
+_HOME = re.compile(r"(?<![\w.~])(?:/home|/Users|/export/home|[A-Za-z]:(?:\\{1,2}|/)Users)(?:\\{1,2}|/)([A-Za-z0-9][\w.\-]{0,63})")
+_SHARED_NAMES = re.compile(
+    r"root|users?|home|ubuntu|debian|runner|node|app|admin|vscode|jovyan|agent|test|dev|coder|work|build|docker|sandbox|shared|public"
+    r"|default|guest|local|python|git|code|project|data|main",
+    re.IGNORECASE,
+)
+"""Names of accounts that tell nothing about a person, or that are ordinary words."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    kind: str
+    places: dict[str, None] = field(default_factory=dict)
+
+
+class Removal:
+    """Removes secrets from texts.  ``patterns`` are further regular expressions, ``keep`` the ids of secrets that stay.
+
+    ``variables`` are known secrets by name.  ``place`` is the step to which the texts belong.
+    """
+
+    def __init__(
+        self,
+        patterns: Iterable[str | re.Pattern[str]] = (),
+        *,
+        keep: Collection[str] = (),
+        variables: Mapping[str, str] | None = None,
+        names: Collection[str] | None = None,
+    ) -> None:
+        """``names`` are the names of home folders' owners; None: home folders stay.  Raises ``TraceError`` for an invalid pattern."""
+        self.place = HEAD
+        self._search = SecretSearch(tuple(map(_compiled, patterns)))
+        self._keep = frozenset(keep)
+        self._entries: dict[str, _Entry] = {}
+        self._known: dict[str, str] = {}  # the value for each text that stands for it: itself, its encodings, its lines
+        self._names = None if names is None else _names_expression(names)
+        for name, value in Redactor.of(variables or {}).values:
+            self._add(value, f"value of {name}")
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The secrets that were found so far, in the order of kinds."""
+        entries = sorted(self._entries.items(), key=lambda entry: entry[1].kind)
+        return tuple(
+            Secret(id_of(value), entry.kind, _abbreviated(value), _steps(entry.places), id_of(value) in self._keep)
+            for value, entry in entries
+            if entry.places
+        )
+
+    def occurs_in(self, text: str) -> bool:
+        """Returns whether a secret that was found so far occurs in the text, whatever its context."""
+        return any(needle in text for needle in self._known)
+
+    def text(self, text: str) -> str:
+        """Returns a text without secrets, with as many lines."""
+        return replace_spans(text, self.spans(text))
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Returns what to replace: start, end, and replacement, in order and without overlaps."""
+        found = []
+        for kind, start, end in self._search.find(text):
+            value = text[start:end].strip()
+            if value and "[redacted: " not in value:
+                self._add(value, kind)
+                found.append((start, end, value))
+        for needle, value in self._known.items():
+            at = text.find(needle)
+            while at >= 0:
+                found.append((at, at + len(needle), value))
+                at = text.find(needle, at + len(needle))
+        removed = [self._replacement(*one) for one in found if self._is_removed(one[2])]
+        return _in_order([*removed, *self._home_spans(text)])
+
+    def _replacement(self, start: int, end: int, value: str) -> tuple[int, int, str]:
+        return start, end, f"[redacted: {self._entries[value].kind}]"
+
+    def _is_removed(self, value: str) -> bool:
+        self._entries[value].places[self.place] = None
+        return id_of(value) not in self._keep
+
+    def _add(self, value: str, kind: str) -> None:
+        if value in self._entries:
+            return
+        self._entries[value] = _Entry(kind)
+        parts = [line.strip() for line in value.splitlines() if len(line.strip()) >= _MIN_PART and " " not in line.strip()]
+        for one in (value, *(parts if "\n" in value else ())):
+            if len(one) >= MIN_LENGTH and not (one.isalpha() and one.islower()):
+                self._known |= dict.fromkeys(encodings(one), value)
+
+    def _home_spans(self, text: str) -> list[tuple[int, int, str]]:
+        if self._names is None:
+            return []
+        spans = [(one.start(), one.end(), "~") for one in _HOME.finditer(text)] if "/home" in text or "Users" in text else []
+        spans += [(*one.span(), "~") for one in self._names.finditer(text)]
+        for start, end, _ in spans:
+            value = f"home:{text[start:end]}"
+            self._entries.setdefault(value, _Entry(HOME_KIND)).places[self.place] = None
+        return [span for span in spans if id_of(f"home:{text[span[0] : span[1]]}") not in self._keep]
+
+
+@dataclass(frozen=True)
+class RemovingRedactor(Redactor):
+    """Lets the explorer redact with a ``Removal``, before it shortens texts."""
+
+    removal: Removal = field(default_factory=Removal)
+
+    def text(self, text: str) -> str:
+        return self.removal.text(text)
+
+
+def owners(sessions: Iterable[Session]) -> set[str]:
+    """Returns the names of the people in whose home folders the sessions ran, and of the person who runs this process."""
+    folders = [session.cwd for session in sessions] + [str(Path.home())]
+    return {one[1] for folder in folders if (one := _HOME.match(folder))} | {os.environ.get("USER", "")}
+
+
+def id_of(value: str) -> str:
+    """Returns a short id that does not tell the value."""
+    return hashlib.blake2s(value.encode("utf-8", "replace"), digest_size=5, person=b"nbtools").hexdigest()
+
+
+def replace_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for start, end, replacement in spans:
+        pieces += [text[position:start], replacement, "\n" * text.count("\n", start, end)]
+        position = end
+    return "".join((*pieces, text[position:])) if pieces else text
+
+
+def _in_order(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Joins overlapping spans, so that nothing of either is left."""
+    joined: list[tuple[int, int, str]] = []
+    for start, end, text in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if joined and start < joined[-1][1]:
+            first, last, label = joined[-1]
+            joined[-1] = (first, max(last, end), label)
+        else:
+            joined.append((start, end, text))
+    return joined
+
+
+def _steps(places: Iterable[str]) -> tuple[str, ...]:
+    """Returns the steps; the head, which is made from them, only if there are none."""
+    return tuple(place for place in places if place != HEAD) or (HEAD,)
+
+
+def _abbreviated(value: str) -> str:
+    if value.startswith("home:"):
+        return value.removeprefix("home:")
+    line = value.split("\n", 1)[0]
+    visible = min(_SHOWN, len(line) // 3)
+    return f"{line[:visible]}… ({len(value):,} characters)"
+
+
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    if isinstance(pattern, re.Pattern):
+        return pattern
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise TraceError(f"redact: {pattern!r} is not a regular expression ({error}). Escape special characters with re.escape.") from error
+
+
+def _names_expression(names: Collection[str]) -> re.Pattern[str]:
+    known = sorted((re.escape(name) for name in names if len(name) >= 3 and not _SHARED_NAMES.fullmatch(name)), key=len, reverse=True)
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(known) or '(?!)'})(?![A-Za-z0-9_])")

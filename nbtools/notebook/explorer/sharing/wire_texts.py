@@ -1,0 +1,119 @@
+"""Removes secrets from the JSON of a step's details, also where a text is cut into spans or lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from nbtools.notebook.explorer.sharing.removal import Removal
+
+Spans: TypeAlias = list[list[str]]
+"""One line: pairs of text and style words."""
+_MEDIA = frozenset({"image", "audio", "pages"})
+"""Types of blocks whose ``data`` is base64."""
+_SIDES = ("old", "new")
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yields every text of a JSON, with lines of spans as one text, without pictures and sounds."""
+    for block in _blocks(value):
+        for lines in _texts_of_lines(block):
+            yield _text_of(lines)
+    yield from _strings(value)
+
+
+def remove_from(value: Any, removal: Removal) -> Any:
+    """Returns JSON without secrets.  Lines of spans are changed in place; the other texts are replaced."""
+    for block in _blocks(value):
+        for lines in _texts_of_lines(block):
+            _remove_from_lines(lines, removal)
+    return _cleaned(value, removal)
+
+
+def _blocks(value: Any) -> list[Any]:
+    """Returns the parts whose lines belong together: the blocks of a step's card, or the value itself."""
+    return list(value["opened"]["card"]["blocks"]) if isinstance(value, dict) and "opened" in value else [value]
+
+
+def _texts_of_lines(block: Any) -> Iterator[list[Spans]]:
+    """Yields the texts of a block as lists of lines: the two sides of a diff, or all lines in order."""
+    sides: dict[str, list[Spans]] = {}
+    _collect(block, "", sides)
+    yield from sides.values()
+
+
+def _collect(value: Any, side: str, sides: dict[str, list[Spans]]) -> None:
+    if is_spans(value):
+        sides.setdefault(side, []).append(value)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            _collect(part, name if name in _SIDES else side, sides)
+    elif isinstance(value, list):
+        for part in value:
+            _collect(part, side, sides)
+
+
+def is_spans(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], str) for one in value)
+    )
+
+
+def _text_of(lines: list[Spans]) -> str:
+    return "\n".join("".join(piece for piece, _ in spans) for spans in lines)
+
+
+def _remove_from_lines(lines: list[Spans], removal: Removal) -> None:
+    removed = removal.spans(_text_of(lines))
+    if not removed:
+        return
+    start = 0
+    for spans in lines:
+        end = start + sum(len(piece) for piece, _ in spans)
+        touched = [one for one in removed if one[0] < end and one[1] > start]
+        if touched:
+            spans[:] = _without(spans, start, touched)
+        start = end + 1
+
+
+def _without(spans: Spans, start: int, removed: list[tuple[int, int, str]]) -> Spans:
+    """Returns a line, which begins at ``start`` of the text, with the replacement where each secret begins, and nothing of the rest."""
+    rest: Spans = []
+    for piece, style in spans:
+        end = start + len(piece)
+        kept, position = "", start
+        for first, last, label in removed:
+            if first < end and last > position:
+                kept += piece[position - start : max(first, position) - start] + (label if first >= start else "")
+                position = max(position, min(last, end))
+        rest.append([kept + piece[position - start :], style])
+        start = end
+    return rest
+
+
+def _cleaned(value: Any, removal: Removal) -> Any:
+    if isinstance(value, str):
+        return removal.text(value)
+    if isinstance(value, list):
+        return value if is_spans(value) else [_cleaned(part, removal) for part in value]
+    if isinstance(value, dict):
+        return {name: part if _is_media(value, name) else _cleaned(part, removal) for name, part in value.items()}
+    return value
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list) and not is_spans(value):
+        for part in value:
+            yield from _strings(part)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            if not _is_media(value, name):
+                yield from _strings(part)
+
+
+def _is_media(value: dict[str, Any], name: str) -> bool:
+    return name == "data" and (value.get("type") in _MEDIA or value.keys() == {"number", "data"})

@@ -1,0 +1,62 @@
+"""A session is shared from its explorer: first a look at what is removed, then the file."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.accessibility import is_accessible, without_visible_focus
+from tests.browser.explorer import Explorer
+from tests.notebook.explorer.sharing.planted import secrets, write_planted_log
+from tests.notebook.explorer.sharing.test_page import DATA, everything_in
+
+PLANTED = [one for one in secrets() if one.kind in {"GitHub token", "GitLab token"}][:2]
+
+
+@pytest.fixture
+def open_planted(open_notebook, project):
+    """Opens a notebook that shows a log with two secrets in cell 1."""
+
+    async def open_planted():
+        write_planted_log(project / "session.jsonl", PLANTED)
+        tab = await open_notebook("%trace session.jsonl")
+        await tab.run(1)
+        explorer = Explorer(tab, 1)
+        await expect(explorer.row("configuration")).to_be_visible()
+        return explorer
+
+    return open_planted
+
+
+async def test_a_session_is_shared_after_a_look_at_what_is_removed(open_planted, project):
+    trace = await open_planted()
+    await trace.node.get_by_role("button", name="share…").click()
+    panel = trace.node.get_by_role("region", name="Share this session")
+    await expect(panel.locator("li")).to_have_count(2)
+    await expect(panel).to_contain_text("GitHub token")
+    await expect(panel).not_to_contain_text(PLANTED[0].secret)
+    await is_accessible(trace.tab.page)
+    assert await without_visible_focus(trace.tab.page) == []
+    await panel.get_by_label("Remove also").fill("configur\nThanks")
+    await panel.get_by_role("checkbox", name="GitLab token").uncheck()
+    await expect(panel.locator("li").filter(has_text="pattern")).to_have_count(2)
+    await expect(panel.get_by_role("checkbox", name="GitLab token")).not_to_be_checked()
+    await trace.tab.look("share", trace.cell)
+    await panel.get_by_role("button", name="Write HTML file").click()
+    await expect(trace.notice).to_contain_text("session.html")
+    await expect(panel).to_have_count(0)
+    text = everything_in((project / "session.html").read_text(encoding="utf-8"))
+    assert PLANTED[0].secret not in text
+    assert PLANTED[1].secret in text
+    assert "Thanks" not in DATA.sub("", text)
+
+
+async def test_an_invalid_pattern_says_so(open_planted, project):
+    trace = await open_planted()
+    await trace.node.get_by_role("button", name="share…").click()
+    panel = trace.node.get_by_role("region", name="Share this session")
+    await panel.get_by_label("Remove also").fill("(")
+    await panel.get_by_label("Home folders").uncheck()
+    await expect(panel.get_by_role("status")).to_contain_text("is not a regular expression")
+    await expect(panel.locator("li")).not_to_have_count(0)
+    assert not (project / "session.html").exists()

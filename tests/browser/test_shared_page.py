@@ -1,0 +1,184 @@
+"""The file of a shared session, opened from disk without a network: list, search, keys, links, themes, and what must not happen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, Page, expect
+
+from nbtools import traces
+from nbtools.notebook.explorer.sharing.page import ShareOptions, shared_page
+from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
+from tests.browser.conftest import SHOTS
+from tests.browser.hostile import CANARY, payloads
+from tests.browser.long_log import write_log
+from tests.browser.tab import PATIENCE
+from tests.notebook.explorer.samples import CLAUDE, sample
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A real session as a file."""
+    return traces.load(sample(CLAUDE)).to_html(tmp_path_factory.mktemp("shared") / "session.html")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_file(browser):
+    """Opens a file of this machine in a browser that is offline; ``asked`` are the addresses that the page asked for besides itself."""
+    contexts: list[BrowserContext] = []
+
+    async def open_file(path, fragment="", width=1280, scheme="light"):
+        context = await browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True)
+        contexts.append(context)
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.asked, page.errors = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("console", lambda message: message.type == "error" and page.errors.append(message.text))
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        await page.goto(path.as_uri() + fragment)
+        await expect(page.locator(".nbtools-trace-panel .nbtools-card")).to_be_visible()
+        return page
+
+    yield open_file
+    for context in contexts:
+        await context.close()
+
+
+def rows(page: Page):
+    return page.locator(".nbtools-trace-row:visible")
+
+
+def selected(page: Page):
+    return page.locator(".nbtools-trace-row[aria-selected=true] .nbtools-trace-number")
+
+
+def is_quiet(page: Page, path) -> None:
+    assert [url for url in page.asked if not url.startswith(path.as_uri()) and not url.startswith("data:image/")] == []
+    assert page.errors == []
+
+
+async def test_a_step_is_found_opened_and_linked(open_file, shared):
+    page = await open_file(shared, "#step-30")
+    await expect(selected(page)).to_have_text("30")
+    await page.keyboard.press("j")
+    await expect(selected(page)).to_have_text("31")
+    await expect(page).to_have_url(re.compile(r"#step-31$"))
+    await page.keyboard.press("/")
+    await page.keyboard.type("go vet")
+    await expect(page.locator(".nbtools-trace-found")).not_to_be_empty()
+    assert await rows(page).count() < 30
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("j")
+    await expect(page.locator(".nbtools-trace-hits")).to_contain_text("Hit 1 of")
+    await page.evaluate("location.hash = '#step-44'")
+    await expect(selected(page)).to_have_text("44")
+    await expect(page.locator(".nbtools-trace-found")).to_be_empty()
+    is_quiet(page, shared)
+
+
+async def test_chips_and_menus_filter(open_file, shared):
+    page = await open_file(shared)
+    await page.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+    await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^\d+ of \d+$"))
+    await rows(page).first.click()
+    await expect(page.locator(".nbtools-trace-panel .nbtools-diff").first).to_be_visible()
+    await page.locator("select").last.select_option(index=1)
+    await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^\d+ of \d+$"))
+    is_quiet(page, shared)
+
+
+async def test_the_search_finds_what_the_kernels_search_finds(open_file, shared):
+    """For words, phrases, code and beginnings of words, in texts that are shown."""
+    page = await open_file(shared)
+    explorer = traces.load(sample(CLAUDE))
+    for query in ("vet", '"go vet"', "func main(", "test*", "TestMain"):
+        await page.locator(".nbtools-trace-search").fill(query)
+        await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^[1-9]\d* of \d+$"))
+        assert explorer.search(query)
+    await page.locator(".nbtools-trace-search").fill("zzzznothing")
+    await expect(page.locator(".nbtools-trace-nothing")).to_contain_text("No steps match")
+
+
+async def test_a_step_is_copied_as_a_link_and_as_markdown(open_file, shared):
+    page = await open_file(shared, "#step-30")
+    await page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
+    await page.get_by_role("button", name="Copy link").click()
+    assert await page.evaluate("window.copied") == f"{shared.as_uri()}#step-30"
+    await page.get_by_role("button", name="Copy as Markdown").click()
+    text = await page.evaluate("window.copied")
+    assert text.startswith("**Step 30 ")
+    assert "```" in text
+    assert text.endswith("#step-30`\n")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [800, 1280])
+async def test_the_page_is_accessible(open_file, shared, width, scheme):
+    page = await open_file(shared, "#step-30", width, scheme)
+    await expect(page.locator(".nbtools-shared")).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
+    await page.screenshot(path=SHOTS / f"shared-{width}-{scheme}.png")
+    # axe is run beside the page's policy, which forbids any other script.
+    await is_accessible(page, ".nbtools-shared")
+    assert await without_visible_focus(page, ".nbtools-shared") == []
+    assert await cut_buttons(page, ".nbtools-shared") == []
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await page.get_by_role("button", name="light or dark").click()
+    await expect(page.locator(".nbtools-shared")).to_have_attribute("data-jp-theme-light", str(scheme == "dark").lower())
+
+
+async def test_a_hostile_log_runs_and_loads_nothing(open_file, tmp_path):
+    """Each text is said, thought, called, answered and written into a file; each step is opened, searched and copied."""
+    path = tmp_path / "shared.html"
+    path.write_text(shared_page(traces.load(write_log(tmp_path / "session.jsonl", "/tmp", hostile_records())), ShareOptions())[0], "utf-8")
+    page = await open_file(path)
+    await page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
+    total = int((await page.locator(".nbtools-trace-row").first.get_attribute("aria-setsize")) or 0)
+    assert total > 100
+    for _ in range(total):  # the first selects the step that is open already
+        await page.keyboard.press("j")
+    await expect(page.locator(".nbtools-trace-row[aria-selected=true]")).to_have_attribute("aria-posinset", str(total))
+    for step in range(1, total, 7):
+        await page.evaluate("step => { location.hash = `#step-${step}`; }", step)
+        await expect(selected(page)).to_have_text(str(step))
+        await expect(page.locator(".nbtools-trace-foot")).to_contain_text(f"step {step}")
+        await page.get_by_role("button", name="Copy as Markdown").click()
+    await page.locator(".nbtools-trace-search").fill("script")
+    await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^[1-9]\d* of"))
+    assert await page.evaluate("typeof __pwned === 'undefined' && document.querySelector('.pwned') === null")
+    links = await page.evaluate("[...document.querySelectorAll('a')].map(link => new URL(link.href).protocol)")
+    assert set(links) <= {"http:", "https:"}
+    is_quiet(page, path)
+
+
+def hostile_records():
+    for number, text in enumerate(payloads(CANARY)):
+        yield "user", {"role": "user"}, text
+        content = [
+            {"type": "text", "text": text},
+            {"type": "thinking", "thinking": text, "signature": ""},
+            {"type": "tool_use", "id": f"a{number}", "name": "Bash", "input": {"command": text, "description": text}},
+            {"type": "tool_use", "id": f"b{number}", "name": "Write", "input": {"file_path": f"/tmp/{text[:80]}", "content": text}},
+            {"type": "tool_use", "id": f"c{number}", "name": text[:80] or "x", "input": {text[:40]: text}},
+        ]
+        yield "assistant", {"role": "assistant", "id": f"m{number}", "model": text[:60]}, content
+        for name in "abc":
+            yield "user", {"role": "user"}, [{"type": "tool_result", "tool_use_id": f"{name}{number}", "content": text}]
+
+
+async def test_the_policy_refuses_what_a_mistake_would_let_in(open_file, shared):
+    """The page's rules hold for scripts, styles, pictures and requests, whoever adds them."""
+    page = await open_file(shared)
+    refused = await page.evaluate("""async () => {
+        const blocked = [];
+        addEventListener('securitypolicyviolation', event => blocked.push(event.effectiveDirective));
+        document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }));
+        document.body.append(Object.assign(document.createElement('img'), { src: 'http://127.0.0.1:1/x.png' }));
+        document.body.append(Object.assign(document.createElement('style'), { textContent: 'body { color: red }' }));
+        await fetch('http://127.0.0.1:1/').catch(() => 0);
+        await new Promise(done => setTimeout(done));
+        return [blocked.sort(), window.ran ?? null];
+    }""")
+    assert refused == [["connect-src", "img-src", "script-src-elem", "style-src-elem"], None]

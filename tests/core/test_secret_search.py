@@ -1,0 +1,109 @@
+"""What is taken for a secret before a session is shared, and what is not."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtools.core.secret_search import SecretSearch
+from tests.notebook.explorer.sharing.planted import secrets
+from tests.traces.recorded import SAMPLES
+
+SEARCH = SecretSearch()
+HARMLESS = (
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+    "id: 123e4567-e89b-12d3-a456-426614174000",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "max_tokens=4096, tokens: 1234567",
+    "token = get_token(request)",
+    'password = os.environ["DB_PASSWORD"]',
+    "api_key: str = Field(default=None)",
+    "export API_TOKEN=$(cat token.txt)",
+    "PASSWORD=${PASSWORD}",
+    'client_secret: "<your secret here>"',
+    "the password must have eight characters",
+    "next_page_token",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8m1Yr7r3zHgZr2sQ4F2m1v1a5Vw6Xo7bYw8kKJ0Tq1 me@host",
+    "Basic usage of bearer tokens",
+    "https://user@example.com/path?key=value",
+    "secret_name: my-secret",
+    'tokens = {"input": 10}',
+    "AWS_SECRET_ACCESS_KEY_FILE=/run/secrets/aws",
+)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_texts_stay(text):
+    assert SEARCH.find(text) == []
+
+
+@pytest.mark.parametrize("planted", secrets(5), ids=lambda one: one.kind)
+def test_each_kind_is_found_where_it_is(planted):
+    text = planted.text.replace("\0", "@")
+    covered = "".join(text[start:end] for _, start, end in SEARCH.find(text))
+    assert planted.secret in covered
+
+
+def test_escapes_hide_nothing():
+    """JSON within JSON, as in the arguments of a tool that sends JSON."""
+    text = 'url = "postgres://shop:b4tt3rystaple@db/shop"'
+    for _ in range(4):
+        text = json.dumps(text)
+        assert any("b4tt3rystaple" in text[start:end] for _, start, end in SEARCH.find(text))
+    text = r"https:\/\/shop:b4tt3ry\u0040db"
+    assert [text[start:end] for _, start, end in SEARCH.find(text)] == ["b4tt3ry"]
+
+
+def test_own_patterns_find_a_group_or_everything():
+    search = SecretSearch((re.compile(r"ACME-\d+"), re.compile(r"badge (\w+)")))
+    text = "ACME-17 and badge blue"
+    assert [text[start:end] for _, start, end in search.find(text)] == ["ACME-17", "blue"]
+
+
+@given(st.text(alphabet=st.sampled_from("ab1 :=/\\\"'\nu0041@key-_PASSWORD."), max_size=300))
+def test_spans_are_in_order_and_inside(text):
+    found = SEARCH.find(text)
+    assert all(0 <= one.start < one.end <= len(text) for one in found)
+    assert all(one.end <= other.start for one, other in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize("unit", ["a=", "password", "-----BEGIN ", "\\u0041", "://a:", 'key: "', "cookie: a=", "eyJ", "A" * 50 + "\n"])
+def test_no_text_takes_long(unit):
+    """The expressions are bounded: one that runs away would meet the time limit of tests."""
+    text = unit * (200_000 // len(unit))
+    assert all(one.end <= len(text) for one in SEARCH.find(text))
+
+
+def test_published_logs_have_no_false_alarm():
+    """Some of them quote the beginnings of keys; none has a real one."""
+    logs = [path for path in SAMPLES.rglob("*") if path.suffix in {".json", ".jsonl", ".traj"} and path.name != "facts.json"]
+    found = [(path.name, text[one.start : one.end]) for path in logs for text in texts(path.read_text()) for one in SEARCH.find(text)]
+    assert len(logs) > 30
+    assert found == []
+
+
+def texts(log: str) -> Iterator[str]:
+    """Every string of a log: of one document, or of each line."""
+    try:
+        yield from strings(json.loads(log))
+    except json.JSONDecodeError:
+        for line in log.splitlines():
+            try:
+                yield from strings(json.loads(line))
+            except json.JSONDecodeError:
+                yield line
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from strings(part)
