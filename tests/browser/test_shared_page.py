@@ -69,6 +69,7 @@ async def test_a_step_is_found_opened_and_linked(open_file, shared):
     await page.keyboard.press("/")
     await page.keyboard.type("go vet")
     await expect(page.locator(".nbtools-trace-found")).not_to_be_empty()
+    await expect(page.locator(".nbtools-trace")).to_have_attribute("aria-busy", "false")  # until then the list is the unfiltered one
     assert await rows(page).count() < 30
     await page.keyboard.press("ArrowDown")
     await page.keyboard.press("j")
