@@ -17,6 +17,8 @@ from tests.browser.long_log import write_log
 from tests.browser.tab import PATIENCE
 from tests.notebook.explorer.samples import CLAUDE, sample
 
+COPY_BUTTONS = {"Copy as %toolc", "Copy link", "Copy as Markdown"}
+
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
@@ -88,6 +90,25 @@ async def test_chips_and_menus_filter(open_file, shared):
     await expect(page.locator(".nbtools-trace-panel .nbtools-diff").first).to_be_visible()
     await page.locator("select").last.select_option(index=1)
     await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^\d+ of \d+$"))
+    is_quiet(page, shared)
+
+
+async def test_only_what_the_file_answers_is_offered(open_file, shared):
+    """Nothing that needs a kernel: other overviews, orders, usage, changes, raw records, following, reviews, cells."""
+    page = await open_file(shared, "#step-30")
+    explorer = page.locator(".nbtools-trace")
+    outside = explorer.locator("button:visible:not(.nbtools-trace-chip, .nbtools-trace-main *)")
+    assert set(await outside.all_inner_texts()) == {"first failure", "↑", "↓"}
+    menus = await explorer.locator("select:visible").evaluate_all("menus => menus.map(menu => menu.getAttribute('aria-label'))")
+    assert menus == ["Tool", "File"]
+    buttons = await page.locator(".nbtools-trace-foot button:visible").all_inner_texts()
+    assert set(buttons) <= COPY_BUTTONS
+    assert buttons
+    await expect(page.locator(".nbtools-trace-raw, .nbtools-trace-review")).to_have_count(0)
+    for key in "rpfdPnuz1?":
+        await page.keyboard.press(key)
+    await expect(page.locator(".nbtools-trace-notice")).to_be_empty()
+    await expect(selected(page)).to_have_text("30")
     is_quiet(page, shared)
 
 

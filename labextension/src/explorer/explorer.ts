@@ -31,7 +31,8 @@ export class ExplorerView {
   private readonly changes: ChangesView;
   private readonly stepLoader: StepLoader;
   private readonly keyboard: ExplorerKeyboard;
-  private readonly review: ReviewView;
+  /** Null in a shared file. */
+  private readonly review: ReviewView | null;
   private readonly sharePanel: SharePanel;
   private readonly notice = element('div', 'nbtools-trace-notice');
   private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
@@ -83,15 +84,7 @@ export class ExplorerView {
       close: () => this.hideChanges()
     });
     this.stepLoader = new StepLoader(this.requests, this.detailPane, trans);
-    this.review = new ReviewView(trans, this.requests, {
-      target: () => {
-        const [first, last] = this.list.selectedLines ?? [];
-        return first && last ? { line: first.line, last: first === last ? null : last.line, span: this.detailPane.selectedText } : null;
-      },
-      goToLine: line => void this.goToLine(line, true),
-      changed: marks => this.showMarks(marks),
-      leave: () => this.list.node.focus()
-    });
+    this.review = context.isFile ? null : this.createReview();
     this.keyboard = new ExplorerKeyboard(this.node, {
       review: this.review,
       list: this.list,
@@ -115,7 +108,7 @@ export class ExplorerView {
     this.timeline.update(view.bars);
     this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
     sameExplorer ? this.showFilter() : this.showView(view);
-    this.review.start();
+    this.review?.start();
   }
 
   /** Shows what was reviewed.  If the list is filtered by it, it is fetched again. */
@@ -150,7 +143,19 @@ export class ExplorerView {
     window.clearTimeout(this.refreshTimer);
     this.pages?.close();
     this.stepLoader.stop();
-    [this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part => part.dispose());
+    [this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part => part?.dispose());
+  }
+
+  private createReview(): ReviewView {
+    return new ReviewView(this.context.trans, this.requests, {
+      target: () => {
+        const [first, last] = this.list.selectedLines ?? [];
+        return first && last ? { line: first.line, last: first === last ? null : last.line, span: this.detailPane.selectedText } : null;
+      },
+      goToLine: line => void this.goToLine(line, true),
+      changed: marks => this.showMarks(marks),
+      leave: () => this.list.node.focus()
+    });
   }
 
   private build(clearFilter: () => void): void {
@@ -161,14 +166,14 @@ export class ExplorerView {
     const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.changes.node);
     const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
-    this.filters.node.append(this.review.toggle);
+    this.review && this.filters.node.append(this.review.toggle);
     this.node.append(
       this.header.node,
       this.timeline.node,
       this.timeline.bar,
       this.timeline.panel.node,
       this.filters.node,
-      this.review.node,
+      ...(this.review ? [this.review.node] : []),
       this.sharePanel.node,
       this.notice,
       main
@@ -305,7 +310,7 @@ export class ExplorerView {
         this.stepLoader.select(row.line);
         this.detailPane.mark(hitsOf(row), this.stepLoader.isStepShown);
         this.markTimeline();
-        this.review.onSelect();
+        this.review?.onSelect();
       }
     } catch (error) {
       this.showNotice(failureMessage(error));

@@ -21,6 +21,8 @@ export interface ExplorerContext extends CardContext {
   readonly openRelative: ((path: string) => boolean) | null;
   /** Returns the address of a step by its number; absent: the link that the kernel sends is copied. */
   readonly linkTo?: ((number: string) => string) | null;
+  /** Whether a file answers instead of a kernel: it has the steps, and nothing that is computed from the whole log. */
+  readonly isFile?: boolean;
   /** Called with the number of the step that the person selects. */
   readonly onStep?: ((number: string) => void) | null;
   /** Copies text to the clipboard. */

@@ -15,7 +15,7 @@ export interface KeyboardTargets {
   readonly detailPane: DetailPaneView;
   readonly filters: FilterBarView;
   readonly timeline: OverviewView;
-  readonly review: ReviewView;
+  readonly review: ReviewView | null;
   select(index: number): void;
   fold(folded: boolean): void;
   /** Goes to the next failed step, or with −1 to the previous one. */
@@ -64,7 +64,7 @@ export class ExplorerKeyboard {
     const { list, detailPane, filters, timeline, review } = this.targets;
     const zones: [HTMLElement, Zone][] = [
       [filters.search, 'search'],
-      [review.noteField, 'note'],
+      ...(review ? [[review.noteField, 'note'] as [HTMLElement, Zone]] : []),
       [list.node, 'list'],
       [detailPane.node, 'panel'],
       [timeline.node, 'strip']
@@ -93,14 +93,14 @@ export class ExplorerKeyboard {
       search: () => filters.focus(),
       nextFailure: () => goToFailure(1),
       previousFailure: () => goToFailure(-1),
-      nextHitOrNote: () => detailPane.goToHit(1) || review.startNote(),
+      nextHitOrNote: () => detailPane.goToHit(1) || review?.startNote(),
       previousHit: () => void detailPane.goToHit(-1),
       extendNext: () => this.extend('next'),
       extendPrevious: () => this.extend('previous'),
-      saveNote: () => review.saveNote(),
-      endNote: () => review.endNote(),
-      nextUnreviewed: () => review.goToNext(),
-      undoReview: () => review.undo(),
+      saveNote: () => review?.saveNote(),
+      endNote: () => review?.endNote(),
+      nextUnreviewed: () => review?.goToNext(),
+      undoReview: () => review?.undo(),
       clear: () => filters.clearSearch() || list.node.focus(),
       fold: () => fold(true),
       unfold: () => fold(false),
@@ -119,6 +119,6 @@ export class ExplorerKeyboard {
   private reviewSelection(action: string): void {
     const [kind, key] = action.split(' ') as [string, string];
     const { review } = this.targets;
-    kind === 'label' ? review.label(key) : review.verdict(VERDICTS[key.toLowerCase()]!, key !== key.toLowerCase());
+    kind === 'label' ? review?.label(key) : review?.verdict(VERDICTS[key.toLowerCase()]!, key !== key.toLowerCase());
   }
 }

@@ -70,7 +70,9 @@ export class OverviewView {
   update(bars: readonly TraceBar[]): void {
     this.timeline.update(bars);
     this.strips.clear();
-    this.prefetchTimer ||= window.setTimeout(() => this.prefetch(), PREFETCH_DELAY);
+    if (!this.context.isFile) {
+      this.prefetchTimer ||= window.setTimeout(() => this.prefetch(), PREFETCH_DELAY);
+    }
     if (this.mode !== 'steps') {
       void this.choose(this.mode);
     }
@@ -102,7 +104,11 @@ export class OverviewView {
     group.setAttribute('aria-label', this.context.trans.__('Overview'));
     this.note.setAttribute('role', 'status');
     this.node.append(this.timeline.node, this.usage.node);
-    this.bar.append(group, this.timeline.legend, this.usage.legend, this.note, this.orders, this.usageButton);
+    this.bar.append(
+      ...(this.context.isFile
+        ? [this.timeline.legend]
+        : [group, this.timeline.legend, this.usage.legend, this.note, this.orders, this.usageButton])
+    );
     this.showMode();
   }
 
