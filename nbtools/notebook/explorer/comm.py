@@ -6,6 +6,8 @@ import sys
 from threading import Thread
 from typing import Any
 
+from nbtools.notebook.subshells import answer_on_subshell
+
 TRACE_TARGET = "nbtools_trace"
 """Name of the comm target.  A page opens one comm for all its explorers, sends ``TraceRequest`` and gets a ``TraceAnswer`` for each."""
 
@@ -47,3 +49,4 @@ def _on_message(comm: Any, message: Any) -> None:
         from nbtools.notebook.explorer.registry import EXPLORERS  # noqa: PLC0415 - log readers are loaded on first use
 
         comm.send({"answer": EXPLORERS.respond(data["request"]).model_dump(mode="json")})
+        answer_on_subshell(comm)
