@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ def logs():
     folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-shop"
     folder.mkdir(parents=True)
     shutil.copy(REAL, folder / "upgrade.jsonl")
+    later = time.time() + 3600  # so that it runs now, however slow the machine
+    os.utime(folder / "upgrade.jsonl", (later, later))
     shutil.copy(SAMPLES / "codex/skills--019dd4b9-496d-7581-a780-16f20aecff69.jsonl", folder / "issue.jsonl")
     write_cart_log(folder / "cart.jsonl")
     message = {"role": "user", "content": MARKUP}
