@@ -258,12 +258,12 @@ async def test_a_registered_client_asks_for_its_scopes(tmp_path: Path, url: str,
     service.clients["me"] = OAuthClientInformationFull(
         client_id="me",
         client_secret="my secret",
-        redirect_uris=[AnyUrl("http://localhost:38417/callback")],
+        redirect_uris=[AnyUrl("http://localhost:18417/callback")],
         token_endpoint_auth_method="client_secret_basic",
         scope="read write",
     )
     entry = {"url": url, "auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "${SECRET}", "scopes": ["read", "write"]}}
-    claude = {"url": url, "oauth": {"clientId": "me", "clientSecret": "${SECRET}", "callbackPort": 38417, "scopes": "read write"}}
+    claude = {"url": url, "oauth": {"clientId": "me", "clientSecret": "${SECRET}", "callbackPort": 18417, "scopes": "read write"}}
     assert parse_server("locked", entry, {"SECRET": "my secret"}).transport.login.client_secret == "my secret"
     server = parse_server("locked", claude, {"SECRET": "my secret"})
     assert "my secret" not in repr(server)

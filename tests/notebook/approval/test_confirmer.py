@@ -17,7 +17,7 @@ def test_an_edit_waits_for_a_yes_and_leaves_the_record(lab, project):
     cell = lab.start(EDIT + "\nprint('after')")
     lab.until(lambda: lab.question("once"))
     assert "total = 0" in cart(project)
-    assert "Needs your answer" in cell.text
+    lab.until(lambda: "Needs your answer" in cell.text)
     lab.answer_with("once")
     lab.until(lambda: cell.done)
     assert "total = 1" in cart(project)

@@ -22,7 +22,7 @@ def terminal(project, tmp_path_factory):
     }
     (home / "editor.py").write_text("import sys\nopen(sys.argv[-1], 'w').write('from the editor\\n')\n")
     arguments = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor", "--no-confirm-exit"]
-    child = pexpect.spawn(sys.executable, arguments, cwd=str(project), env=environment, encoding="utf-8", timeout=30, dimensions=(50, 160))
+    child = pexpect.spawn(sys.executable, arguments, cwd=str(project), env=environment, encoding="utf-8", timeout=300, dimensions=(50, 160))
     child.setecho(False)
     child.expect(r"In \[1\]: ")
     child.sendline("%load_ext nbtools")
