@@ -37,7 +37,6 @@ class Server:
 
 @contextmanager
 def serve(*arguments: str) -> Iterator[Server]:
-    pytest.importorskip("moto")
     command = [sys.executable, str(Path(__file__).with_name("s3_server.py")), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
