@@ -59,7 +59,7 @@ async def test_list_search_open_back_and_compare_two(open_notebook, logs, app):
     await tab.run(1)
     shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
     upgrade = shown.row("upgrade-external-agents-e2e-tests")
-    await expect(upgrade.locator(".nbtools-sessions-calls")).to_have_text("57")  # read in the background
+    await expect(upgrade.locator(".nbtools-sessions-calls")).to_have_text("102")  # read in the background
     await expect(upgrade.locator(".nbtools-sessions-edits")).to_have_text("+1,839 −203")
     await expect(upgrade.get_by_role("img", name="running now")).to_be_visible()
     await expect(shown.row(MARKUP)).to_be_visible()
@@ -119,7 +119,7 @@ async def page(lab):
 async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_serve(page, logs, screenshots):
     await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
     shown = Sessions(page, page.locator(TAB))
-    await expect(shown.row("upgrade-external").locator(".nbtools-sessions-calls")).to_have_text("57")
+    await expect(shown.row("upgrade-external").locator(".nbtools-sessions-calls")).to_have_text("102")
     await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("Agent Sessions")
     await screenshots(page, "sessions-tab")
     await is_accessible(page)

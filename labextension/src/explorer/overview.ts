@@ -30,7 +30,7 @@ export class OverviewView {
   private readonly modes: Map<Mode, HTMLButtonElement>;
   private readonly usageButton: HTMLButtonElement;
   private readonly orders = element('select', 'nbtools-trace-menu');
-  private readonly note = element('span', 'nbtools-trace-note');
+  private readonly note = element('span', 'nbtools-trace-overview-note');
   private mode: Mode = 'steps';
   private strips = new Map<TraceStrip['mode'], Promise<TraceStrip | null>>();
   private prefetchTimer = 0;

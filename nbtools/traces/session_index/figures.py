@@ -79,11 +79,11 @@ class _Counter:
         return self._figures(log.format.tells_errors, problem)
 
     def _call(self, call: Call) -> None:
-        if call.level == "model" and call.live:
-            self.calls += 1
-            self.failed += call.status == "error"
+        self.calls += 1
+        self.failed += call.status == "error" or (call.status == "ok" and bool(call.exit_code))
 
     def _event(self, event: Event) -> None:
+        self.failed += event.kind == "error" and bool(event.text)
         if event.kind == "user" and event.live and self.size < _MAX_TEXT and (text := typed_text(event.text)):
             self.texts.append(text)
             self.size += len(text)

@@ -23,7 +23,7 @@ from nbtools.traces.session_index.scan import LogStat
 from nbtools.workspace.state_folder import private_folder, state_path
 
 T = TypeVar("T")
-_VERSION = 1
+_VERSION = 2
 _TIMEOUT = 20.0
 _FIGURES = ("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful")
 _SCHEMA = f"""

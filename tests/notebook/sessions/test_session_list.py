@@ -51,7 +51,7 @@ def test_a_page_has_rows_and_choices(listed):
     assert {choice.key: choice.count for choice in shown.agents} == BY_AGENT
     row = next(row for row in shown.rows if row.title == "upgrade-external-agents-e2e-tests")
     assert (row.agent, row.project, row.calls, row.failed, row.added, row.removed) == (
-        *("Claude Code", "external-agents", "57", "6", "+1,839", "−203"),
+        *("Claude Code", "external-agents", "102", "8", "+1,839", "−203"),
     )
     assert row.age == "1 h"
     assert not row.unread

@@ -52,11 +52,13 @@ def test_the_beginnings_tell_title_agent_model_and_project():
 def test_whole_logs_give_the_same_counts_as_the_explorer():
     for one in sessions(complete=True):
         trace = load(one.path)
-        calls = [call for call in trace.calls if call.level == "model" and call.live]
+        calls = trace.calls
+        failed = [call for call in calls if call.status == "error" or (call.status == "ok" and call.exit_code)]
+        errors = [event for event in trace.events if event.kind == "error" and event.text]
         applied = [change for change in trace.file_changes if change.applied]
         assert one.read
         assert one.calls == len(calls), one.path
-        assert (one.failed or 0) == sum(call.status == "error" for call in calls)
+        assert (one.failed or 0) == len(failed) + len(errors)
         assert one.edits == len(applied)
         assert (one.added or 0, one.removed or 0) == (sum(c.added or 0 for c in applied), sum(c.removed or 0 for c in applied))
         tokens = [session.tokens for session in trace.sessions]
