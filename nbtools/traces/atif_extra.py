@@ -30,7 +30,11 @@ class ChangeExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LabelExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A label of a trajectory, step or tool call; the names are those of a review's ``Label``. ``steps``: a range's number of steps."""
+    """A label of a trajectory, step or tool call; the names are those of a review's ``Label``.
+
+    ``range``: it is about the rows from here to the one whose ``label_ends`` name its id. ``reasoning``: of a step that has a message and
+    reasoning, it is about the reasoning.
+    """
 
     id: str
     kind: Literal["note", "label", "verdict", "code"]
@@ -39,7 +43,15 @@ class LabelExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: float
     about: str = ""
     span: str = ""
-    steps: int = 1
+    range: bool = False
+    reasoning: bool = False
+
+
+class LabelEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last step or tool call of the range that the label ``id`` is about."""
+
+    id: str
+    reasoning: bool = False
 
 
 class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,6 +75,7 @@ class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     live: bool = True
     changes: tuple[ChangeExtra, ...] = ()
     labels: tuple[LabelExtra, ...] = ()
+    label_ends: tuple[LabelEnd, ...] = ()
 
 
 class ResultExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):

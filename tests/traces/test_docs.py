@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from nbtools.traces.query.tables import COLUMNS, TABLES, TEXTS
+from nbtools.traces.query.tables import COLUMNS, CORPUS_TABLES, TEXTS
 from nbtools.traces.reader import formats
-from nbtools.traces.review.model import Label, Signal
+from nbtools.traces.review.model import Label
 from nbtools.traces.review.signals import DEFINITIONS
 
 PAGE = Path(__file__).parents[2] / "docs/traces.md"
@@ -41,7 +41,7 @@ def rows(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^\| `(.+?)` \| (.+?) \|", text, flags=re.MULTILINE)
 
 
-DOCUMENTED = {**TABLES, "labels": Label, "signals": Signal}
+DOCUMENTED = {**CORPUS_TABLES, "labels": Label}
 
 
 @pytest.mark.parametrize("table", DOCUMENTED)

@@ -23,7 +23,7 @@ from nbtools.traces.html import render
 from nbtools.traces.model import Problem
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database, QueryResult
-from nbtools.traces.query.tables import TABLES, schema
+from nbtools.traces.query.tables import CORPUS_TABLES, schema
 from nbtools.traces.review.tables import names_table
 from nbtools.traces.trace import Trace, load
 
@@ -37,7 +37,7 @@ def open_corpus_database(manifest: Manifest, storage: Storage) -> Database:
     """Opens a DuckDB database with a view for each table over the current parts."""
     db = Database()
     parts = manifest.parts().values()
-    for name, kind in TABLES.items():
+    for name, kind in CORPUS_TABLES.items():
         db.add_table(f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(manifest))
         db.execute(f"create temp view {name} as from no_{name}{''.join(_unions(db, storage, name, parts))}")
     return db
@@ -54,7 +54,7 @@ def _unions(db: Database, storage: Storage, table: str, parts: Iterable[Part]) -
     with_table = [part for part in parts if file in part.files]
     whole = [part for part in with_table if not part.dead]
     for group in ([whole] if whole else []) + [[part] for part in with_table if part.dead]:
-        rows = storage.relation(db, [f"{PARTS}/{part.name}/{file}" for part in group], TABLES[table])
+        rows = storage.relation(db, [f"{PARTS}/{part.name}/{file}" for part in group], CORPUS_TABLES[table])
         dead = ", ".join(sql_literal(path) for part in group for path in part.dead)
         condition = f" where source not in ({dead})" if dead else ""
         yield f" union all by name select * from {rows}{condition}"  # noqa: S608 - quoted
@@ -120,7 +120,7 @@ class Corpus:
         return made
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context labels``, the tables of all logs.
+        """Runs a DuckDB query over the tables ``sessions events calls file_changes problems usage context signals labels`` of all logs.
 
         ``source`` is the log of a row, ``ref.line`` the line in it; ``open`` loads that log. Raises ``TraceError`` for an invalid query,
         and where DuckDB or pyarrow is not installed.

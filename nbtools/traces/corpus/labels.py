@@ -25,6 +25,15 @@ from nbtools.traces.review.store import FILE_NAME, LabelFile, decode_records, en
 from nbtools.traces.trace import load
 
 _NAME = re.compile(LABELS + r"/\d{20}-[0-9a-f]{32}\.jsonl")
+_CANDIDATES = """
+    select source, number from (
+        select source, number from sessions join labelled using (id, format)
+        union
+        select starts.source, number from (select source, session as id, unnest(hashes) as start from session_starts) as starts
+            join labelled using (start)
+            join sessions on sessions.source = starts.source and sessions.id = starts.id and sessions.format = labelled.format
+    ) order by all
+"""
 _MAX_FILES = 16
 """Number of files from which on they are replaced by one."""
 
@@ -44,8 +53,8 @@ class CorpusLabels:
         new = [record for record in self._own.records() if record.id not in known]
         if not new:
             return
-        sessions = set(database().query("select id, format from sessions").fetchall())
-        chosen = [record for record in new if (record.target.session, record.target.format) in sessions]
+        about = {record.id for records in self._by_source(database(), new).values() for record in records}
+        chosen = [record for record in new if record.id in about]
         replaced = sorted(self._stored) if len(self._stored) >= _MAX_FILES else []
         if chosen:
             name = f"{LABELS}/{time.time_ns():020}-{uuid.uuid4().hex}.jsonl"
@@ -58,10 +67,8 @@ class CorpusLabels:
     def table(self, db: Database) -> Any:
         """Returns an Arrow table. Raises ``TraceError`` where a label file cannot be read."""
         records = {record.id: record for record in self._own.records()} | self._stored_records()
-        by_session: dict[str, list[Record]] = defaultdict(list)
-        for record in sorted(records.values(), key=lambda record: (record.at, record.id)):
-            by_session[record.target.session].append(record)
-        rows = [(label, source) for source, own in self._by_source(db, by_session).items() for label in self._labels(source, own)]
+        in_order = sorted(records.values(), key=lambda record: (record.at, record.id))
+        rows = [(label, source) for source, own in self._by_source(db, in_order).items() for label in self._labels(source, own)]
         rows.sort(key=lambda row: (row[0].at, row[0].id))
         table = arrow_without_texts([label for label, _ in rows], Label)
         sources = import_library("pyarrow").array([source for _, source in rows], "string")
@@ -81,16 +88,18 @@ class CorpusLabels:
         added = LabelFile(folder / FILE_NAME).records() if folder is not None else ()
         return {record.id: record for records in (*self._stored.values(), added) for record in records}
 
-    def _by_source(self, db: Database, by_session: Mapping[str, Sequence[Record]]) -> Mapping[str, list[Record]]:
-        """Returns the records that may be about each log, by the ids and formats of its sessions."""
-        names = import_library("pyarrow").table({"id": list(by_session)}) if by_session else None
-        if names is None:
+    def _by_source(self, db: Database, records: Sequence[Record]) -> Mapping[str, list[Record]]:
+        """Returns the records that may be about each log: by the id of a session, or by how it begins, for copies under other names."""
+        if not records:
             return {}
-        db.add_table("labelled_sessions", names)
-        found = db.query("select source, id, format from sessions semi join labelled_sessions using (id) order by source").fetchall()
+        rows = [
+            {"number": number, "id": one.target.session, "format": one.target.format, "start": one.target.start}
+            for number, one in enumerate(records)
+        ]
+        db.add_table("labelled", import_library("pyarrow").Table.from_pylist(rows))
         by_source: dict[str, list[Record]] = defaultdict(list)
-        for source, session, format_name in found:
-            by_source[source] += [record for record in by_session[session] if record.target.format == format_name]
+        for source, number in db.query(_CANDIDATES).fetchall():
+            by_source[source].append(records[number])
         return by_source
 
     def _labels(self, source: str, records: Sequence[Record]) -> Sequence[Label]:

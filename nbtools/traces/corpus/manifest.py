@@ -23,7 +23,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.plan import Log
 from nbtools.traces.corpus.storage import MANIFEST, Storage
 
-VERSION = 4
+VERSION = 5
 """Version of the manifest and of the contents of parts; a corpus of another version cannot be opened."""
 _NAME = re.compile(MANIFEST + r"/\d{20}-[0-9a-f]{32}\.v(\d+)\.json\.gz")
 _MAX_FILES = 16

@@ -21,10 +21,13 @@ from nbtools.traces.corpus.parallel import batches
 from nbtools.traces.corpus.plan import Log
 from nbtools.traces.corpus.search_index import INDEX, IndexWriter, PartIndex, decompress_text, writing_order
 from nbtools.traces.corpus.storage import PARTS, Storage
-from nbtools.traces.model import ContextPart, Problem, Session
+from nbtools.traces.model import NOWHERE, ContextPart, Problem, Session
 from nbtools.traces.optional_libraries import import_library
-from nbtools.traces.query.tables import TABLES, TEXTS, record_batch, schema, texts_of
+from nbtools.traces.query.tables import CORPUS_TABLES, TEXTS, record_batch, schema, texts_of
 from nbtools.traces.reader import LogFile, open_log
+from nbtools.traces.review.model import SessionStart, Signal
+from nbtools.traces.review.record_hashes import SessionStarts
+from nbtools.traces.review.signals import SignalBuilder
 from nbtools.traces.usage.context import ContextBuilder
 
 _ROWS = 1_000
@@ -33,7 +36,7 @@ _BUFFER_CHARACTERS = 8 << 20
 _GROUP_BYTES = 16 << 20
 """Bytes of columns that are written as one group: larger groups are read faster, but one must fit into memory."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-_NAMES = {kind: name for name, kind in TABLES.items()}
+_NAMES = {kind: name for name, kind in CORPUS_TABLES.items()}
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def _write(logs: Iterable[Log], folder: Path) -> tuple[dict[str, dict[str, int]]
     failures: dict[str, str] = {}
     with ExitStack() as stack:
         index = stack.enter_context(closing(IndexWriter(folder)))
-        files = {kind: stack.enter_context(TableFile(folder, kind)) for kind in TABLES.values()}
+        files = {kind: stack.enter_context(TableFile(folder, kind)) for kind in CORPUS_TABLES.values()}
         for log in logs:
             index.start_log(log.path)
             try:
@@ -103,14 +106,22 @@ def _write(logs: Iterable[Log], folder: Path) -> tuple[dict[str, dict[str, int]]
 
 
 def _write_log(log_file: LogFile, files: Mapping[type, TableFile], index: IndexWriter) -> dict[str, int]:
-    tables = {kind: _Table(kind, log_file, files[kind], index) for kind in TABLES.values()}
+    tables = {kind: _Table(kind, log_file, files[kind], index) for kind in CORPUS_TABLES.values()}
     problems = tables[Problem]
-    context = ContextBuilder()
+    context, signals, starts = ContextBuilder(), SignalBuilder(log_file), SessionStarts(log_file)
     for row in log_file.rows():
         tables[type(row)].add(row, problems)
-        context.add(row)
+        for builder in (context, signals, starts):
+            builder.add(row)
         for part in context.take(row.id) if isinstance(row, Session) else ():
             tables[ContextPart].add(part, problems)
+    for start in starts.take():
+        tables[SessionStart].add(start, problems)
+    try:
+        for signal in signals.take():
+            tables[Signal].add(signal, problems)
+    except Exception as error:  # noqa: BLE001 - the rows of the log are still good; reported
+        problems.rows.append(Problem(NOWHERE, f"The signals of this log are incomplete: {type(error).__name__}: {error}"))
     for table in tables.values():
         table.flush(problems)
     problems.flush(problems)
@@ -253,7 +264,7 @@ class MergeParts:
     def __call__(self, job: MergeJob) -> Merged:
         name = uuid.uuid4().hex
         with self.storage.new_part(name) as folder:
-            for table, kind in TABLES.items():
+            for table, kind in CORPUS_TABLES.items():
                 with TableFile(folder, kind) as file:
                     for part in job.parts:
                         for rows in self._rows(part, table):

@@ -17,11 +17,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from nbtools.traces.atif_extra import KEY, CallExtra, ChangeExtra, LabelExtra, ResultExtra, SessionExtra
+from nbtools.traces.atif_extra import KEY, CallExtra, ChangeExtra, ResultExtra, SessionExtra
 from nbtools.traces.display_json import display_to_json
-from nbtools.traces.export.lineage import EventText, ExportRow, changes_by_call, rows_of_session, session_with_subagents
-from nbtools.traces.model import Call, Event, FileChange, Session, Tokens
-from nbtools.traces.review.atif_labels import labels_by_row
+from nbtools.traces.export.lineage import EventText, ExportRow, changes_by_call, is_exported, rows_of_session, session_with_subagents
+from nbtools.traces.model import Call, FileChange, Session, Tokens
+from nbtools.traces.review.atif_labels import NO_LABELS, ExportedLabels, labels_by_row
 from nbtools.traces.trace import Trace
 
 VERSION = "ATIF-v1.8"
@@ -79,7 +79,7 @@ def write_atif(trace: Trace, path: str | os.PathLike[str], session: str = "", *,
     written.
     """
     first, *others = session_with_subagents(trace, session)
-    about = _About(changes_by_call(trace), labels_by_row(trace) if labels else {})
+    about = _About(changes_by_call(trace), labels_by_row(trace, is_exported) if labels else NO_LABELS)
     document = _trajectory(trace, first, about)
     document.subagent_trajectories = [_trajectory(trace, one, about) for one in others] or None
     target = Path(path).expanduser()
@@ -89,17 +89,10 @@ def write_atif(trace: Trace, path: str | os.PathLike[str], session: str = "", *,
 
 @dataclass(frozen=True)
 class _About:
-    """The file changes by session and id of their call, and the labels by their row's identity."""
+    """The file changes by session and id of their call, and the labels."""
 
     changes: Mapping[tuple[str, str], Sequence[FileChange]]
-    labels: Mapping[int, Sequence[LabelExtra]]
-
-    def labels_of(self, row: Call | Event | Session) -> tuple[LabelExtra, ...]:
-        return tuple(self.labels.get(id(row), ()))
-
-    def labels_field(self, session: Session) -> dict[str, Any]:
-        labels = self.labels_of(session)
-        return {"labels": labels} if labels else {}
+    labels: ExportedLabels
 
 
 def _trajectory(trace: Trace, session: Session, about: _About) -> _Trajectory:
@@ -112,7 +105,7 @@ def _trajectory(trace: Trace, session: Session, about: _About) -> _Trajectory:
         agent={**agent, "model_name": session.models[0]} if session.models else agent,
         steps=steps,
         final_metrics=_metrics(session, len(steps)),
-        extra={KEY: {**msgspec.to_builtins(_session_extra(session)), **about.labels_field(session)}},
+        extra={KEY: {**msgspec.to_builtins(_session_extra(session)), **about.labels.fields(session)}},
     )
 
 
@@ -131,12 +124,12 @@ def _steps(rows: Iterator[ExportRow], about: _About) -> Iterator[_Step]:
             _add_call(step, row, about)
         elif row.event.kind == "assistant_text" and step is not None and _has_only_thinking(step):
             step.message = row.text
-            _add_labels(step, about.labels_of(row.event))
+            _add_labels(step, about.labels.fields(row.event))
         else:
             yield from (step,) if step else ()
             count += 1
             step = _message_step(row, count)
-            _add_labels(step, about.labels_of(row.event))
+            _add_labels(step, about.labels.fields(row.event))
     yield from (step,) if step else ()
 
 
@@ -168,10 +161,10 @@ def _message_step(item: EventText, number: int) -> _Step:
     )
 
 
-def _add_labels(step: _Step, labels: Sequence[LabelExtra]) -> None:
-    if labels:
+def _add_labels(step: _Step, fields: Mapping[str, Sequence[Any]]) -> None:
+    for name, added in fields.items():
         ours = (step.extra or {}).get(KEY, {})
-        step.extra = {**(step.extra or {}), KEY: {**ours, "labels": [*ours.get("labels", ()), *labels]}}
+        step.extra = {**(step.extra or {}), KEY: {**ours, name: [*ours.get(name, ()), *added]}}
 
 
 def _add_call(step: _Step, call: Call, about: _About) -> None:
@@ -215,7 +208,7 @@ def _call_extra(call: Call, cwd: str, about: _About) -> CallExtra:
             ChangeExtra(path=one.path, kind=one.kind, added=one.added, removed=one.removed, basis=one.basis, applied=one.applied)
             for one in about.changes.get((call.session, call.id), ())
         ),
-        labels=about.labels_of(call),
+        **about.labels.fields(call),
     )
 
 

@@ -50,11 +50,15 @@ def rows_of_session(trace: Trace, session: str) -> Iterator[ExportRow]:
     """Yields the events and calls of a session in reading order."""
     calls = [call for call in trace.calls if call.session == session]
     events = [event for event in zip(trace.events, trace.events.log_files, strict=True) if event[0].session == session]
-    messages = [pair for pair in events if pair[0].kind not in _SKIPPED]
+    messages = [pair for pair in events if is_exported(pair[0])]
     rows: list[tuple[int, int, Call | tuple[Event, LogFile]]] = [(call.seq, 1, call) for call in calls]
     rows += [(pair[0].seq, 0, pair) for pair in messages]
     for _, _, item in sorted(rows, key=lambda one: one[:2]):
         yield item if isinstance(item, Call) else EventText(item[0], text_of_event(*item))
+
+
+def is_exported(row: Call | Event) -> bool:
+    return isinstance(row, Call) or row.kind not in _SKIPPED
 
 
 def changes_by_call(trace: Trace) -> dict[tuple[str, str], list[FileChange]]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.reader import LogFile
-from nbtools.traces.review.model import Label, Signal
+from nbtools.traces.review.model import Label, SessionStart, Signal
 from nbtools.traces.row_texts import CALL_TEXTS, EVENT_TEXTS, text_of_event, texts_of_call
 from nbtools.traces.usage.requests import TOKEN_KINDS
 
@@ -35,6 +35,8 @@ TABLES: dict[str, type] = {
     "usage": RequestUsage,
     "context": ContextPart,
 }
+CORPUS_TABLES: dict[str, type] = {**TABLES, "signals": Signal, "session_starts": SessionStart}
+"""The tables that a corpus stores."""
 _TOKENS = tuple(f"{kind}_tokens" for kind in TOKEN_KINDS)
 
 COLUMNS: dict[type, dict[str, ColumnType]] = {
@@ -108,6 +110,7 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         "whole_session": "flag",
     },
     Signal: {"session": "text", "kind": "text", "seq": "number", "last_seq": "number", "seqs": "numbers", "explanation": "text"},
+    SessionStart: {"session": "text", "hashes": "texts"},
     RequestUsage: {
         "session": "text",
         "seq": "number",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -14,16 +13,14 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Event, Ref, Session
 from nbtools.traces.reader import LogFile
 from nbtools.traces.review.model import ReviewRow, Status, StepAnchor, Target
+from nbtools.traces.review.record_hashes import START_ROWS, digest, hash_at, record_hash
 
 if TYPE_CHECKING:
     from nbtools.traces.trace import Trace
 
 Step: TypeAlias = Call | Event
-_START_ROWS = 8
-"""Number of rows at the beginning of a session that identify it."""
 _CONTEXT_ROWS = 3
 """Number of records before a step that tell it from others with the same content."""
-_HASH_LENGTH = 32
 SessionKey: TypeAlias = tuple[int, str]
 """A session, by the identity of its log and its id: two logs may have the same id."""
 
@@ -49,7 +46,7 @@ class Anchors:
     def target(self, first: ReviewRow, last: Step | None = None, span: str = "") -> Target:
         """Returns the target for a session, a step or a range. Raises ``TraceError`` where the log cannot be read any more."""
         session = first if isinstance(first, Session) else self.session_of(first)
-        start, rows = self._start(session, _START_ROWS)
+        start, rows = self._start(session, START_ROWS)
         return Target(
             format=session.format,
             session=session.id,
@@ -73,6 +70,14 @@ class Anchors:
         if session is None:
             raise TraceError(f"The log has no session {row.session}, so this step cannot be reviewed.")
         return session
+
+    def steps_between(self, first: Step, last: Step) -> Sequence[Step]:
+        """Returns the steps of a range, with both ends."""
+        return self._steps[self._key(first)][self._position(first) : self._position(last) + 1]
+
+    def is_range(self, first: Step, last: Step) -> bool:
+        """Returns whether these are the first and the last of several steps of the same session of a log."""
+        return self._key(first) == self._key(last) and first.seq < last.seq
 
     def find(self, target: Target) -> Found:
         """Returns where the target is now. A place is only named where its content is the same, or the log's own id is."""
@@ -113,7 +118,7 @@ class Anchors:
         key = (id(session), count)
         if key not in self._starts:
             rows = self._steps.get(self._session_key(session), ())[:count]
-            self._starts[key] = (_digest(map(self.record_hash, rows)), len(rows)) if rows else ("", 0)
+            self._starts[key] = (digest(map(self.record_hash, rows)), len(rows)) if rows else ("", 0)
         return self._starts[key]
 
     # --- steps
@@ -178,7 +183,7 @@ class Anchors:
             at -= 1
             if steps[at].ref != row.ref:
                 records.setdefault(steps[at].ref, steps[at])
-        return _digest(map(self.record_hash, records.values())), len(records)
+        return digest(map(self.record_hash, records.values())), len(records)
 
     def _position(self, row: Step) -> int:
         key = self._key(row)
@@ -206,10 +211,7 @@ class Anchors:
 
     def record_hash(self, row: Step) -> str:
         """Returns the hash of the record's bytes without surrounding blanks; empty where they cannot be read."""
-        log = self.log_of(row)
-        if log is None or not row.ref.length:
-            return _digest([f"{_kind(row)} {row.subject if isinstance(row, Call) else row.text}"])
-        return self._hash_at(log, row.ref)
+        return record_hash(row, self.log_of(row), self._hash_at)
 
     def _result_hash(self, row: Step) -> str:
         """Returns the hash of the result's record, if it has one of its own."""
@@ -221,10 +223,9 @@ class Anchors:
     def _hash_at(self, log: LogFile, ref: Ref) -> str:
         key = (id(log), ref)
         if key not in self._hashes:
-            try:
-                self._hashes[key] = hashlib.sha256(log.source.bytes_of(ref).strip(b" \t\r\n,")).hexdigest()[:_HASH_LENGTH]
-            except TraceError:
+            if not (found := hash_at(log, ref)):
                 return ""
+            self._hashes[key] = found
         return self._hashes[key]
 
     # --- indexes
@@ -282,7 +283,3 @@ def _kind(row: Step) -> str:
 
 def _id(row: Step) -> str:
     return row.id if isinstance(row, Call) else row.key
-
-
-def _digest(parts: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:_HASH_LENGTH]

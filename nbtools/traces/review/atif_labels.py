@@ -1,18 +1,23 @@
-"""Labels in ATIF: under ``extra.nbtools.labels`` of a trajectory, a step or a tool call."""
+"""Labels in ATIF: under ``extra.nbtools.labels`` of a trajectory, a step or a tool call.
+
+A range begins where its label is, and ends at the step or call whose ``extra.nbtools.label_ends`` name the label.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from nbtools.traces.atif_extra import KEY, LabelExtra
+from nbtools.traces.atif_extra import KEY, LabelEnd, LabelExtra
 from nbtools.traces.json_access import mapping, mappings
-from nbtools.traces.model import Call, Session
+from nbtools.traces.model import Call, Event, Session
+from nbtools.traces.review.anchors import Step
 from nbtools.traces.review.exchange import Imported, is_valid
-from nbtools.traces.review.model import Record, ReviewRow
+from nbtools.traces.review.model import Label, Record, ReviewRow
 from nbtools.traces.review.review import new_record
 from nbtools.traces.source import DECODE_ERRORS
 
@@ -23,11 +28,28 @@ _MOST = 1_000
 """Maximum number of labels of one row."""
 
 
-def labels_by_row(trace: Trace) -> Mapping[int, Sequence[LabelExtra]]:
-    """Returns the labels of each row, by the row's identity. A range is at its first step, with the number of its steps."""
-    found: dict[int, list[LabelExtra]] = defaultdict(list)
+@dataclass(frozen=True)
+class ExportedLabels:
+    """The labels that begin at each row, and the ends of those about ranges, by the row's identity."""
+
+    starts: Mapping[int, Sequence[LabelExtra]]
+    ends: Mapping[int, Sequence[LabelEnd]]
+
+    def fields(self, row: ReviewRow) -> dict[str, Any]:
+        """Returns what is stored in the ``extra`` of a row."""
+        values = {"labels": tuple(self.starts.get(id(row), ())), "label_ends": tuple(self.ends.get(id(row), ()))}
+        return {name: value for name, value in values.items() if value}
+
+
+NO_LABELS = ExportedLabels({}, {})
+
+
+def labels_by_row(trace: Trace, is_exported: Callable[[Step], bool]) -> ExportedLabels:
+    """Returns the labels of the rows that are exported. Of a range, rows at its ends that are not exported are left out."""
+    starts: dict[int, list[LabelExtra]] = defaultdict(list)
+    ends: dict[int, list[LabelEnd]] = defaultdict(list)
     for label in trace.labels:
-        first, _ = trace.review.rows_of(label)
+        first, last = _exported(trace, label, is_exported)
         if first is not None and label.kind != "withdrawn":
             extra = LabelExtra(
                 id=label.id,
@@ -37,38 +59,59 @@ def labels_by_row(trace: Trace) -> Mapping[int, Sequence[LabelExtra]]:
                 at=label.at,
                 about=label.about,
                 span=label.span,
-                steps=1 if label.seq is None or label.last_seq is None else label.last_seq - label.seq + 1,
+                range=last is not None,
+                reasoning=_is_reasoning(first),
             )
-            found[id(first)].append(extra)
-    return found
+            starts[id(first)].append(extra)
+        if last is not None:
+            ends[id(last)].append(LabelEnd(id=label.id, reasoning=_is_reasoning(last)))
+    return ExportedLabels(starts, ends)
+
+
+def _exported(trace: Trace, label: Label, is_exported: Callable[[Step], bool]) -> tuple[ReviewRow | None, Step | None]:
+    """Returns the first row of a label, and the last one of a label about several."""
+    first, last = trace.review.rows_of(label)
+    if first is None or isinstance(first, Session) or isinstance(last, Session) or last is None:
+        return first, None
+    if first is last:
+        return (first if is_exported(first) else None), None
+    steps = [row for row in trace.review.anchors.steps_between(first, last) if is_exported(row)]
+    return (steps[0], steps[-1] if len(steps) > 1 else None) if steps else (None, None)
+
+
+def _is_reasoning(row: ReviewRow) -> bool:
+    return isinstance(row, Event) and row.kind == "thinking"
 
 
 def read_atif_labels(trace: Trace) -> Imported:
     """Imports the labels that an ATIF log contains, as records about the rows of ``trace``. Raises ``TraceError``.
 
-    A range is imported as a label of its first step, because positions in ATIF are others than in the log it was made from.
+    A label about a range whose end the log does not name is refused.
     """
     known = {record.id for record in trace.review.file.records()}
     records: dict[str, Record] = {}
-    repeated = refused = 0
-    for row, values in _rows_with_labels(trace):
-        for value in values:
-            record = _record(trace, row, value)
-            if record is None:
-                refused += 1
-            elif record.id in known or record.id in records:
-                repeated += 1
-            else:
-                records[record.id] = record
+    repeated = 0
+    recorded = _recorded_labels(trace)
+    refused = recorded.refused
+    for extra, first in recorded.labels:
+        if extra.id in known or extra.id in records:
+            repeated += 1
+        elif (record := _record(trace, extra, first, recorded.ends.get(extra.id))) is None:
+            refused += 1
+        else:
+            records[record.id] = record
     if records:
         trace.review.file.append(records.values())
     return Imported(len(records), repeated, refused)
 
 
-def _record(trace: Trace, row: ReviewRow, value: Any) -> Record | None:
+def _record(trace: Trace, extra: LabelExtra, first: ReviewRow, end: Step | None) -> Record | None:
+    last = end if extra.range else None
+    if extra.range and (last is None or isinstance(first, Session) or not trace.review.anchors.is_range(first, last)):
+        return None
     try:
-        extra = msgspec.convert(value, LabelExtra)
-        record = new_record(extra.kind, trace.review.anchors.target(row, span=extra.span), extra.value, extra.reviewer, about=extra.about)
+        target = trace.review.anchors.target(first, last, extra.span)
+        record = new_record(extra.kind, target, extra.value, extra.reviewer, about=extra.about)
         record = msgspec.structs.replace(record, id=extra.id, at=extra.at)
         msgspec.json.decode(msgspec.json.encode(record), type=Record)
     except DECODE_ERRORS:
@@ -76,22 +119,73 @@ def _record(trace: Trace, row: ReviewRow, value: Any) -> Record | None:
     return record if is_valid(record) else None
 
 
-def _rows_with_labels(trace: Trace) -> Iterator[tuple[ReviewRow, Sequence[Any]]]:
-    steps: set[tuple[int, int]] = set()
-    rows: list[ReviewRow] = [*trace.sessions, *trace.calls, *trace.events]
+@dataclass
+class _Recorded:
+    """The labels that a log contains, with the rows where they begin and end. ``refused`` counts what is no label."""
+
+    labels: list[tuple[LabelExtra, ReviewRow]] = field(default_factory=list)
+    ends: dict[str, Step] = field(default_factory=dict)
+    refused: int = 0
+
+
+class _Owner(NamedTuple):
+    """A trajectory, a step or a tool call, and its rows: of a step those of its messages, or its first call where it has none."""
+
+    record: Mapping[str, Any]
+    rows: Sequence[ReviewRow]
+
+    def row(self, *, reasoning: bool) -> ReviewRow:
+        return next((row for row in self.rows if _is_reasoning(row) == reasoning), self.rows[0])
+
+
+def _recorded_labels(trace: Trace) -> _Recorded:
+    found = _Recorded()
+    for owner in _owners(trace):
+        ours = mapping(mapping(owner.record.get("extra")).get(KEY))
+        for value in _values(ours, "labels"):
+            try:
+                extra = msgspec.convert(value, LabelExtra)
+            except DECODE_ERRORS:
+                found.refused += 1
+            else:
+                found.labels.append((extra, owner.row(reasoning=extra.reasoning)))
+        for value in _values(ours, "label_ends"):
+            try:
+                end = msgspec.convert(value, LabelEnd)
+            except DECODE_ERRORS:
+                found.refused += 1
+            else:
+                row = owner.row(reasoning=end.reasoning)
+                if not isinstance(row, Session):
+                    found.ends.setdefault(end.id, row)
+    return found
+
+
+def _values(ours: Mapping[str, Any], name: str) -> Sequence[Any]:
+    values = ours.get(name)
+    return values[:_MOST] if isinstance(values, list) else ()
+
+
+def _owners(trace: Trace) -> Iterator[_Owner]:
+    """Yields the trajectories, steps and tool calls of the ATIF logs of a trace."""
+    steps: dict[tuple[int, int, int], tuple[Mapping[str, Any], list[ReviewRow]]] = {}
+    rows: list[ReviewRow] = [*trace.sessions, *trace.events, *trace.calls]
     for row in rows:
         log = trace.review.anchors.log_of(row)
         if log is None or log.format.name != "atif" or not row.ref.length:
             continue
-        owner = mapping(log.source.record(row.ref))
+        if isinstance(row, Session):
+            yield _Owner(mapping(log.source.record(row.ref)), [row])
+            continue
+        key = id(log), row.ref.file, row.ref.offset
+        if key not in steps:
+            steps[key] = mapping(log.source.record(row.ref)), [row]
+        elif isinstance(row, Event):
+            steps[key][1].append(row)
         if isinstance(row, Call):
-            calls = mappings(owner.get("tool_calls"))
+            calls = mappings(steps[key][0].get("tool_calls"))
             number = row.id.rpartition(".")[2]
-            owner = calls[int(number)] if number.isdigit() and int(number) < len(calls) else {}
-        elif not isinstance(row, Session):
-            if (row.ref.file, row.ref.offset) in steps:
-                continue
-            steps.add((row.ref.file, row.ref.offset))
-        values = mapping(mapping(owner.get("extra")).get(KEY)).get("labels")
-        if isinstance(values, list) and values:
-            yield row, values[:_MOST]
+            if number.isdigit() and int(number) < len(calls):
+                yield _Owner(calls[int(number)], [row])
+    for record, own in steps.values():
+        yield _Owner(record, own)

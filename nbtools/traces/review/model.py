@@ -126,3 +126,13 @@ class Signal(Struct, frozen=True, kw_only=True):
     @property
     def last_seq(self) -> int:
         return self.seqs[-1]
+
+
+class SessionStart(Struct, frozen=True):
+    """Identifies a session by hashes of its first record, of its first two, and so on up to eight. Copies have the same ones.
+
+    A record's ``Target.start`` is one of them.
+    """
+
+    session: str
+    hashes: tuple[str, ...]

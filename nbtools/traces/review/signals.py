@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +17,7 @@ import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.core.result import FileDiff
-from nbtools.traces.model import Call, Event, RequestUsage
+from nbtools.traces.model import Call, Event, FileChange, RequestUsage, Session
 from nbtools.traces.review.commands import LOOKUPS, programs_of, runs_tests
 from nbtools.traces.review.model import Signal, SignalKind
 from nbtools.traces.row_texts import text_of_event
@@ -73,58 +73,73 @@ class _Session:
 
 
 def signals_of(trace: Trace) -> Rows[Signal]:
-    """Returns the signals of all sessions of a trace, in the order of their first steps.
+    """Returns the signals of all sessions of a trace, log by log, in the order of their first steps.
 
     Raises ``TraceError`` where a log has changed since it was read.
     """
+    builders = {log: SignalBuilder(log) for log in trace.readings}
+    for rows in (trace.calls, trace.events, trace.file_changes, trace.usage, trace.sessions):
+        for row, log in zip(rows, rows.log_files, strict=True):
+            builders[log].add(row)
     found: Rows[Signal] = Rows(Signal)
-    for log, session in _sessions(trace):
-        rules: Iterable[Callable[[_Session], Iterator[Signal]]] = _RULES
-        found.extend(sorted((signal for rule in rules for signal in rule(session)), key=lambda signal: signal.seqs))
+    for log, builder in builders.items():
+        found.extend(builder.take())
         found.assign_log_file(log)
     return found
 
 
-def _sessions(trace: Trace) -> Iterator[tuple[LogFile, _Session]]:
-    """Yields each session with its log: two logs may have sessions with the same id."""
-    calls, events, changes, requests = (_by_session(rows) for rows in (trace.calls, trace.events, trace.file_changes, trace.usage))
-    own_calls = {key: [one for one in rows if one.live and one.level == "model"] for key, rows in calls.items()}
-    tests = _tests_below(trace, own_calls)
-    for log, name in dict.fromkeys((*calls, *events)):
-        key = log, name
-        yield (
-            log,
-            _Session(
+class SignalBuilder:
+    """Collects the rows of one log, and returns the signals of its sessions."""
+
+    def __init__(self, log: LogFile) -> None:
+        self._log = log
+        self._names: dict[str, None] = {}
+        self._calls: dict[str, list[Call]] = defaultdict(list)
+        self._events: dict[str, list[Event]] = defaultdict(list)
+        self._changed: dict[str, set[str]] = defaultdict(set)
+        self._requests: dict[str, list[RequestUsage]] = defaultdict(list)
+        self._parents: dict[str, str] = {}
+
+    def add(self, row: Any) -> None:
+        if isinstance(row, Call | Event):
+            self._names[row.session] = None
+        if isinstance(row, Call) and row.live and row.level == "model":
+            self._calls[row.session].append(row)
+        elif isinstance(row, Event) and row.live and row.kind in {"assistant_text", "compaction"}:
+            self._events[row.session].append(row)
+        elif isinstance(row, FileChange) and row.applied:
+            self._changed[row.session].add(row.call)
+        elif isinstance(row, RequestUsage) and row.live and row.scope == "request" and row.seq is not None:
+            self._requests[row.session].append(row)
+        elif isinstance(row, Session) and row.parent:
+            self._parents[row.id] = row.parent
+
+    def take(self) -> Iterator[Signal]:
+        """Yields the signals, session by session. Raises ``TraceError`` where the log has changed since it was read."""
+        tests = self._tests_below()
+        rules: Iterable[Callable[[_Session], Iterator[Signal]]] = _RULES
+        for name in self._names:
+            session = _Session(
                 id=name,
-                calls=sorted(own_calls.get(key, ()), key=lambda call: call.seq),
-                events=[(one, log) for one in events[key] if one.live and one.kind in {"assistant_text", "compaction"}],
-                changed=frozenset(change.call for change in changes[key] if change.applied),
-                requests=[one for one in requests[key] if one.live and one.scope == "request" and one.seq is not None],
-                tests_elsewhere=tests.get(key),
-            ),
-        )
+                calls=sorted(self._calls.get(name, ()), key=lambda call: call.seq),
+                events=[(event, self._log) for event in self._events.get(name, ())],
+                changed=frozenset(self._changed.get(name, ())),
+                requests=self._requests.get(name, ()),
+                tests_elsewhere=tests.get(name),
+            )
+            yield from sorted((signal for rule in rules for signal in rule(session)), key=lambda signal: signal.seqs)
 
-
-def _by_session(rows: Rows[Any]) -> dict[tuple[LogFile, str], list[Any]]:
-    found: dict[tuple[LogFile, str], list[Any]] = defaultdict(list)
-    for row, log in zip(rows, rows.log_files, strict=True):
-        found[log, row.session].append(row)
-    return found
-
-
-def _tests_below(trace: Trace, calls: Mapping[tuple[LogFile, str], Sequence[Call]]) -> dict[tuple[LogFile, str], float]:
-    """Returns when tests were first run by sub-agents of each session, at any depth."""
-    sessions = zip(trace.sessions, trace.sessions.log_files, strict=True)
-    parents = {(log, session.id): session.parent for session, log in sessions if session.parent}
-    first: dict[tuple[LogFile, str], float] = {}
-    for log, name in parents:
-        times = [call.at or 0.0 for call in calls.get((log, name), ()) if call.op == "shell" and runs_tests(call.subject)]
-        above, seen = parents.get((log, name)), {name}
-        while times and above and above not in seen:
-            first[log, above] = min(first.get((log, above), times[0]), *times)
-            seen.add(above)
-            above = parents.get((log, above))
-    return first
+    def _tests_below(self) -> dict[str, float]:
+        """Returns when tests were first run by sub-agents of each session, at any depth."""
+        first: dict[str, float] = {}
+        for name, parent in self._parents.items():
+            times = [call.at or 0.0 for call in self._calls.get(name, ()) if call.op == "shell" and runs_tests(call.subject)]
+            above, seen = parent, {name}
+            while times and above and above not in seen:
+                first[above] = min(first.get(above, times[0]), *times)
+                seen.add(above)
+                above = self._parents.get(above, "")
+        return first
 
 
 def _repeated_calls(session: _Session) -> Iterator[Signal]:

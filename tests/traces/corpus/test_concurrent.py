@@ -13,7 +13,7 @@ import pytest
 
 from nbtools.traces.corpus import Corpus, manifest
 from nbtools.traces.corpus import parts as part_module
-from nbtools.traces.query.tables import TABLES
+from nbtools.traces.query.tables import CORPUS_TABLES
 from tests.traces.atif_logs import many, write
 
 LOGS = 18
@@ -47,7 +47,7 @@ def start(corpus: str, logs: list[Path]) -> subprocess.Popen[str]:
 
 
 def answers(corpus: Corpus) -> list[object]:
-    found: list[object] = [corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in TABLES]
+    found: list[object] = [corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in CORPUS_TABLES]
     hits = sorted(corpus.search("number2", limit=LOGS), key=lambda hit: hit.source)  # the order depends on what was read together
     return [*found, hits, [hit.snippet for hit in corpus.search('"this is 7"')]]
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from nbtools.traces import load
+from nbtools.traces import TraceError, load
 from nbtools.traces.corpus import Corpus, labels
+from nbtools.traces.reader import open_log
 from tests.traces.atif_logs import many, write
+from tests.traces.recorded import SAMPLES
 
 QUERY = "select session, reviewer, kind, value from labels order by all"
 
@@ -82,3 +87,41 @@ def test_what_is_no_label_is_skipped(place: str, logs: list[Path], tmp_path: Pat
     corpus._storage.write("labels/notes.txt", b"somebody's")
     become("nobody", tmp_path, monkeypatch)
     assert Corpus(place, machine="here").sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
+
+
+def single_files() -> Iterator[Path]:
+    """One log in a single file of each format."""
+    seen = set()
+    for path in sorted(SAMPLES.glob("*/*")):
+        if path.is_file() and path.suffix in {".json", ".jsonl", ".traj", ".eval"}:
+            with suppress(TraceError):
+                log = open_log(path)
+                if log.format.name not in seen and len(log.source.files) == 1:
+                    seen.add(log.format.name)
+                    yield path
+
+
+@pytest.mark.parametrize("sample", list(single_files()), ids=lambda path: path.parent.name)
+def test_labels_of_a_renamed_copy_are_found(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    become("ana", tmp_path, monkeypatch)
+    log = load(shutil.copy(sample, tmp_path / f"original{sample.suffix}"))
+    session = log.sessions[0]
+    log.verdict(session, "fail")
+    log.label(next(row for row in (*log.calls, *log.events) if row.session == session.id), "loop")
+    place = str(tmp_path / "corpus")
+    copy = Path(shutil.move(tmp_path / f"original{sample.suffix}", tmp_path / f"another name{sample.suffix}"))
+    Corpus(place).ingest(copy)
+    become("nobody", tmp_path, monkeypatch)  # the labels travel with the corpus
+    found = Corpus(place).sql("select kind, value, status, source, session in (select id from sessions) from labels order by all")
+    assert found.fetchall() == [("label", "loop", "same", str(copy), True), ("verdict", "fail", "same", str(copy), True)]
+
+
+def test_another_log_with_the_same_first_message_has_no_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    become("ana", tmp_path, monkeypatch)
+    log = load(write(tmp_path / "logs/a.json", "Hello", *many(9), session="a"))
+    log.verdict(None, "pass")
+    log.note(log.calls[8], "the last one")
+    other = write(tmp_path / "logs/b.json", "Hello", *many(6), "Bye", session="b")
+    corpus = Corpus(tmp_path / "corpus")
+    corpus.ingest(other)
+    assert corpus.sql("select * from labels").fetchall() == []

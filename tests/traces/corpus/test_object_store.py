@@ -15,7 +15,7 @@ import pytest
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus import parts as part_module
-from nbtools.traces.query.tables import TABLES
+from nbtools.traces.query.tables import CORPUS_TABLES
 from tests.traces.atif_logs import many, write
 from tests.traces.corpus.conftest import serve, use
 from tests.traces.recorded import SAMPLES
@@ -26,7 +26,7 @@ PREFIX = "péfix with spaces/100%/a+b/#1?&'\"[x]"
 
 def answers(corpus: Corpus) -> dict[str, Any]:
     """What a corpus says, in an order that does not depend on how it is stored."""
-    tables = {name: corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in TABLES}
+    tables = {name: corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in CORPUS_TABLES}
     hits = {text: corpus.search(text, limit=30) for text in SEARCHES}
     rows = {f"first {text}": found[0].row for text, found in hits.items() if found}
     return {**tables, **rows, **{text: [(hit, hit.snippet) for hit in found] for text, found in hits.items()}}

@@ -24,6 +24,11 @@ class Log:
         number = len(self.lines)
         return self._add("assistant", {"id": f"m{number}", "role": "assistant", "content": [{"type": "text", "text": text}]})
 
+    def thought(self, text: str) -> Log:
+        number = len(self.lines)
+        content = [{"type": "thinking", "thinking": text, "signature": "s"}]
+        return self._add("assistant", {"id": f"m{number}", "role": "assistant", "content": content})
+
     def call(self, name: str, args: dict[str, Any], output: str = "done", *, failed: bool = False) -> Log:
         number = len(self.lines)
         use = {"type": "tool_use", "id": f"t{self.session[:4]}{number}", "name": name, "input": args}

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from nbtools.traces import Trace, TraceError, load, load_many
 from nbtools.traces.export import write_atif
+from nbtools.traces.model import Call, Event
 from nbtools.traces.review.atif_labels import read_atif_labels
 from nbtools.traces.review.exchange import Imported, read_jsonl, read_scout_csv, write_jsonl, write_scout_csv
 from nbtools.traces.review.review import Review
 from nbtools.traces.review.store import LabelFile
 from tests.traces.recorded import SAMPLES
-from tests.traces.review.logs import session
+from tests.traces.review.logs import Log, session
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -136,6 +137,55 @@ def test_atif_there_and_back(tmp_path: Path) -> None:
     assert found["verdict"] == atif.sessions[0]
     assert (found["label"].subject, found["label"].native_id) == (trace.calls[5].subject, trace.calls[5].native_id)
     assert found["note"].text == message.text
+
+
+STEPS = st.lists(st.sampled_from(["person", "agent", "thought", "bash"]), min_size=1, max_size=12)
+PLACES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.sampled_from(["note", "label", "verdict"])), max_size=8)
+
+
+def content(row: object) -> object:
+    if isinstance(row, Call):
+        return row.native_id, row.subject
+    return (row.kind, row.text) if isinstance(row, Event) else getattr(row, "id", None)
+
+
+@given(steps=STEPS, places=PLACES)
+def test_labels_in_atif_come_back_at_their_steps(
+    steps: list[str], places: list[tuple[int, int, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("atif")
+    log = Log().person("go")
+    for number, step in enumerate(steps):
+        getattr(log, step)(f"{step} {number}")
+    trace = load(log.write(folder / "log.jsonl"))
+    trace.review.file = LabelFile(folder / "mine.jsonl")
+    rows = sorted([*trace.calls, *trace.events], key=lambda row: row.seq)
+    for first, last, kind in places:
+        where = rows[first % len(rows)], rows[last % len(rows)]
+        where = where[0] if where[0] is where[1] else where
+        getattr(trace, kind)(where, {"note": "x", "label": "loop", "verdict": "fail"}[kind])
+    trace.verdict(None, "defer")
+    atif = load(write_atif(trace, folder / "labelled.json", labels=True))
+    atif.review.file = LabelFile(folder / "other.jsonl")
+    assert read_atif_labels(atif) == Imported(len(trace.labels), 0, 0)
+    found = {label.id: [content(row) for row in atif.review.rows_of(label)] for label in atif.labels}
+    assert found == {label.id: [content(row) for row in trace.review.rows_of(label)] for label in trace.labels}
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize("end", [{"id": "other"}, {"id": 5}, "a", None])
+def test_a_range_in_atif_without_its_end_is_refused(end: object, tmp_path: Path) -> None:
+    trace = load(session().write(tmp_path / "log.jsonl"))
+    trace.label((trace.calls[0], trace.calls[2]), "loop")
+    path = write_atif(trace, tmp_path / "labelled.json", labels=True)
+    document = json.loads(path.read_text())
+    (owner,) = [call for step in document["steps"] for call in step.get("tool_calls", ()) if "label_ends" in call["extra"]["nbtools"]]
+    owner["extra"]["nbtools"]["label_ends"] = [end]
+    path.write_text(json.dumps(document))
+    atif = load(path)
+    atif.review.file = LabelFile(tmp_path / "other.jsonl")
+    assert read_atif_labels(atif).added == 0
+    assert atif.calls[2].status == trace.calls[2].status
 
 
 HOSTILE_JSON = st.recursive(

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from nbtools.traces import load, load_many
+from nbtools.traces import TraceError, load, load_many
+from nbtools.traces.corpus import Corpus
+from nbtools.traces.corpus.parts import Batch, WritePart
+from nbtools.traces.corpus.plan import plan_ingest
+from nbtools.traces.review import signals
 from nbtools.traces.review.commands import programs_of, runs_tests
+from nbtools.traces.review.model import Signal
 from nbtools.traces.review.signals import DEFINITIONS
-from tests.traces.recorded import SAMPLES
+from tests.traces.recorded import LOGS, SAMPLES
 from tests.traces.review.logs import Log
 
 
@@ -128,6 +134,45 @@ def test_signals_are_a_table(tmp_path: Path) -> None:
     rows = trace.sql("select s.kind, e.text, s.source from signals s join events e on e.session = s.session and e.seq = s.seq").fetchall()
     assert rows == [("tests_claimed_not_run", "All tests pass.", str(tmp_path / "log.jsonl"))]
     assert trace.signals.to_arrow().num_rows == 1
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    made = Corpus(tmp_path_factory.mktemp("corpus"))
+    assert made.ingest([SAMPLES / log for log in LOGS], progress=False).problems == {}
+    return made
+
+
+COLUMNS = "session, kind, seq, last_seq, seqs, explanation, source"
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_sql_has_the_signals_of_every_sample(log: str, corpus: Corpus) -> None:
+    trace = load(SAMPLES / log)
+    path = str(SAMPLES / log)
+    rows = [(one.session, one.kind, one.seq, one.last_seq, list(one.seqs), one.explanation, path) for one in trace.signals]
+    assert trace.sql(f"select {COLUMNS} from signals").fetchall() == rows
+    assert sorted(corpus.sql(f"select {COLUMNS} from signals where source = '{path}'").fetchall()) == sorted(rows)
+
+
+def test_the_samples_have_signals(corpus: Corpus) -> None:
+    kinds = {kind for (kind,) in corpus.sql("select distinct kind from signals").fetchall()}
+    assert kinds == {"context_pressure", "failure_not_retried"}
+
+
+def test_a_corpus_has_the_signals_that_can_be_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log().person("go").bash("make").agent("All tests pass.").write(tmp_path / "log.jsonl")
+    made = Corpus(tmp_path / "corpus")
+
+    def fails(_: object) -> Iterator[Signal]:
+        raise TraceError("The log has changed.")
+
+    monkeypatch.setattr(signals, "_RULES", (fails,))
+    batch = Batch((plan_ingest(log, {}, keep=False).logs[0],))
+    written = WritePart(made._storage)(batch)
+    assert written.failures == {}
+    assert written.rows[str(log)]["calls"] == 1
+    assert written.rows[str(log)]["problems"] == 1
 
 
 def test_every_kind_has_a_definition(found) -> None:
