@@ -132,8 +132,8 @@ register("traces.write_notebook", "nbtools.notebook.explorer.export.notebook_exp
 register("traces.rows_by_step", "nbtools.notebook.explorer.timeline:rows_by_step")
 register("traces.write_html", "nbtools.notebook.explorer.sharing.page:trace_to_html")
 register("traces.find_secrets", "nbtools.notebook.explorer.sharing.page:find_secrets")
-register("traces.step_numbers", "nbtools.notebook.explorer.timeline:step_numbers")
-register("traces.comparison_html", "nbtools.notebook.explorer.export.comparison_html:comparison_html")
+register("traces.comparison_bundle", "nbtools.notebook.comparison.view:comparison_bundle")
+register("traces.outcomes_bundle", "nbtools.notebook.comparison.view:outcomes_bundle")
 register("replay.mime_bundle", "nbtools.notebook.explorer.replay.replayed_card:replayed_bundle")
 register("session.toolset", "nbtools.agents.toolset:SessionToolset")
 

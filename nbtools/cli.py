@@ -37,8 +37,8 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         "log",
         metavar="LOG",
         nargs="*",
-        help="a session log of any agent; latest, or latest with an agent or a project: the session that changed last; a project: its "
-        "sessions; nothing: all sessions on this machine",
+        help="a session log of any agent, or 2 to 20 to compare; latest, or latest with an agent or a project: the session that changed "
+        "last; a project: its sessions; nothing: all sessions on this machine",
     )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT")
@@ -48,6 +48,17 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--add", metavar="FOLDER", help="list the session logs in FOLDER, too, from now on")
     output.add_argument("--html", metavar="FILE", help="write the session as one HTML file to share, without secrets")
     parser.add_argument("--redact", metavar="FILE", default="", help="with --html: regular expressions of further secrets, one a line")
+    parser.add_argument(
+        "--check",
+        metavar="CHECK",
+        action="append",
+        default=[],
+        help="with several logs: a column of outcomes, such as tests, "
+        "'command pytest', 'label NAME', 'file PATH contains TEXT'; may be given several times",
+    )
+    parser.add_argument(
+        "--baseline", metavar="LETTER", default="", help="with several logs: the one with which the others are aligned, A for the first"
+    )
     parser.set_defaults(run=_trace)
 
 
@@ -109,12 +120,16 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from nbtools.notebook.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
+    from nbtools.notebook.comparison.terminal import compared, is_comparison  # noqa: PLC0415 - only this command reads logs
+    from nbtools.notebook.explorer.export import terminal  # noqa: PLC0415 - as above
     from nbtools.notebook.sessions.terminal import add_folder, resolve, session_table  # noqa: PLC0415 - as above
 
     try:
         if options.add:
             print(f"Session logs in {add_folder(options.add)} are listed from now on.")
+            return 0
+        if is_comparison(options.log):
+            print(compared(options), flush=True)
             return 0
         log = resolve(options.log)
         if log is None:

@@ -144,6 +144,12 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
     assert {one["agent"] for one in listed} == BY_AGENT.keys() - {"inspect"}  # its folder is relative to the current one
     assert nbtools("trace", "latest", "codex", **home).stdout.startswith("plugins/entire/skills/search")
     assert nbtools("trace", "latest", "nobody", **home).returncode == 1
-    assert nbtools("trace", LOG, LOG, **home).returncode == 1
+    compared = nbtools("trace", LOG, LOG, "--check", "command go test", **home).stdout
+    assert "2 runs · no difference" in compared
+    assert "command go test" in compared
+    assert json.loads(nbtools("trace", LOG, LOG, "--json", **home).stdout)["shared"] > 0
+    assert "takes one log" in nbtools("trace", LOG, LOG, "--follow", **home).stderr
+    assert "name at most 20" in nbtools("trace", *[LOG] * 21, **home).stderr
+    assert "is not a check" in nbtools("trace", LOG, LOG, "--check", "rm -rf", **home).stderr
     assert "listed from now on" in nbtools("trace", "--add", str(SAMPLES / "atif"), **home).stdout
     assert "terminus-2" in nbtools("trace", **home).stdout

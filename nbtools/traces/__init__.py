@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.comparison.comparison import compare
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.following.follow import follow
 from nbtools.traces.model import Call, ContextPart, Detail, Event, FileChange, Problem, Ref, RequestUsage, Session, Tokens
-from nbtools.traces.query.compare import compare
 from nbtools.traces.trace import Trace, load, load_many, stream
 
 if TYPE_CHECKING:

@@ -122,7 +122,7 @@ async def test_logs_and_a_comparison_in_tabs(open_notebook, project, zoomed):
     log = await open_edit_of_a_log(tab.page, project)
     await is_accessible(tab.page)
     await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
-    await expect(log.node).to_contain_text("First difference")
+    await expect(log.node).to_contain_text("shared at the beginning")
     await in_all_themes(tab)
     await zoomed()
     assert await cut_buttons(tab.page) == []

@@ -96,7 +96,7 @@ async def test_two_selected_logs_are_compared(browse, project, screenshots):
     await expect(browse.locator(".lm-Menu").get_by_text(OPEN)).to_be_hidden()
     await browse.locator(".lm-Menu").get_by_text(COMPARE).click()
     tab = LogTab(browse)
-    await expect(tab.node).to_contain_text("First difference")
+    await expect(tab.node).to_contain_text("shared at the beginning")
     await screenshots(browse, "log-compared")
     await tab.node.get_by_role("button", name="b.jsonl").click()
     await expect(LogTab(browse).row("Grep")).to_be_visible()

@@ -86,7 +86,7 @@ async def test_list_search_open_back_and_compare_two(open_notebook, logs, app):
     await expect(upgrade).to_have_attribute("aria-selected", "true")
     await shown.row("Fix issue 6").get_by_role("checkbox").click()
     await shown.node.get_by_role("button", name="Compare", exact=True).click()
-    await expect(tab.cell(1)).to_contain_text("First difference")
+    await expect(tab.cell(1)).to_contain_text("shared at the beginning")
     await tab.cell(1).get_by_role("button", name="All sessions").click()
     await expect(upgrade).to_be_visible()
 

@@ -113,6 +113,6 @@ async def test_logs_and_their_comparison(open_notebook, project, widths):
     async for _ in widths(tab, "widths-log"):
         await expect(log.node.locator(".nbtools-trace-search")).to_be_in_viewport(ratio=1)
     await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
-    await expect(log.node).to_contain_text("First difference")
+    await expect(log.node).to_contain_text("shared at the beginning")
     async for _ in widths(tab, "widths-compared"):
         await expect(log.node.get_by_role("button", name="b.jsonl")).to_be_in_viewport(ratio=1)

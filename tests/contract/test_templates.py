@@ -21,13 +21,24 @@ from nbtools.notebook.cards.html import block_html, body_html, card_html, head_h
 from nbtools.notebook.cards.markup import render
 from nbtools.notebook.cards.model import Block, Card, CardAction, CardPlace, TextBlock
 from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.explorer.export.comparison_html import comparison_html
+from nbtools.notebook.comparison.html import MARKS
+from nbtools.notebook.comparison.model import (
+    ComparedCall,
+    ComparedCell,
+    ComparedCheck,
+    ComparedGroup,
+    ComparedOutcomes,
+    ComparedPage,
+    ComparedRow,
+    ComparedRun,
+    ComparedTotal,
+    ComparisonView,
+)
 from nbtools.notebook.explorer.export.static_html import trace_html
 from nbtools.notebook.explorer.summary import Fact, Summary
 from nbtools.notebook.explorer.timeline import Bar
 from nbtools.notebook.explorer.timeline import Line as Step
 from nbtools.notebook.mcp.login import LoginPage
-from nbtools.traces import Call
 from nbtools.traces.corpus.corpus import Ingested
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
@@ -108,22 +119,33 @@ def whole_card(text: str) -> str:
 
 
 def comparison(text: str) -> str:
-    calls = [Call(text, text, number, text, "shell", None, subject=text, status="error") for number in range(3)]  # type: ignore[arg-type]
-    steps = [
-        SimpleNamespace(a=calls[0], b=calls[1], note=text, differs=True, is_one_sided=False),
-        SimpleNamespace(a=calls[2], b=None, note="", differs=True, is_one_sided=True),
-        *(SimpleNamespace(a=calls[0], b=calls[1], note="", differs=False, is_one_sided=False) for _ in range(10)),
-    ]
-    changed = (SimpleNamespace(path=text, added=1, removed=1), SimpleNamespace(path="b", added=None, removed=None))
-    tokens = SimpleNamespace(input=1, cache_read=0, cache_write=0, output=2)
-    facts = {"models": (text,), "calls": 1, "failed": 1, "read": (text,), "changed": changed, "tokens": tokens, "cost": 1.0}
-    a, b = (
-        SimpleNamespace(name=text, ran=ran, seconds=1.0, in_tools=1.0, relative_subject=str, **facts) for ran in ((text, "x"), ("y",) * 9)
+    run = ComparedRun(name=text, title=text, about=text, totals=(text,), parts=text, step=text)
+    checks = (ComparedCheck(source=text, states=text, rate=text),)
+    outcomes = ComparedOutcomes(
+        checks=checks,
+        cells=((ComparedCell(state="failed", text=text),), (ComparedCell(state="", text=text),)),
+        tasks=(ComparedGroup(title=text, runs=(0,), rates=(text,)), ComparedGroup(title=text, runs=(1,), rates=("",))),
     )
-    return comparison_html(
-        SimpleNamespace(  # type: ignore[arg-type]
-            a=a, b=b, steps=steps, parted=0, same=10, parting=(calls[0], calls[1]), numbers_of=lambda *_: (text, "2"), logs=(text, text)
-        )
+    page = ComparedPage(first=0, total=0, rows=())
+    total = ComparedTotal(label=text, title=text)
+    view = ComparisonView(explorer="", baseline=0, facts=text, runs=(run, run), totals=(total,), outcomes=outcomes, page=page)
+    other = ComparedCall(run=1, text=text, ending=text)
+    marks = {"numbers": (text, ""), "marks": ("failed", "alike"), "others": (other,), "parts": text}
+    row = ComparedRow(index=0, name=text, subject=text, ending=text, note=text, **marks)
+    return render(
+        "explorer/comparison",
+        view=view,
+        outcomes=outcomes,
+        totals=[(0, total)],
+        files=[(text, [text, ""])],
+        blocks=[(False, [row]), (True, [row])],
+        more=2,
+        commands=[text],
+        marks=MARKS,
+        tints={"passed": "#123456", "failed": "#123456", "unknown": "#123456"},
+        AMBER="#123456",
+        RED="#123456",
+        GREY="#123456",
     )
 
 

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from posixpath import join, normpath
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.model import TraceChoice, TraceFacet, TraceFilter
 from nbtools.notebook.explorer.nesting import CallKey, LineRow
-from nbtools.notebook.explorer.recorded_card import CHANGE_OPS, Tone, relative_path
+from nbtools.notebook.explorer.recorded_card import CHANGE_OPS, Tone
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.hidden_characters import one_line
+from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.model import Call, Event
 from nbtools.traces.trace import Trace
 
@@ -239,11 +239,6 @@ class Facets:
 
 
 @lru_cache(maxsize=1 << 14)
-def file_key(path: str, folder: str) -> str:
-    """Returns one key for a file, however its path was written."""
-    return relative_path(normpath(join(folder, path)), folder)
-
-
 def _changed(trace: Trace) -> dict[CallKey, list[str]]:
     """Returns the files changed by each call."""
     changed: dict[CallKey, list[str]] = defaultdict(list)

@@ -14,10 +14,10 @@ from nbtools.notebook.cards.blocks import text_block
 from nbtools.notebook.cards.diff_rows import diff_block
 from nbtools.notebook.cards.model import Block, Card
 from nbtools.notebook.cards.phrases import counted
-from nbtools.notebook.explorer.facets import file_key
 from nbtools.notebook.explorer.model import TraceChangedFile, TraceChanges, TraceContext, TraceLink, TraceOpened
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.hidden_characters import one_line
+from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.model import Call, FileChange
 from nbtools.traces.trace import Trace
 

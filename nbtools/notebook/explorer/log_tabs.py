@@ -83,8 +83,7 @@ def _list() -> LogAnswer:
 
 
 def _compare(a: Path, b: Path) -> LogAnswer:
-    from nbtools.notebook.explorer.export.comparison_html import comparison_html  # noqa: PLC0415 - as above
-    from nbtools.traces.query.compare import compare  # noqa: PLC0415 - as above
-    from nbtools.traces.trace import load  # noqa: PLC0415 - as above
+    from nbtools.notebook.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
+    from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
 
-    return LogAnswer(comparison=comparison_html(compare(load(a), load(b), logs=(str(a), str(b)))))
+    return LogAnswer(comparison=ComparisonDisplay(compare(a, b)).bundle()["text/html"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.notebook.sessions.session_list import SessionList
     from nbtools.replay.replay import Replayed
-    from nbtools.traces.query.compare import Comparison
+    from nbtools.traces.comparison.comparison import Comparison
+    from nbtools.traces.trace import Trace
 
 T = TypeVar("T")
 TraceValue: TypeAlias = "Explorer | SessionList | Comparison | Replayed | SteppedReplay | None"
@@ -54,7 +56,10 @@ class TraceMagics(Magics):
                 --in FOLDER                the folder or checkout to copy in place of the session's folder
                 --at COMMIT                the commit to check out in the copy
                 --cwd FOLDER               the session's folder, if the log does not record it
-            %trace A B                     compares two logs of one task
+            %trace A B C …                 compares up to 20 logs: totals, outcomes, and where each parts; a pattern such as runs/*.jsonl
+                --check "command pytest"   a column of outcomes: did the last one pass? Also label NAME, verdict, tests, answer,
+                                           file PATH contains TEXT, file PATH changed, file PATH same
+                --baseline B               the log with which the others are aligned
 
         A single path with spaces needs no quotes.
         """
@@ -117,11 +122,16 @@ def _load_or_show(log: str, load: Callable[[], T]) -> T | None:
 
 
 def _compare(command: CompareLogs) -> Comparison | None:
-    from nbtools.traces.query.compare import compare  # noqa: PLC0415 - as above
+    from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
     from nbtools.traces.trace import load  # noqa: PLC0415 - as above
 
-    a, b = _load_or_show(command.a, lambda: load(command.a)), _load_or_show(command.b, lambda: load(command.b))
-    return None if a is None or b is None else compare(a, b, logs=(command.a, command.b))
+    traces: list[Trace] = []
+    for log in command.logs:
+        trace = _load_or_show(log, partial(load, log))
+        if trace is None:
+            return None
+        traces.append(trace)
+    return compare(*traces, baseline=command.baseline, checks=command.checks)
 
 
 def _show(bundle: dict[str, str] | dict[str, object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Iterator
@@ -24,7 +25,11 @@ FLAGS = {
     "in": "with --replay: the folder or checkout to copy in place of the session's folder",
     "at": "with --replay: the commit to check out in the copy",
     "cwd": "with --replay: the session's folder, if the log does not record it",
+    "baseline": "with several logs: the letter of the one with which the others are aligned, A for the first",
 }
+CHECK = "check"
+LETTERS = "ABCDEFGHIJKLMNOPQRST"
+"""The names of compared runs, as in ``nbtools.traces.comparison``, whose import would load the readers of logs."""
 _GRAMMAR = grammar_from(
     "%trace",
     {
@@ -32,6 +37,7 @@ _GRAMMAR = grammar_from(
         "properties": {
             "logs": {"type": "array", "items": {"type": "string"}},
             **{name: {"type": "string", "description": text} for name, text in FLAGS.items()},
+            CHECK: {"type": "array", "items": {"type": "string"}, "description": "with several logs: a column of outcomes"},
         },
     },
 )
@@ -47,10 +53,11 @@ class OpenLog:
 
 @dataclass(frozen=True, slots=True)
 class CompareLogs:
-    """Compares two logs."""
+    """Compares several logs. ``baseline`` is the index of one of them."""
 
-    a: str
-    b: str
+    logs: tuple[str, ...]
+    checks: tuple[str, ...] = ()
+    baseline: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +90,46 @@ def parse_line(line: str) -> TraceCommand:
         from nbtools.notebook.sessions.selection import latest_log  # noqa: PLC0415 - reads logs
 
         logs = [latest_log(logs[1:])]
+    logs = [path for log in logs for path in expanded(log)]
     if not logs and not arguments:
         return ListSessions()
     if len(logs) == 1 and not arguments and _is_project(logs[0]):
         return ListSessions(logs[0])
     if not logs:
         raise _error("no log was named. Its path comes first, as in %trace session.jsonl --step 46.")
-    return _comparison(logs, arguments) if len(logs) > 1 else _single_log(logs[0], arguments)
+    return comparison_command(logs, arguments) if len(logs) > 1 else _single_log(logs[0], arguments)
 
 
-def _comparison(logs: list[str], flags: dict[str, Any]) -> CompareLogs:
-    if len(logs) > 2 or flags:
-        raise _error("give one log to open, or two to compare and no flags. Put a path with spaces in quotes.")
-    return CompareLogs(*logs)
+def comparison_command(logs: list[str], flags: dict[str, Any]) -> CompareLogs:
+    """Returns what several logs with flags mean. Raises ``ToolFailure``."""
+    if len(logs) > len(LETTERS):
+        raise _error(
+            f"{len(logs)} logs cannot be compared side by side: name at most {len(LETTERS)}, or a pattern that matches fewer. "
+            "nbtools.traces.load_many and Corpus query any number in SQL."
+        )
+    stray = next((name for name in flags if name not in {CHECK, "baseline"}), None)
+    if stray is not None:
+        raise _error(f"--{stray} takes a single log, and {len(logs)} are named. Put a path with spaces in quotes.")
+    baseline = LETTERS.find(flags.get("baseline", "").upper()) if flags.get("baseline") else None
+    if baseline is not None and not 0 <= baseline < len(logs):
+        raise _error(f"--baseline {flags['baseline']} is none of the logs: they are A to {LETTERS[len(logs) - 1]}, in the order named.")
+    return CompareLogs(tuple(logs), tuple(flags.get(CHECK, ())), baseline)
+
+
+def expanded(log: str) -> list[str]:
+    """Returns the files that match a pattern; anything else, and an existing path, as it is. Raises ``ToolFailure`` without a match."""
+    if not any(character in log for character in "*?[") or _exists(log):
+        return [log]
+    found = sorted(glob.glob(str(Path(log).expanduser()), recursive=True))  # noqa: PTH207 - it may be absolute
+    if not found:
+        raise _error(f"no log matches {log}.")
+    return found
 
 
 def _single_log(log: str, flags: dict[str, Any]) -> TraceCommand:
+    stray = next((name for name in (CHECK, "baseline") if name in flags), None)
+    if stray is not None:
+        raise _error(f"--{stray} compares logs: name at least two.")
     replay = flags.get("replay")
     if replay is None:
         stray = next((name for name in ("in", "at", "cwd") if name in flags), None)
@@ -161,7 +192,7 @@ def _is_project(word: str) -> bool:
 def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
     """Yields completions of ``fragment`` after the words ``words``, each with its kind: flags, and paths relative to the notebook."""
     if fragment.startswith("-"):
-        yield from ((f"--{name}", "param") for name in FLAGS if f"--{name}" not in words)
+        yield from ((f"--{name}", "param") for name in (*FLAGS, CHECK) if f"--{name}" not in words)
     elif not words or words[-1] not in {"--step", "--replay", "--at"}:
         if not words and fragment and LATEST.startswith(fragment):
             yield LATEST, "param"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nbtools.notebook.cards.phrases import counted, elapsed
-from nbtools.notebook.explorer.facets import file_key
 from nbtools.notebook.explorer.recorded_card import CHANGE_OPS, tone_of
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.hidden_characters import one_line
+from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.model import Call, Session
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.trace import Trace

@@ -163,12 +163,6 @@ def timeline(trace: Trace) -> Timeline:
     return Timeline(trace)
 
 
-def step_numbers(trace: Trace) -> dict[tuple[str, str], str]:
-    """Returns the explorer's number of each call of ``trace``, by session and call id."""
-    lines = timeline(trace)
-    return {(row.session, row.id): number for row, number in zip(lines.rows, lines.numbers, strict=True) if isinstance(row, Call)}
-
-
 def rows_by_step(trace: Trace) -> dict[str, LineRow]:
     """Returns the rows of ``trace`` by the numbers that the explorer shows."""
     story = step_tree(trace)

@@ -160,12 +160,11 @@ def open_sessions(ids: tuple[str, ...]) -> OpenedLogs:
         explorer = open_trace(paths[0])
         EXPLORERS.add(explorer)
         return OpenedLogs(view=explorer.view())
-    from nbtools.notebook.explorer.export.comparison_html import comparison_html  # noqa: PLC0415 - as above
-    from nbtools.traces.query.compare import compare  # noqa: PLC0415 - as above
-    from nbtools.traces.trace import load  # noqa: PLC0415 - as above
+    from nbtools.notebook.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
+    from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
 
     a, b = paths
-    return OpenedLogs(comparison=comparison_html(compare(load(a), load(b), logs=(str(a), str(b)))))
+    return OpenedLogs(comparison=ComparisonDisplay(compare(a, b)).bundle()["text/html"])
 
 
 def _query(wanted: SessionFilter) -> SessionQuery:

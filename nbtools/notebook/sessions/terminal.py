@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.magic_arguments import LATEST
 from nbtools.notebook.sessions.model import SessionFilter, SessionsTask
 from nbtools.notebook.sessions.selection import latest_log, project_named
@@ -27,8 +26,6 @@ def resolve(words: Sequence[str]) -> str | None:
     """Returns the log that the words of the command line mean; None for a list. Raises ``TraceError``."""
     if words[:1] == [LATEST]:
         return latest_log(words[1:])
-    if len(words) > 1:
-        raise TraceError(f"{words[1]!r} is one argument too many: name one log. A path with spaces needs quotes.")
     if not words or (not Path(words[0]).expanduser().is_file() and project_named(words[0])):
         return None
     return words[0]

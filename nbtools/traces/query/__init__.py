@@ -1,1 +1,1 @@
-"""Queries over loaded logs: tables, SQL, full-text search, comparison."""
+"""Queries over loaded logs: tables, SQL, full-text search."""

@@ -12,6 +12,7 @@ LOOKUPS = frozenset(
 )
 """Programs whose failure is an answer: nothing was found, or files differ."""
 _SEPARATOR = re.compile(r"&&|\|\||[;|&\n(){}]")
+_REDIRECTION = re.compile(r"\d*>&\d|&>>?")
 _QUOTED = re.compile(r"'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|<<.*", re.DOTALL)
 _WRAPPED = re.compile(r"\s*(?:\S*/)?(?:ba|z)?sh\s+-\w*c\s+(['\"])(?P<command>.*)\1\s*", re.DOTALL)
 _WORD = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+")
@@ -47,14 +48,30 @@ def programs_of(command: str) -> Sequence[str]:
 
 def runs_tests(command: str) -> bool:
     """Returns whether the command runs a known test runner, or a file that is named like a test."""
-    return any(_TESTS.search(part) and not _READS.match(part) for part in _parts(command))
+    return any(map(is_test_command, _parts(command)))
+
+
+def commands_of(command: str) -> list[tuple[str, str]]:
+    """Returns the commands of a command line, each with the operator after it, such as ``|`` and ``&&``; empty for the last one."""
+    pieces = re.split(f"({_SEPARATOR.pattern})", _REDIRECTION.sub(" ", _without_texts(command)))
+    return [(part.strip(), operator) for part, operator in zip(pieces[::2], [*pieces[1::2], ""], strict=True) if part.strip()]
+
+
+def is_test_command(part: str) -> bool:
+    """Returns whether a single command runs a known test runner, or a file that is named like a test."""
+    return bool(_TESTS.search(part)) and not _READS.match(part)
 
 
 def _parts(command: str) -> Sequence[str]:
-    """Splits a command line into its commands. Quoted texts with blanks are removed: they are messages and scripts."""
+    """Splits a command line into its commands."""
+    return _SEPARATOR.split(_without_texts(command))
+
+
+def _without_texts(command: str) -> str:
+    """Removes quoted texts with blanks, which are messages and scripts, and a shell around the command line."""
     if wrapped := _WRAPPED.fullmatch(command):
         command = wrapped["command"]
-    return _SEPARATOR.split(_QUOTED.sub(lambda quoted: "''" if " " in quoted[0] or "<<" in quoted[0] else quoted[0].strip("'\""), command))
+    return _QUOTED.sub(lambda quoted: "''" if " " in quoted[0] or "<<" in quoted[0] else quoted[0].strip("'\""), command)
 
 
 def _program(part: str) -> str:

@@ -57,7 +57,10 @@ def test_what_is_no_log_says_so_and_which_are_known(lab: Any) -> None:
     assert shown["status"] == "Unknown format"
     assert "claude-code" in shown["blocks"][0]["text"]
     assert card(lab.run("%trace src"))["status"] == "Is a folder"
-    assert "in quotes" in card(lab.run("%trace notes.txt src x"))["blocks"][0]["text"]
+    assert card(lab.run("%trace notes.txt src x"))["status"] == "Unknown format"
+    assert "matches fewer" in card(lab.run(f"%trace {'x ' * 21}"))["blocks"][0]["text"]
+    assert "no log matches" in card(lab.run("%trace nothing/*.jsonl"))["blocks"][0]["text"]
+    assert "in quotes" in card(lab.run("%trace notes.txt src --step 3"))["blocks"][0]["text"]
 
 
 SESSIONS = sum(BY_AGENT.values()) - BY_AGENT["inspect"]
@@ -117,9 +120,15 @@ def test_a_log_opens_at_a_step(lab: Any, log: str) -> None:
     assert lab.value("t.lines[t.step].number") == "12"
 
 
-def test_two_logs_are_compared(lab: Any, log: str) -> None:
-    (output,) = lab.run(f"c = %trace '{log}' '{log}'\nc").outputs
-    assert "No difference" in output["data"]["text/html"]
+def test_several_logs_are_compared(lab: Any, log: str, tmp_path: Path) -> None:
+    (output,) = lab.run(f"c = %trace '{log}' '{log}' --check tests --check 'command pytest' --baseline B\nc").outputs
+    assert "no difference" in output["data"]["text/html"]
+    assert "command pytest" in output["data"]["text/plain"]
+    assert lab.value("c.baseline") == 1
+    for name in "abc":
+        shutil.copy(sample(CLAUDE), tmp_path / f"{name}.jsonl")
+    (output,) = lab.run(f"c = %trace {tmp_path}/*.jsonl\nc").outputs
+    assert "3 runs" in output["data"]["text/html"]
     cell = lab.run(f"%trace '{log}' nothing.jsonl")
     assert card(cell)["status"] == "File not found"
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nbtools.notebook.cards.phrases import elapsed
-from nbtools.notebook.explorer.facets import file_key
 from nbtools.notebook.explorer.recorded_card import relative_path
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.explorer.summary import short_number
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.explorer.usage.model import TraceUsage, UsageRow, UsageTable
 from nbtools.notebook.hidden_characters import one_line
+from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.model import ContextPart, PartKind, RequestUsage
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.cost import Cost

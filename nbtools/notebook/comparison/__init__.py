@@ -1,0 +1,1 @@
+"""The comparison of several sessions, as the value of a cell."""

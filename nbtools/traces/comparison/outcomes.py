@@ -1,0 +1,249 @@
+"""The table of outcomes: what each check finds in each run. What a log does not say is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Literal, TypeAlias
+
+from nbtools.core.errors import TraceError
+from nbtools.core.extension_points import extension
+from nbtools.traces.comparison.checks import DEFAULT_CHECKS, Check, CheckKind, parse_check
+from nbtools.traces.comparison.file_contents import file_content
+from nbtools.traces.comparison.run import Run, main_sessions
+from nbtools.traces.model import PREVIEW, Call, Event
+from nbtools.traces.review.commands import LOOKUPS, commands_of, is_test_command
+from nbtools.traces.review.statistics import Rate, rate_of
+from nbtools.traces.row_texts import text_of_event
+from nbtools.traces.trace import Trace
+
+State: TypeAlias = Literal["passed", "failed", "unknown", ""]
+MAX_CHECKS = 12
+_READERS = LOOKUPS | {"echo", "printf", "install", "add", "uninstall", "remove", "man", "less", "vim", "nano", "sed", "touch", "rm"}
+"""Words before a command by which it is not run but read, installed or named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The finding of a check in a run. ``state`` is empty where there is nothing to pass, as for an answer; ``text`` says what was found.
+
+    ``row`` is the call or message that says so, None where it is no single one.
+    """
+
+    state: State
+    text: str
+    row: Call | Event | None = None
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """``cells`` has the outcomes of each run, in the order of ``runs``, one for each of ``checks``."""
+
+    runs: tuple[Run, ...]
+    checks: tuple[Check, ...]
+    cells: tuple[tuple[Outcome, ...], ...]
+
+    def rates(self, task: str | None = None) -> tuple[Rate | None, ...]:
+        """Returns for each check how many of the runs passed, with Wilson's interval; of one task where it is named.
+
+        Unknown outcomes do not count. None for a check that nothing passes or fails.
+        """
+        rows = [cells for run, cells in zip(self.runs, self.cells, strict=True) if task is None or run.task == task]
+        return tuple(_rate(check, [cells[at].state for cells in rows]) for at, check in enumerate(self.checks))
+
+    @cached_property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks, each once, if at least one has several runs and there is more than one; else nothing."""
+        names = tuple(dict.fromkeys(run.task for run in self.runs))
+        return names if 1 < len(names) < len(self.runs) else ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """Returns one record for each run and check, for a data frame."""
+        return [
+            {"run": run.name, "log": run.log, "task": run.task, "check": check.source, "state": cell.state, "outcome": cell.text}
+            for run, cells in zip(self.runs, self.cells, strict=True)
+            for check, cell in zip(self.checks, cells, strict=True)
+        ]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = extension("traces.outcomes_bundle")(self)
+        return bundle
+
+
+def parse_checks(checks: Sequence[str]) -> tuple[Check, ...]:
+    """Parses checks, by default ``DEFAULT_CHECKS``; raises ``TraceError`` for one that is not understood, and for too many."""
+    parsed = tuple(dict.fromkeys(parse_check(check) for check in checks or DEFAULT_CHECKS))
+    if len(parsed) > MAX_CHECKS:
+        raise TraceError(f"{len(parsed)} checks are too many: give at most {MAX_CHECKS}.")
+    return parsed
+
+
+def outcomes_of(traces: Sequence[Trace], runs: Sequence[Run], checks: Sequence[Check], baseline: int) -> Outcomes:
+    columns = [_column(check, traces, baseline) for check in checks]
+    return Outcomes(tuple(runs), tuple(checks), tuple(zip(*columns, strict=True)))
+
+
+def _rate(check: Check, states: Sequence[State]) -> Rate | None:
+    passed, failed = states.count("passed"), states.count("failed")
+    return rate_of(check.source, passed, passed + failed) if passed + failed else None
+
+
+def _column(check: Check, traces: Sequence[Trace], baseline: int) -> list[Outcome]:
+    if check.kind == "file_same":
+        return _same_contents([_content_digest(trace, check.path) for trace in traces], baseline)
+    evaluate = _EVALUATORS[check.kind]
+    return [_evaluated(evaluate, trace, check) for trace in traces]
+
+
+def _evaluated(evaluate: Callable[[Trace, Check], Outcome], trace: Trace, check: Check) -> Outcome:
+    try:
+        return evaluate(trace, check)
+    except TraceError as error:
+        return Outcome("unknown", str(error))
+
+
+def _command(trace: Trace, check: Check) -> Outcome:
+    """The last command line that runs the command, or tests."""
+    words = check.text.split()
+    runs_it = (lambda part: _runs(part, words)) if words else is_test_command
+    for call in reversed(_commands(trace)):
+        parts = commands_of(_command_line(call))
+        places = [at for at, (part, _) in enumerate(parts) if runs_it(part)]
+        if places:
+            return _ending(trace, call, parts, places[-1])
+    return Outcome("unknown", "not run")
+
+
+def _commands(trace: Trace) -> list[Call]:
+    """Returns the commands of all sessions of the log in order; without times, only those of the main session, whose order is known."""
+    calls = [call for call in trace.calls if call.op == "shell" and call.live]
+    if all(call.at is not None for call in calls):
+        return sorted(calls, key=lambda call: call.at or 0.0)
+    main = {one.id for one in main_sessions(trace)}
+    return [call for call in calls if call.session in main]
+
+
+def _command_line(call: Call) -> str:
+    return call.detail.command or call.subject if len(call.subject) >= PREVIEW - 1 or call.subject.endswith("…") else call.subject
+
+
+def _runs(part: str, words: Sequence[str]) -> bool:
+    """Whether a command contains these words one after the other, and does not only look at them or install them."""
+    have = part.split()
+    for at in range(len(have) - len(words) + 1):
+        names = [have[at].rpartition("/")[2], *have[at + 1 : at + len(words)]]
+        if all(map(fnmatchcase, names, words)):
+            return _READERS.isdisjoint(word.rpartition("/")[2] for word in have[:at])
+    return False
+
+
+def _ending(trace: Trace, call: Call, parts: Sequence[tuple[str, str]], place: int) -> Outcome:
+    succeeded = _succeeded(call)
+    if succeeded is None:
+        return Outcome("unknown", "the log does not say how it ended", call)
+    operators = {operator for _, operator in parts[place:]} - {"", "&&"}
+    if operators and not (operators == {"|"} and any(part == "set -o pipefail" for part, _ in parts)) and parts[place + 1 :]:
+        last = parts[-1][0].split()[0]
+        return Outcome("unknown", f"its own exit code is not recorded, only that of {last[:30]} after it", call)
+    edits = _edits_after(trace, call)
+    later = f", {edits} edit{'s' if edits > 1 else ''} after it" if edits else ""
+    code = f"exit code {call.exit_code}" if call.exit_code is not None else "succeeded" if succeeded else "failed"
+    return Outcome("passed" if succeeded else "failed", f"{code}{later}", call)
+
+
+def _succeeded(call: Call) -> bool | None:
+    if call.exit_code is not None:
+        return call.exit_code == 0
+    if call.status_source == "none":
+        return None
+    return {"ok": True, "error": False}.get(call.status)
+
+
+def _edits_after(trace: Trace, call: Call) -> int:
+    changed = {one.call for one in trace.file_changes if one.applied and one.session == call.session}
+    return sum(one.session == call.session and one.seq > call.seq and one.live and one.id in changed for one in trace.calls)
+
+
+def _answer(trace: Trace, check: Check) -> Outcome:
+    main = {one.id for one in main_sessions(trace)}
+    rows = zip(trace.events, trace.events.log_files, strict=True)
+    said = [(one, log) for one, log in rows if one.kind == "assistant_text" and one.live and one.session in main and one.text.strip()]
+    if not said:
+        return Outcome("unknown", "no message of the model is recorded")
+    event, log = said[-1]
+    if not check.text:
+        return Outcome("", " ".join(event.text.split()), event)
+    contains = check.text in text_of_event(event, log)
+    return Outcome("passed" if contains else "failed", "contained" if contains else "not contained", event)
+
+
+def _label(trace: Trace, check: Check) -> Outcome:
+    found = [label for label in trace.labels if label.kind in {"label", "code"} and label.value == check.text and label.placed]
+    if found:
+        return Outcome("passed", f"at step {found[0].step}" if found[0].step else "the session")
+    if any(label.kind == "verdict" and label.whole_session and label.value != "defer" for label in trace.labels):
+        return Outcome("failed", "reviewed without it")
+    return Outcome("unknown", "not reviewed")
+
+
+def _verdict(trace: Trace, _: Check) -> Outcome:
+    main = {one.id for one in main_sessions(trace)}
+    given = [one for one in trace.labels if one.kind == "verdict" and one.whole_session and one.session in main]
+    if not given:
+        return Outcome("unknown", "not reviewed")
+    values = {one.value for one in given}
+    if len(values) > 1:
+        return Outcome("unknown", f"reviewers differ: {', '.join(sorted(values))}")
+    states: dict[str, State] = {"pass": "passed", "fail": "failed"}
+    return Outcome(states.get(given[0].value, "unknown"), given[0].value)
+
+
+def _file_changed(trace: Trace, check: Check) -> Outcome:
+    changes = file_content(trace, check.path).changes
+    if not changes:
+        return Outcome("failed", "no recorded change")
+    return Outcome("passed", f"{len(changes)} change{'s' if len(changes) > 1 else ''}", changes[-1])
+
+
+def _file_contains(trace: Trace, check: Check) -> Outcome:
+    content = file_content(trace, check.path)
+    last = content.changes[-1] if content.changes else None
+    if content.text is not None and check.text in content.text:
+        return Outcome("passed", "contained", last)
+    if content.whole:
+        return Outcome("failed", "not contained", last)
+    return Outcome("unknown", "the log has only a part of the file" if content.changes else "no recorded change", last)
+
+
+def _content_digest(trace: Trace, path: str) -> tuple[str, Call | None] | Outcome:
+    try:
+        content = file_content(trace, path)
+    except TraceError as error:
+        return Outcome("unknown", str(error))
+    last = content.changes[-1] if content.changes else None
+    if content.text is None or not content.whole:
+        return Outcome("unknown", "the log has only a part of the file" if content.changes else "no recorded change", last)
+    return blake2b(content.text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest(), last
+
+
+def _same_contents(found: Sequence[tuple[str, Call | None] | Outcome], baseline: int) -> list[Outcome]:
+    base = found[baseline]
+    if isinstance(base, Outcome):
+        return [one if isinstance(one, Outcome) else Outcome("unknown", f"{one[0]}, the baseline's is unknown", one[1]) for one in found]
+    same = [one if isinstance(one, Outcome) else Outcome("passed" if one[0] == base[0] else "failed", one[0], one[1]) for one in found]
+    same[baseline] = Outcome("", f"{base[0]}, the baseline", base[1])
+    return same
+
+
+_EVALUATORS: dict[CheckKind, Callable[[Trace, Check], Outcome]] = {
+    "tests": _command,
+    "command": _command,
+    "answer": _answer,
+    "label": _label,
+    "verdict": _verdict,
+    "file_changed": _file_changed,
+    "file_contains": _file_contains,
+}

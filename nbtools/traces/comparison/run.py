@@ -1,0 +1,148 @@
+"""The runs that are compared: what each is, and its totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.comparison.steps import CHANGES, ComparableCall, comparable_call, file_key, normalized_command, relative_path
+from nbtools.traces.model import Call, FileChange, Session, Tokens
+from nbtools.traces.prompts import typed_text
+from nbtools.traces.trace import Trace
+
+LETTERS = "ABCDEFGHIJKLMNOPQRST"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that a run changed, relative to its folder. Line counts are None where the log does not record them."""
+
+    path: str
+    times: int
+    added: int | None
+    removed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One of the compared sessions, with its sub-agents. ``name`` is its letter, ``task`` the beginning of the first prompt.
+
+    ``calls`` ``failed`` ``edits`` ``files`` ``tokens`` ``seconds`` are counted as the explorer counts them; ``steps`` are the calls that
+    are aligned: those of the session's own model, without rewound branches. None: not recorded. ``cost`` is in US dollars.
+
+    ``read`` ``ran`` ``changed`` list each file or command once, in the order of first use, without rewound branches.
+    """
+
+    name: str
+    title: str
+    log: str
+    folder: str
+    agents: tuple[str, ...]
+    models: tuple[str, ...]
+    task: str
+    steps: int
+    calls: int
+    failed: int | None
+    edits: int
+    files: int
+    tokens: Tokens
+    cost: float | None
+    seconds: float | None
+    read: tuple[str, ...]
+    ran: tuple[str, ...]
+    changed: tuple[ChangedFile, ...]
+
+    @property
+    def tokens_in(self) -> int | None:
+        """Tokens that were sent, with those read from and written to a cache."""
+        return _total((self.tokens.input, self.tokens.cache_read, self.tokens.cache_write))
+
+    def relative_subject(self, subject: str) -> str:
+        """Returns a call's subject without the path of the run's folder."""
+        return relative_path(normalized_command(subject, self.folder), self.folder)
+
+
+def main_sessions(trace: Trace) -> list[Session]:
+    """Returns the sessions that no other session of the log started. Raises ``TraceError`` where there is none."""
+    if not trace.sessions:
+        raise TraceError("The log contains no session to compare.")
+    ids = {one.id for one in trace.sessions}
+    return [one for one in trace.sessions if one.parent not in ids or one.parent == one.id]
+
+
+def comparable_calls(trace: Trace) -> list[ComparableCall]:
+    """Returns the calls of the main sessions' models, in order."""
+    main = {one.id: one for one in main_sessions(trace)}
+    calls = [call for call in trace.calls if call.session in main and call.level == "model" and call.live]
+    order = {session: number for number, session in enumerate(main)}
+    return [comparable_call(call, main[call.session].cwd) for call in sorted(calls, key=lambda call: (order[call.session], call.seq))]
+
+
+def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
+    """Describes a run. With ``prices``, requests are priced. Raises ``TraceError`` where the log has no session."""
+    main = main_sessions(trace)
+    folders = {one.id: one.cwd for one in trace.sessions}
+    calls = [call for call in trace.calls if call.live]
+    live = {(call.session, call.id) for call in calls}
+    applied = [one for one in trace.file_changes if one.applied and one.path]
+    times = [time for one in trace.sessions for time in (one.started, one.ended) if time is not None]
+    task = _task(trace, {one.id for one in main})
+    return Run(
+        name=name,
+        title=(typed_text(main[0].title) if len(main) == 1 else "") or task or main[0].id,
+        log=str(trace.readings[0].source.path) if trace.readings else "",
+        folder=main[0].cwd,
+        agents=_unique(one.agent for one in main),
+        models=_unique(model for one in trace.sessions for model in one.models),
+        task=task,
+        steps=steps,
+        calls=len(trace.calls),
+        failed=_failed(trace),
+        edits=sum(call.op in CHANGES for call in trace.calls),
+        files=len({file_key(one.path, folders.get(one.session, "")) for one in applied}),
+        tokens=_tokens(trace.sessions),
+        cost=trace.cost(prices=prices).total,
+        seconds=max(times) - min(times) if times and max(times) > min(times) else None,
+        read=_unique(relative_path(path, folders.get(call.session, "")) for call in calls if call.op == "read" for path in call.paths),
+        ran=_unique(normalized_command(call.subject, folders.get(call.session, "")) for call in calls if call.op == "shell"),
+        changed=tuple(_changed_files([one for one in applied if (one.session, one.call) in live], folders)),
+    )
+
+
+def has_failed(call: Call) -> bool:
+    """Whether the explorer counts a call as failed."""
+    return call.status == "error" or (call.status == "ok" and bool(call.exit_code))
+
+
+def _failed(trace: Trace) -> int | None:
+    failed = sum(map(has_failed, trace.calls)) + sum(one.kind == "error" and bool(one.text) for one in trace.events)
+    return failed if failed or all(log.format.tells_errors for log in trace.readings) else None
+
+
+def _task(trace: Trace, main: set[str]) -> str:
+    """Returns the beginning of what the person typed first; empty where the log does not have it."""
+    texts = (typed_text(one.text) for one in trace.events if one.kind == "user" and one.live and one.session in main)
+    return " ".join(next(filter(None, texts), "").split())
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def _changed_files(changes: Sequence[FileChange], folders: dict[str, str]) -> Iterable[ChangedFile]:
+    by_path: dict[str, list[FileChange]] = {}
+    for change in changes:
+        by_path.setdefault(file_key(change.path, folders.get(change.session, "")), []).append(change)
+    for path, found in by_path.items():
+        yield ChangedFile(path, len(found), _total(one.added for one in found), _total(one.removed for one in found))
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    recorded = [count for count in counts if count is not None]
+    return sum(recorded) if recorded else None
+
+
+def _tokens(sessions: Sequence[Session]) -> Tokens:
+    names = ("input", "cache_read", "cache_write", "output", "reasoning")
+    return Tokens(**{name: _total(getattr(one.tokens, name) for one in sessions) for name in names})

@@ -1,0 +1,105 @@
+"""Steps in comparable form: what a call does, and to what, whatever its agent calls it and wherever the checkout is."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.model import Call, Op
+
+CHANGES: frozenset[Op] = frozenset({"edit", "write", "patch", "notebook"})
+_MIN_SIMILARITY = 0.6
+_FAILED = ("error", "denied", "cancelled", "interrupted")
+_MAX_DIGESTS = 20_000
+"""Most changes of one comparison whose texts are read from the logs; the others are compared by their file only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparableCall:
+    """A call in comparable form: its operation and target, independent of the agent's tool names and of the checkout's location."""
+
+    call: Call
+    group: str
+    target: str
+    paths: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        return f"{self.group} {self.target}"
+
+
+def comparable_call(call: Call, cwd: str) -> ComparableCall:
+    paths = tuple(relative_path(path, cwd) for path in call.paths)
+    if call.op in CHANGES:
+        return ComparableCall(call, "change", " ".join(paths) or call.subject, paths)
+    if call.op == "shell":
+        return ComparableCall(call, "shell", normalized_command(call.subject, cwd), paths)
+    return ComparableCall(call, call.op, relative_path(call.subject, cwd) or " ".join(paths) or call.name, paths)
+
+
+def relative_path(path: str, cwd: str) -> str:
+    """Returns the path relative to ``cwd``, where it is inside."""
+    return posixpath.relpath(path, cwd) if cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/")) else path
+
+
+def file_key(path: str, folder: str) -> str:
+    """Returns one key for a file, however its path was written; relative to the session's ``folder`` where it is inside."""
+    return relative_path(posixpath.normpath(posixpath.join(folder, path)), folder)
+
+
+def normalized_command(line: str, cwd: str) -> str:
+    """Normalises a command line: removes superfluous blanks, the path of the workspace, and an initial ``cd`` into it."""
+    words = " ".join(line.split())
+    if cwd:
+        words = words.removeprefix(f"cd {cwd} && ").replace(f"{cwd.rstrip('/')}/", "")
+    return words
+
+
+def ending_of(call: Call) -> str:
+    """Describes how a call ended; ``unknown`` for formats such as SWE-agent's, which do not record it."""
+    if call.exit_code:
+        return f"exit code {call.exit_code}"
+    if call.exit_code is None and call.status in {"unknown", "unanswered"}:
+        return "unknown"
+    return "failed" if call.status in _FAILED else "succeeded"
+
+
+def end_differently(endings: Iterable[str]) -> bool:
+    """Whether calls ended in different ways, as far as their logs say: ``failed`` may be any exit code but 0."""
+    known = set(endings) - {"unknown"}
+    return len(known) > 1 and ("succeeded" in known or len(known - {"failed"}) > 1)
+
+
+def similarity(one: ComparableCall, other: ComparableCall) -> float:
+    """Returns the similarity of two calls, from ``_MIN_SIMILARITY`` to 1; 0 for calls with little in common."""
+    if one.group != other.group:
+        return 0
+    common = set(one.paths) & set(other.paths)
+    alike = max(fuzz.ratio(one.target, other.target) / 100, 0.9 * len(common) / max(len(one.paths), len(other.paths), 1))
+    return alike if alike >= _MIN_SIMILARITY else 0
+
+
+class ChangeDigests:
+    """Digests of the texts of changes, without file names. They are read from the logs, each once, and at most ``_MAX_DIGESTS``."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, bytes | None] = {}
+
+    def of(self, call: Call) -> bytes | None:
+        """Returns the digest of a call's changes; None where the log does not have their texts, or can no longer be read."""
+        if id(call) not in self._known:
+            self._known[id(call)] = _digest(call) if len(self._known) < _MAX_DIGESTS else None
+        return self._known[id(call)]
+
+
+def _digest(call: Call) -> bytes | None:
+    try:
+        texts: Sequence[str] = [diff.file_diff.partition("@@")[2] or diff.new_content for diff in call.detail.changes]
+    except TraceError:
+        return None
+    return hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).digest() if texts else None
