@@ -4,8 +4,11 @@ import { PageRequests, failureMessage } from './page_requests.js';
 import { ExplorerKeyboard } from './keyboard.js';
 import { chooseChip, NO_FILTER, toggleFold, isFiltering, listsEverything, sameFilter } from './filter.js';
 import { FilterBarView } from './filter_bar.js';
+import { Following } from './following.js';
 import { HeaderView, type TraceAction } from './header.js';
-import { ListView } from './list.js';
+import { LineMoves } from './line_moves.js';
+import { ListView, type ListPlaces } from './list.js';
+import { NewSteps } from './new_steps.js';
 import { ReviewView } from './review.js';
 import { hitsOf } from './search_marks.js';
 import { StepLoader } from './step_loader.js';
@@ -14,7 +17,7 @@ import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
 import { OverviewView } from './overview.js';
 import { SharePanel } from './share_panel.js';
-import type { TraceFilter, TraceMark, TracePage, TraceView } from './model.js';
+import type { TraceFilter, TraceFollow, TraceMark, TracePage, TraceView } from './model.js';
 
 /** Milliseconds between requests for the visible pages while the kernel is indexing the log. */
 const REFRESH_INTERVAL = 250;
@@ -34,6 +37,9 @@ export class ExplorerView {
   /** Null in a shared file. */
   private readonly review: ReviewView | null;
   private readonly sharePanel: SharePanel;
+  /** Null in a shared file. */
+  private readonly following: Following | null;
+  private readonly newSteps: NewSteps;
   private readonly notice = element('div', 'nbtools-trace-notice');
   private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
   private view: TraceView | null = null;
@@ -47,6 +53,7 @@ export class ExplorerView {
   private selectedLine: number | null = null;
   private refreshTimer = 0;
   private actionRunning = false;
+  private isTakingOver = false;
 
   constructor(private readonly context: ExplorerContext) {
     const { trans } = context;
@@ -55,8 +62,18 @@ export class ExplorerView {
     const goNear = (line: number) => void this.goNearLine(line);
     const goToFailure = (direction: 1 | -1) => void this.goToFailure(direction);
     this.requests = new PageRequests(context, lost => this.showNotice(lost ? context.recovery : ''));
+    this.following = context.isFile
+      ? null
+      : new Following(
+          this.node,
+          trans,
+          this.requests,
+          reply => this.takeOver(reply),
+          () => this.newSteps.look()
+        );
     this.header = new HeaderView(
       context,
+      this.following?.button ?? null,
       action => void this.runAction(action),
       line => void this.goToLine(line, true),
       () => void this.showChanges()
@@ -74,6 +91,7 @@ export class ExplorerView {
       select: index => void this.select(index),
       fold: ({ line }) => changeFilter(toggleFold(this.requestedFilter, line))
     });
+    this.newSteps = new NewSteps(this.list, trans, this.requests, () => this.shownFilter);
     this.detailPane = new DetailPaneView(context, this.requests, {
       goToLine: line => void this.goToLine(line, true),
       filterByPath: path => changeFilter({ ...NO_FILTER, chips: [`path:${path}`] })
@@ -105,7 +123,7 @@ export class ExplorerView {
     const sameExplorer = this.view?.explorer === view.explorer;
     this.view = view;
     this.header.update(view);
-    this.timeline.update(view.bars);
+    this.timeline.update(view.bars, true);
     this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
     sameExplorer ? this.showFilter() : this.showView(view);
     this.review?.start();
@@ -143,6 +161,7 @@ export class ExplorerView {
     window.clearTimeout(this.refreshTimer);
     this.pages?.close();
     this.stepLoader.stop();
+    this.following?.dispose();
     [this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part => part?.dispose());
   }
 
@@ -154,6 +173,8 @@ export class ExplorerView {
       },
       goToLine: line => void this.goToLine(line, true),
       changed: marks => this.showMarks(marks),
+      moved: marks => this.list.setMarks(marks),
+      version: () => this.following?.version ?? 0,
       leave: () => this.list.node.focus()
     });
   }
@@ -163,7 +184,7 @@ export class ExplorerView {
     this.notice.setAttribute('role', 'status');
     this.emptyMessage.hidden = true;
     this.emptyMessage.append(element('span'), linkButton(trans.__('Clear filters'), clearFilter));
-    const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.changes.node);
+    const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.newSteps.node, this.changes.node);
     const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
     this.review && this.filters.node.append(this.review.toggle);
@@ -184,8 +205,10 @@ export class ExplorerView {
     this.shownFilter = this.requestedFilter = this.chosenFilter = NO_FILTER;
     this.selectedLine = null;
     this.stepLoader.reset();
+    this.newSteps.clear();
     this.list.mark(null);
     this.showPages(view.page, false);
+    this.following?.start(view);
     if (view.step !== null) {
       void this.goToLine(view.step, false);
     } else if (view.page.total > 0) {
@@ -193,18 +216,81 @@ export class ExplorerView {
     }
   }
 
+  /** Takes over what was written to the log.  Until its lines are loaded, everything stays as it is, and means the shorter log. */
+  private async takeOver(reply: TraceFollow): Promise<void> {
+    const moves = new LineMoves(reply);
+    this.isTakingOver = true;
+    try {
+      const filter = moves.ofFilter(this.shownFilter);
+      const pages = this.createPages(await this.requests.page(filter, 0, PAGE_SIZE), filter);
+      const places = await this.placesIn(pages, filter, moves);
+      this.commit(reply, moves, filter);
+      this.list.replace(this.replacePages(pages), places, filter);
+    } finally {
+      this.isTakingOver = false;
+    }
+    this.showFilter();
+    if (this.requestedFilter !== this.shownFilter) {
+      await this.loadFilter(this.requestedFilter); // its answer was for the shorter log
+    }
+  }
+
+  /** Loads the lines that are in view and selected, and returns where they are in `pages`. */
+  private async placesIn(pages: PageCache, filter: TraceFilter, moves: LineMoves): Promise<ListPlaces> {
+    const { list } = this;
+    const find = async (line: number | null) => {
+      const to = line === null ? null : moves.of(line);
+      const index = to === null ? -1 : listsEverything(filter) ? to : await this.requests.place(filter, to);
+      return (await pages.get(index))?.line === to ? index : null;
+    };
+    await Promise.all(list.ends.map(index => index !== null && this.pages!.get(index)));
+    const { anchor, ends, endLines } = list;
+    const [row, selected, rangeEnd] = await Promise.all([anchor?.line ?? null, ...endLines].map(find));
+    const near = [list.firstInView + (anchor && row ? row - anchor.row : 0), pages.total - 1];
+    await Promise.all(near.flatMap(index => [index, index - PAGE_SIZE / 2]).map(index => pages.get(Math.max(index, 0))));
+    return list.ends.every((end, i) => end === ends[i]) // else the person has selected something in the meantime
+      ? { shift: anchor && typeof row === 'number' ? row - anchor.row : 0, selected: selected ?? null, rangeEnd: rangeEnd ?? null }
+      : this.placesIn(pages, filter, moves);
+  }
+
+  private commit(reply: TraceFollow, moves: LineMoves, filter: TraceFilter): void {
+    const view = reply.view!;
+    this.view = view;
+    this.header.node.contains(document.activeElement) ? this.header.updateFacts(view) : this.header.update(view);
+    this.timeline.update(view.bars, !moves.isIdentity);
+    this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
+    this.selectedLine = this.selectedLine === null ? null : moves.of(this.selectedLine);
+    const isListed = this.requestedFilter === this.shownFilter;
+    this.chosenFilter = moves.ofFilter(this.chosenFilter);
+    this.shownFilter = filter;
+    this.requestedFilter = isListed ? filter : moves.ofFilter(this.requestedFilter);
+    this.newSteps.add(moves);
+    this.stepLoader.move(moves, reply.changed);
+    this.review?.move(moves);
+  }
+
   /** Lists the lines that match the filter, starting with the first page, which is already loaded. */
   private showPages(first: TracePage, keepScroll: boolean): PageCache {
     const { shownFilter: filter } = this;
+    const pages = this.replacePages(this.createPages(first, filter));
+    this.list.show(pages, filter.folded, keepScroll);
+    this.showFilter();
+    return pages;
+  }
+
+  private replacePages(pages: PageCache): PageCache {
     this.pages?.close();
-    this.pages = new PageCache(
+    void this.newSteps.recount();
+    return (this.pages = pages);
+  }
+
+  private createPages(first: TracePage, filter: TraceFilter): PageCache {
+    const pages: PageCache = new PageCache(
       first,
       (from, count) => this.requests.page(filter, from, count),
-      () => this.onPagesChanged()
+      () => pages === this.pages && this.onPagesChanged()
     );
-    this.list.show(this.pages, filter.folded, keepScroll);
-    this.showFilter();
-    return this.pages;
+    return pages;
   }
 
   /** Changes the filter.  The current list stays until the kernel has answered; if the request fails, the previous filter is restored. */
@@ -214,6 +300,10 @@ export class ExplorerView {
     }
     this.requestedFilter = this.chosenFilter = filter;
     this.showFilter();
+    await this.loadFilter(filter);
+  }
+
+  private async loadFilter(filter: TraceFilter): Promise<void> {
     try {
       await this.fetchFiltered(filter);
     } catch (error) {
@@ -231,7 +321,7 @@ export class ExplorerView {
       this.requests.page(filter, 0, PAGE_SIZE),
       line === null ? null : this.requests.place(filter, line)
     ]);
-    if (this.requestedFilter !== filter) {
+    if (this.requestedFilter !== filter || this.isTakingOver) {
       return;
     }
     const onlyFolds = sameFilter({ ...filter, folded: [] }, { ...this.shownFilter, folded: [] });

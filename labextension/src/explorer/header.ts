@@ -8,9 +8,11 @@ export type TraceAction = TraceView['actions'][number];
 /** The title of the log, its facts, and the actions on the whole log. */
 export class HeaderView {
   readonly node = element('div', 'nbtools-trace-head');
+  private readonly factsNode = element('span', 'nbtools-trace-facts');
 
   constructor(
     private readonly context: ExplorerContext,
+    private readonly followButton: HTMLElement | null,
     private readonly runAction: (action: TraceAction) => void,
     private readonly goToLine: (line: number) => void,
     private readonly showChanges: () => void
@@ -21,13 +23,15 @@ export class HeaderView {
     title.title = view.title;
     title.setAttribute('role', 'heading');
     title.setAttribute('aria-level', '2');
-    this.node.replaceChildren(title, this.facts(view.facts), this.links(view));
+    this.node.replaceChildren(title, this.factsNode, ...(this.followButton ? [this.followButton] : []), this.links(view));
+    this.updateFacts(view);
   }
 
-  private facts(facts: readonly TraceFact[]): HTMLElement {
+  /** Shows other facts of the same log. */
+  updateFacts({ facts }: TraceView): void {
     const last = facts.length - 1;
     const parts = facts.map((fact, i) => element('span', '', this.fact(fact), i < last ? ' ·' : ''));
-    return element('span', 'nbtools-trace-facts', ...parts.flatMap(part => [part, ' ']));
+    this.factsNode.replaceChildren(...parts.flatMap(part => [part, ' ']));
   }
 
   private fact({ text, doubt, bad, title }: TraceFact): HTMLElement {

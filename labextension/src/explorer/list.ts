@@ -4,7 +4,7 @@ import type { Move } from './keymap.js';
 import { PAGE_SIZE, type PageCache } from './page_cache.js';
 import { placeRows, scrollTopFor, type ScrollState } from './virtual_scroll.js';
 import { RowView } from './row.js';
-import type { TraceLine, TraceMark } from './model.js';
+import type { TraceFilter, TraceLine, TraceMark } from './model.js';
 
 /** The height of a row relative to its font size. */
 const ROW_HEIGHT_RATIO = 28 / 13;
@@ -21,6 +21,13 @@ export interface ListEvents {
   fold(line: TraceLine): void;
 }
 
+/** How many rows came above the first one in view, and the rows that are selected now. */
+export interface ListPlaces {
+  readonly shift: number;
+  readonly selected: number | null;
+  readonly rangeEnd: number | null;
+}
+
 /** A virtual list of steps: only the visible rows and a few around them have nodes, which are reused. */
 export class ListView {
   readonly node = element('div', 'nbtools-trace-list');
@@ -28,6 +35,8 @@ export class ListView {
   /** The other end of a selected range; null if a single row is selected. */
   private rangeEnd: number | null = null;
   private marks: ReadonlyMap<number, readonly TraceMark[]> = new Map();
+  /** Whether a line of the log is marked as new. */
+  isNew: (line: number) => boolean = () => false;
   private readonly spacer = element('div', 'nbtools-trace-rows');
   private readonly id = `nbtools-trace-${++listCount}`;
   private rows = new Map<number, RowView>();
@@ -120,6 +129,70 @@ export class ListView {
     return Math.min(Math.max(from + steps[move], 0), (this.pages?.total ?? 0) - 1);
   }
 
+  /** Whether the last row is in view. */
+  get isAtEnd(): boolean {
+    const { height } = placeRows(this.extent());
+    return this.node.scrollTop + this.viewHeight >= height - this.rowHeight / 2;
+  }
+
+  /** The row to keep where it is while others come above: the selected one if it is in view, else the first one in view, if it is loaded. */
+  get anchor(): { readonly row: number; readonly line: number } | null {
+    const [first, end] = this.rowsInView();
+    const row = this.selected !== null && first <= this.selected && this.selected < end ? this.selected : first;
+    const line = this.pages?.line(row);
+    return line ? { row, line: line.line } : null;
+  }
+
+  get firstInView(): number {
+    return this.rowsInView()[0];
+  }
+
+  /** The rows from the first that is fully in view to the last (exclusive). */
+  private rowsInView(): readonly [number, number] {
+    const scroll = this.scroll();
+    const top = scroll.top - placeRows(scroll).shift;
+    const end = Math.floor((top + this.viewHeight) / this.rowHeight);
+    return [Math.ceil(top / this.rowHeight), Math.min(end, this.pages?.total ?? 0)];
+  }
+
+  /** Returns the lines of the log that are fully in view. */
+  visibleLines(): number[] {
+    const [first, end] = this.rowsInView();
+    return Array.from({ length: Math.max(end - first, 0) }, (_, i) => this.pages?.line(first + i)?.line ?? []).flat();
+  }
+
+  /** The selected row and the other end of a range; null where there is none. */
+  get ends(): readonly [number | null, number | null] {
+    return [this.selected, this.rangeEnd];
+  }
+
+  /** The lines of the log at `ends`, where they are loaded. */
+  get endLines(): readonly (number | null)[] {
+    return this.ends.map(index => (index === null ? null : (this.pages?.line(index)?.line ?? null)));
+  }
+
+  /** Shows the lines of a log that has grown.  At the end, the list stays there; a sorted list stays at its start. */
+  replace(pages: PageCache, { shift, selected, rangeEnd }: ListPlaces, { order, folded }: TraceFilter): void {
+    const [first, end] = this.rowsInView();
+    const staysAtEnd = order === '' && this.isAtEnd;
+    const staysAtStart = order !== '' && first === 0 && (this.selected === null || this.selected >= end);
+    this.selected = selected;
+    this.rangeEnd = selected === null ? null : rangeEnd;
+    this.show(pages, folded, true);
+    staysAtEnd ? this.scrollToEnd() : this.scrollByRows(staysAtStart ? 0 : shift);
+  }
+
+  scrollToEnd(): void {
+    this.updateSpacer();
+    this.node.scrollTop = this.node.scrollHeight;
+    this.redraw();
+  }
+
+  private scrollByRows(count: number): void {
+    this.updateSpacer();
+    this.node.scrollTop += count * this.rowHeight;
+  }
+
   redraw(): void {
     this.animationFrame ||= requestAnimationFrame(() => {
       this.animationFrame = 0;
@@ -210,6 +283,7 @@ export class ListView {
     row.place(index, top, this.id, pages.total);
     const range = this.selectedRows;
     row.select(range !== null && index >= range[0] && index <= range[1]);
+    row.node.classList.toggle('nbtools-trace-new', line !== null && this.isNew(line.line));
     this.widenNumbers(line);
   }
 

@@ -131,14 +131,15 @@ export const parseReviewCode: parse.Parser<ReviewCode> = parse.record<ReviewCode
 
 /** Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
 
-``line`` … ``last`` are the lines to review (both inclusive), None for the whole session.  ``value`` is a note's text, a code or a
-verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
+``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session.
+``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
 export interface ReviewTask {
   readonly type: 'review';
   readonly action: 'read' | 'note' | 'label' | 'verdict' | 'sort' | 'withdraw' | 'undo';
   readonly reviewer: string;
   readonly line: number | null;
   readonly last: number | null;
+  readonly version: number;
   readonly value: string;
   readonly span: string;
   readonly label: string;
@@ -151,6 +152,7 @@ export const parseReviewTask: parse.Parser<ReviewTask> = parse.record<ReviewTask
   reviewer: parse.otherwise(parse.text, ''),
   line: parse.otherwise(parse.nullable(parse.number), null),
   last: parse.otherwise(parse.nullable(parse.number), null),
+  version: parse.otherwise(parse.number, 0),
   value: parse.otherwise(parse.text, ''),
   span: parse.otherwise(parse.text, ''),
   label: parse.otherwise(parse.text, ''),
@@ -575,7 +577,8 @@ export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet
 /** The review of the log.  ``labels`` are the latest of the ``records`` in force.
 
 ``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if
-there is none.  ``message`` says what was done.  ``complete`` is False while signals are still looked for. */
+there is none.  ``message`` says what was done.  ``complete`` is False while signals are still looked for.  Lines are those of
+``version`` of the log. */
 export interface TraceReview {
   readonly type: 'review';
   readonly reviewer: string;
@@ -590,6 +593,7 @@ export interface TraceReview {
   readonly following: number | null;
   readonly message: string;
   readonly complete: boolean;
+  readonly version: number;
 }
 export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceReview>({
   type: parse.oneOf('review'),
@@ -605,6 +609,7 @@ export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceRev
   following: parse.otherwise(parse.nullable(parse.number), null),
   message: parse.otherwise(parse.text, ''),
   complete: parse.otherwise(parse.flag, true),
+  version: parse.otherwise(parse.number, 0),
 });
 
 /** The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written. */

@@ -29,12 +29,13 @@ export class ModelConnection {
   /** Sends a request and returns its reply.  Rejects with `ExplorerLost` if the kernel no longer has the explorer. */
   async query(task: Task): Promise<Reply> {
     const id = ++lastId;
-    const busyTimer = setTimeout(() => this.onWait(true), BUSY_AFTER);
+    const onWait = task.type === 'follow' ? () => undefined : this.onWait; // following says so itself
+    const busyTimer = setTimeout(() => onWait(true), BUSY_AFTER);
     const answer = new Promise<TraceAnswer>(resolve => this.pending.set(id, resolve));
     this.model.send({ request: { id, explorer: this.explorer, task } });
     const { gone, reply } = await answer;
     clearTimeout(busyTimer);
-    this.onWait(false);
+    onWait(false);
     if (gone || reply === null) {
       throw new ExplorerLost();
     }

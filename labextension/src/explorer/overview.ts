@@ -11,6 +11,8 @@ type Mode = 'steps' | TraceStrip['mode'];
 
 /** Milliseconds after a view is shown until the other overviews are loaded, so that switching to them needs no request. */
 const PREFETCH_DELAY = 800;
+/** Milliseconds between two requests for the overview that is shown, while the log grows. */
+const REFRESH_INTERVAL = 3000;
 
 export interface OverviewEvents extends TimelineEvents {
   /** Replaces the filter by this one. */
@@ -34,6 +36,10 @@ export class OverviewView {
   private mode: Mode = 'steps';
   private strips = new Map<TraceStrip['mode'], Promise<TraceStrip | null>>();
   private prefetchTimer = 0;
+  private refreshTimer = 0;
+  private refreshed = 0;
+  /** Whether the tables were asked for with prices. */
+  private priced = false;
 
   constructor(
     private readonly context: ExplorerContext,
@@ -67,14 +73,18 @@ export class OverviewView {
     this.build();
   }
 
-  update(bars: readonly TraceBar[]): void {
+  /** Shows the bars of a log that is another or has grown.  Usage follows at intervals, or `atOnce` where lines have moved. */
+  update(bars: readonly TraceBar[], atOnce: boolean): void {
     this.timeline.update(bars);
-    this.strips.clear();
+    this.strips = new Map();
     if (!this.context.isFile) {
       this.prefetchTimer ||= window.setTimeout(() => this.prefetch(), PREFETCH_DELAY);
     }
-    if (this.mode !== 'steps') {
-      void this.choose(this.mode);
+    if (atOnce) {
+      this.refresh();
+    } else {
+      const delay = this.refreshed + REFRESH_INTERVAL - Date.now();
+      this.refreshTimer ||= window.setTimeout(() => this.refresh(), Math.max(delay, 0));
     }
   }
 
@@ -93,7 +103,7 @@ export class OverviewView {
   }
 
   dispose(): void {
-    window.clearTimeout(this.prefetchTimer);
+    [this.prefetchTimer, this.refreshTimer].forEach(timer => window.clearTimeout(timer));
     this.timeline.dispose();
     this.usage.dispose();
   }
@@ -123,9 +133,7 @@ export class OverviewView {
   private async choose(mode: Mode): Promise<void> {
     if (mode !== 'steps') {
       try {
-        const strip = (await this.strips.get(mode)) ?? (await this.requests.strip(mode));
-        this.strips.set(mode, Promise.resolve(strip));
-        this.usage.update(strip);
+        this.usage.update(await this.strip(mode));
       } catch (error) {
         setText(this.note, failureMessage(error));
         return;
@@ -134,6 +142,31 @@ export class OverviewView {
     this.mode = mode;
     setText(this.note, '');
     this.showMode();
+  }
+
+  /** Loads an overview; one that was loaded since the log has changed is not loaded again. */
+  private async strip(mode: TraceStrip['mode']): Promise<TraceStrip> {
+    const { strips } = this; // replaced when the log changes
+    const strip = (await strips.get(mode)) ?? (await this.requests.strip(mode));
+    strips.set(mode, Promise.resolve(strip));
+    return strip;
+  }
+
+  /** Loads what is shown of usage again. */
+  private refresh(): void {
+    window.clearTimeout(this.refreshTimer);
+    this.refreshTimer = 0;
+    this.refreshed = Date.now();
+    if (!this.panel.node.hidden && !this.panel.node.contains(document.activeElement)) {
+      void this.loadUsage(this.priced);
+    }
+    const { mode } = this;
+    if (mode !== 'steps') {
+      this.strip(mode).then(
+        strip => mode === this.mode && this.usage.update(strip),
+        () => undefined // the requests have said why
+      );
+    }
   }
 
   private showMode(): void {
@@ -163,6 +196,7 @@ export class OverviewView {
   }
 
   private async loadUsage(prices: boolean): Promise<void> {
+    this.priced = prices;
     try {
       this.panel.update(await this.requests.usage(prices));
     } catch (error) {

@@ -6,6 +6,7 @@ import type {
   TraceCell,
   TraceChanges,
   TraceFilter,
+  TraceFollow,
   TraceOpened,
   TracePage,
   TraceRaw,
@@ -45,6 +46,10 @@ export class PageRequests {
   /** Requests the diff of a changed file over the session. */
   fileDiff(path: string): Promise<TraceOpened> {
     return this.request({ type: 'file_diff', path }, 'opened');
+  }
+
+  follow(version: number): Promise<TraceFollow> {
+    return this.request({ type: 'follow', version }, 'follow');
   }
 
   raw(line: number): Promise<TraceRaw> {

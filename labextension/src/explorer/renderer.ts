@@ -169,7 +169,7 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     if (!kernel) {
       throw new ExplorerLost();
     }
-    return explorerKernels.request(kernel, this.traceView!.explorer, task, late => this.showBusy(late));
+    return explorerKernels.request(kernel, this.traceView!.explorer, task, late => task.type === 'follow' || this.showBusy(late));
   }
 
   private showBusy(busy: boolean): void {

@@ -1,5 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
+import type { LineMoves } from './line_moves.js';
 import type { ReviewTask, TraceMark, TraceReview } from './model.js';
 import type { PageRequests } from './page_requests.js';
 import { failureMessage } from './page_requests.js';
@@ -7,6 +8,10 @@ import { RecordListView } from './review_records.js';
 
 /** Milliseconds until the review is read again while the kernel looks for signals. */
 const SIGNALS_DELAY = 500;
+/** Milliseconds until the review is read again after the log has grown. */
+const GROWTH_DELAY = 3000;
+/** A review that takes long is read again after this many times as long. */
+const REST = 5;
 
 /** The lines that a verdict is about; null is the whole session.  `span` is the text that the person has selected. */
 export interface ReviewTarget {
@@ -21,6 +26,10 @@ export interface ReviewEvents {
   goToLine(line: number): void;
   /** The review has changed. */
   changed(marks: ReadonlyMap<number, readonly TraceMark[]>): void;
+  /** The marks have moved with their lines. */
+  moved(marks: ReadonlyMap<number, readonly TraceMark[]>): void;
+  /** Returns the version of the log of which the target's lines are. */
+  version(): number;
   /** Returns the focus to the list. */
   leave(): void;
 }
@@ -53,6 +62,8 @@ export class ReviewView {
   /** The marks that are shown, as JSON. */
   private marks = '[]';
   private timer = 0;
+  /** Milliseconds that the last answer took. */
+  private took = 0;
   private disposed = false;
 
   constructor(
@@ -75,6 +86,24 @@ export class ReviewView {
   /** Reads the review, for the marks in the list. */
   start(): void {
     void this.send('read');
+  }
+
+  /** Takes over where the lines of the log are now.  What is new about the review comes a moment later. */
+  move(moves: LineMoves): void {
+    if (this.review === null) {
+      return;
+    }
+    if (!moves.isIdentity) {
+      const of = (line: number | null) => (line === null ? null : moves.find(line));
+      const { marks, labels, following } = this.review;
+      const moved = marks.flatMap(mark => (of(mark.line) === null ? [] : { ...mark, line: moves.of(mark.line) }));
+      const placed = labels.map(label => ({ ...label, line: of(label.line), last: of(label.last) }));
+      this.review = { ...this.review, marks: moved, labels: placed, following: of(following) };
+      this.marks = JSON.stringify(moved);
+      this.records.update(placed, this.review.records, this.review.codes);
+      this.events.moved(marksByLine(moved));
+    }
+    this.schedule(GROWTH_DELAY);
   }
 
   verdict(value: Verdict, session = false): void {
@@ -153,6 +182,7 @@ export class ReviewView {
       action,
       reviewer: this.reviewer.value.trim(),
       ...place,
+      version: this.events.version(),
       value: '',
       span: '',
       label: '',
@@ -160,8 +190,11 @@ export class ReviewView {
       seed,
       ...change
     };
+    const started = Date.now();
     try {
-      this.update(await this.requests.review(task as ReviewTask), action === 'read');
+      const review = await this.requests.review(task as ReviewTask);
+      this.took = Date.now() - started;
+      this.update(review, action === 'read');
     } catch (error) {
       setText(this.message, failureMessage(error));
     }
@@ -172,6 +205,10 @@ export class ReviewView {
       return;
     }
     const { trans } = this;
+    onlyRead || setText(this.message, review.message);
+    if (review.version !== this.events.version()) {
+      return this.schedule(GROWTH_DELAY); // its lines are not yet those that the page shows
+    }
     if (JSON.stringify(review.codes) !== JSON.stringify(this.review?.codes)) {
       this.codes.replaceChildren(...review.codes.map(code => this.codeButton(code)));
     }
@@ -194,14 +231,22 @@ export class ReviewView {
         .join(' · ')
     );
     this.records.update(review.labels, review.records, review.codes);
-    onlyRead || setText(this.message, review.message);
     const marks = JSON.stringify(review.marks);
     if (marks !== this.marks) {
       this.marks = marks;
       this.events.changed(marksByLine(review.marks));
     }
-    window.clearTimeout(this.timer);
-    this.timer = review.complete ? 0 : window.setTimeout(() => this.start(), SIGNALS_DELAY);
+    review.complete || this.schedule(SIGNALS_DELAY);
+  }
+
+  private schedule(delay: number): void {
+    this.timer ||= window.setTimeout(
+      () => {
+        this.timer = 0;
+        this.start();
+      },
+      Math.max(delay, REST * this.took)
+    );
   }
 
   private build(): void {

@@ -2,6 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { RequestFailed, type PageRequests } from './page_requests.js';
 import { keyHint } from './keymap.js';
 import type { DetailPaneView } from './detail_pane.js';
+import type { LineMoves } from './line_moves.js';
 
 /** Milliseconds for which a line must be selected before it is loaded, so that repeating keys do not load every line. */
 const SELECT_DELAY = 60;
@@ -34,6 +35,22 @@ export class StepLoader {
   /** Whether the detail pane shows the selected line. */
   get isStepShown(): boolean {
     return this.selectedLine !== null && this.shownLine === this.selectedLine;
+  }
+
+  /** Takes over where the log's lines are now.  A step that has changed is loaded again, and one whose links lead to lines that have moved. */
+  move(moves: LineMoves, changed: readonly number[]): void {
+    const { selectedLine: line } = this;
+    if (line === null) {
+      return;
+    }
+    const to = moves.of(line);
+    this.selectedLine = to;
+    this.shownLine = this.shownLine === line ? to : null;
+    if (!moves.isIdentity || to !== line || changed.includes(to)) {
+      this.stop();
+      const { scrollTop } = this.detailPane.node;
+      void this.open(to).then(() => (this.detailPane.node.scrollTop = scrollTop));
+    }
   }
 
   reset(): void {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { barAtOffset, lineAt, rangeBetween, barRects, barsWidth } from '../explorer/timeline_bars.js';
+import { LineMoves } from '../explorer/line_moves.js';
 import { NO_FILTER, chooseChip, isFiltering, listsEverything, toggleChip, toggleFold } from '../explorer/filter.js';
 import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween } from '../explorer/usage_strip_bars.js';
 import { traceKey, type Zone } from '../explorer/keymap.js';
 import { PAGE_SIZE, PageCache, pagesAround } from '../explorer/page_cache.js';
 import { placeRows, scrollTopFor } from '../explorer/virtual_scroll.js';
-import type { StripBar, TraceBar, TraceLine, TracePage } from '../explorer/model.js';
+import type { StripBar, TraceBar, TraceFollow, TraceLine, TracePage } from '../explorer/model.js';
 
 const ROW_HEIGHT = 28;
 const VIEW_HEIGHT = 520;
@@ -234,4 +235,34 @@ test('a line is the smallest bar around it, else the bar before it', () => {
   assert.equal(barAfter(strip, 2, Infinity)?.first, 20);
   assert.deepEqual(linesBetween(strip, 1100, 900), { first: 0, last: 9 });
   assert.equal(linesBetween(strip, 5200, 5300), null);
+});
+
+test('lines, ranges and folds move with the lines of a log that has grown', () => {
+  const view = { page: { total: 12 } } as unknown as TraceFollow['view'];
+  const reply: TraceFollow = {
+    type: 'follow',
+    version: 1,
+    fresh: true,
+    view,
+    moves: [
+      { first: 0, to: 0, count: 3 },
+      { first: 4, to: 6, count: 4 }
+    ],
+    changed: [],
+    restarted: false
+  };
+  const moves = new LineMoves(reply);
+  assert.equal(moves.isIdentity, false);
+  assert.deepEqual(
+    [0, 2, 4, 7].map(line => moves.of(line)),
+    [0, 2, 6, 9]
+  );
+  assert.deepEqual([moves.of(3), moves.find(3), moves.find(8)], [2, null, null]);
+  assert.deepEqual(moves.newLines(), [3, 4, 5, 10, 11]);
+  const filter = { ...NO_FILTER, first: 4, last: 7, folded: [5] };
+  assert.deepEqual(moves.ofFilter(filter), { ...filter, first: 6, last: 9, folded: [7] });
+  const grown = new LineMoves({ ...reply, moves: [{ first: 0, to: 0, count: 8 }] });
+  assert.ok(grown.isIdentity && grown.ofFilter(filter) !== filter);
+  const unknown = new LineMoves({ ...reply, moves: [], restarted: true });
+  assert.deepEqual([unknown.isIdentity, unknown.of(5), unknown.find(5), unknown.newLines()], [false, 5, null, []]);
 });

@@ -27,6 +27,7 @@ from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
     from nbtools.notebook.explorer.reviewing.reviewer import Reviewer
+    from nbtools.notebook.explorer.reviewing.signal_search import SignalSearch
     from nbtools.notebook.explorer.widget import ExplorerWidget
 
 INITIAL_LINES = 200
@@ -49,6 +50,7 @@ class Explorer:
         self._facet_makers: list[Callable[[Explorer], Facet]] = []
         self._following = Following(self)
         self._is_reviewed = False
+        self._signals: SignalSearch | None = None
 
     @cached_property
     def lines(self) -> Timeline:
@@ -111,6 +113,9 @@ class Explorer:
             self._is_reviewed = True
             self.add_facet(lambda explorer: explorer.reviewer.review_facet)
             self.add_facet(lambda explorer: explorer.reviewer.signal_facet)
+        if task.line is not None and task.action in {"note", "label", "verdict"}:
+            line, last = self._following.lines_now(task.version, [task.line, task.line if task.last is None else task.last])
+            task = task.model_copy(update={"line": line, "last": None if task.last is None else last})
         review = self.reviewer.answer(task)
         self.facets.changed()
         return review
@@ -200,8 +205,10 @@ class Explorer:
     def reviewer(self) -> Reviewer:
         """Answers requests about the review of the log."""
         from nbtools.notebook.explorer.reviewing.reviewer import Reviewer  # noqa: PLC0415 - loaded with the first review
+        from nbtools.notebook.explorer.reviewing.signal_search import SignalSearch  # noqa: PLC0415
 
-        return Reviewer(self.trace, self.lines)
+        self._signals = self._signals or SignalSearch(self.trace)
+        return Reviewer(self.trace, self.lines, self._signals, self._following.version)
 
     @cached_property
     def _answers(self) -> PageResponder:

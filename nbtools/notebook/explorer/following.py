@@ -9,6 +9,7 @@ from itertools import takewhile
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.model import FollowTask, TraceFollow, TraceMove
 from nbtools.notebook.explorer.nesting import LineRow
 from nbtools.traces.following.row_identity import is_same, row_keys
@@ -55,6 +56,17 @@ class Following:
                 changed=changed[:_MAX_CHANGED],
                 restarted=before is None,
             )
+
+    def lines_now(self, version: int, lines: Sequence[int]) -> list[int]:
+        """Returns where these lines of a version are now.  Raises ``TraceError`` for a line that is gone."""
+        with self._lock:
+            if version == self._version:
+                return list(lines)
+            moves, _ = line_moves(self._rows.get(version, ()), self._explorer.lines.rows)
+        found = [move.to + line - move.first for line in lines for move in moves if move.first <= line < move.first + move.count]
+        if len(found) < len(lines):
+            raise TraceError("The log has grown, and this step is no longer where it was. Select it again.")
+        return found
 
     def _update(self) -> None:
         started = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 import nbtools
 from nbtools.notebook.explorer.explorer import Explorer
 from nbtools.notebook.explorer.following import line_moves
-from nbtools.notebook.explorer.model import TraceAnswer, TraceFollow
+from nbtools.notebook.explorer.model import TraceAnswer, TraceFollow, TraceProblem
 from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.notebook.explorer.reviewing.model import TraceReview
+from nbtools.traces.review.model import Signal
 from tests.notebook.explorer.samples import sample
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
 
@@ -107,9 +110,10 @@ def test_nothing_runs_in_an_old_log(tmp_path: Path) -> None:
     assert "running" not in {line.right for line in explorer.lines}
 
 
-def test_steps_of_a_sub_agent_move_the_lines_below(tmp_path: Path) -> None:
-    shutil.copytree(sample(WITH_AGENTS).parent, tmp_path / "project")
-    path = tmp_path / "project" / sample(WITH_AGENTS).name
+def without_its_agent(folder: Path) -> tuple[Explorer, Callable[[], object]]:
+    """Returns the explorer of a log that ends with "And now?", and what adds the steps of a sub-agent above that."""
+    shutil.copytree(sample(WITH_AGENTS).parent, folder / "project")
+    path = folder / "project" / sample(WITH_AGENTS).name
     agent = next(path.parent.rglob("agent-*.jsonl"))
     content = agent.read_bytes()
     agent.unlink()
@@ -121,10 +125,13 @@ def test_steps_of_a_sub_agent_move_the_lines_below(tmp_path: Path) -> None:
         "message": {"role": "user", "content": "And now?"},
     }
     append(path, json.dumps(after).encode() + b"\n")
-    explorer = nbtools.open_trace(path)
-    subjects = [line.subject for line in explorer.lines]
-    below = subjects.index("And now?")
-    agent.write_bytes(content)
+    return nbtools.open_trace(path), lambda: agent.write_bytes(content)
+
+
+def test_steps_of_a_sub_agent_move_the_lines_below(tmp_path: Path) -> None:
+    explorer, add_agent = without_its_agent(tmp_path)
+    below = [line.subject for line in explorer.lines].index("And now?")
+    add_agent()
     reply = ask(explorer, 0)
     new = new_lines(reply)
     assert new
@@ -158,3 +165,51 @@ def test_a_log_that_is_rewritten_keeps_its_lines(tmp_path: Path) -> None:
     assert [(move.first, move.to, move.count) for move in reply.moves] == [(0, 0, count)]
     assert reply.changed == ()
     assert new_lines(reply) == list(range(count, len(explorer.lines)))
+
+
+def review(explorer: Explorer, action: str, **task: Any) -> TraceReview:
+    EXPLORERS.add(explorer)
+    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": action, **task}})
+    assert isinstance(answer.reply, TraceReview), answer.reply
+    return answer.reply
+
+
+def test_a_label_on_a_line_of_an_earlier_version_is_on_the_same_step(tmp_path: Path) -> None:
+    explorer, add_agent = without_its_agent(tmp_path)
+    below = [line.subject for line in explorer.lines].index("And now?")
+    add_agent()
+    version = ask(explorer, 0).version
+    now = review(explorer, "note", line=below, version=0, value="Here.")
+    assert now.version == version == 1
+    (label,) = now.labels
+    assert label.line is not None
+    assert label.line > below
+    assert explorer.lines[label.line].subject == "And now?"
+    refused = EXPLORERS.respond(
+        {"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": "note", "line": 0, "version": 99, "value": "Where?"}}
+    )
+    assert isinstance(refused.reply, TraceProblem)
+    assert len(explorer.trace.labels) == 1
+
+
+def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(codex: tuple[Path, list[bytes]], monkeypatch: Any) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    signal = Signal(session="s", kind="repeated_call", seqs=(1,), explanation="Twice.")
+    runs: list[int] = []
+    monkeypatch.setattr("nbtools.traces.review.review.signals_of", lambda trace: (runs.append(len(trace.calls)), [signal])[1])
+    while not review(explorer, "read").complete:
+        pass
+    search = explorer._signals
+    assert search
+    assert list(search.signals) == [signal]
+    search._not_before = float("inf")
+    append(path, b"".join(rest))
+    ask(explorer, explorer.view().version)
+    assert not review(explorer, "read").complete
+    assert list(search.signals) == [signal]
+    search._not_before = 0.0
+    while not review(explorer, "read").complete:
+        pass
+    assert runs == sorted(set(runs))
+    assert len(runs) == 2

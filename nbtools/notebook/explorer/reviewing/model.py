@@ -15,8 +15,8 @@ MarkTone = Literal["pass", "fail", "defer", "label", "note", "signal"]
 class ReviewTask(Wire):
     """Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
 
-    ``line`` … ``last`` are the lines to review (both inclusive), None for the whole session.  ``value`` is a note's text, a code or a
-    verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort.
+    ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session.
+    ``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort.
     """
 
     type: Literal["review"] = "review"
@@ -24,6 +24,7 @@ class ReviewTask(Wire):
     reviewer: str = Field("", max_length=200)
     line: int | None = None
     last: int | None = None
+    version: int = 0
     value: str = Field("", max_length=MAX_TEXT)
     span: str = Field("", max_length=MAX_SPAN)
     label: str = Field("", max_length=100)
@@ -80,7 +81,8 @@ class TraceReview(Wire):
     """The review of the log.  ``labels`` are the latest of the ``records`` in force.
 
     ``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if
-    there is none.  ``message`` says what was done.  ``complete`` is False while signals are still looked for.
+    there is none.  ``message`` says what was done.  ``complete`` is False while signals are still looked for.  Lines are those of
+    ``version`` of the log.
     """
 
     type: Literal["review"] = "review"
@@ -96,3 +98,4 @@ class TraceReview(Wire):
     following: int | None = None
     message: str = ""
     complete: bool = True
+    version: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from threading import Lock, Thread
+from threading import Lock
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.facets import Facet
@@ -18,6 +18,7 @@ from nbtools.notebook.explorer.reviewing.model import (
     TraceMark,
     TraceReview,
 )
+from nbtools.notebook.explorer.reviewing.signal_search import SignalSearch
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.traces.model import Call, Event, Session
@@ -37,8 +38,6 @@ SIGNAL_NAMES: dict[SignalKind, str] = {
 UNREVIEWED = "unreviewed"
 _MAX_MARKS = 20_000
 _MAX_LABELS = 200
-_WAIT = 0.05
-"""Seconds that the first answer waits for signals, enough for most logs."""
 _LOST = {
     "moved": "moved: the same content is at another position, or at several",
     "changed": "changed: this step has other content now",
@@ -48,23 +47,23 @@ _TONES: dict[str, MarkTone] = {"pass": "pass", "fail": "fail", "defer": "defer"}
 
 
 class Reviewer:
-    """Reviews the lines of ``trace``.  Thread-safe."""
+    """Reviews the lines of ``trace``, in this ``version``.  Thread-safe."""
 
-    def __init__(self, trace: Trace, lines: Timeline) -> None:
+    def __init__(self, trace: Trace, lines: Timeline, search: SignalSearch, version: int) -> None:
         self._trace = trace
         self._lines = lines
         self._lock = Lock()
-        self._signals: Sequence[Signal] | None = None
-        self._found_signals: Sequence[tuple[Signal, Sequence[int]]] | None = None
+        self._search = search
+        self._version = version
+        self._found_signals: tuple[Sequence[Signal], Sequence[tuple[Signal, Sequence[int]]]] = ((), ())
         self._label_marks: dict[str, Sequence[TraceMark]] = {}
-        self._thread: Thread | None = None
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
         self.review_facet = ReviewFacet(self)
         self.signal_facet = SignalFacet(self)
 
     def answer(self, task: ReviewTask) -> TraceReview:
         """Carries out a request and returns the review after it.  Raises ``TraceError``, in which case nothing was changed."""
-        self._find_signals()
+        self._search.start()
         with self._lock:
             review = self._trace.review
             review.reviewer = task.reviewer.strip() or default_reviewer()
@@ -82,7 +81,8 @@ class Reviewer:
                 sessions=self._reviews_sessions,
                 following=self._following(task),
                 message=message,
-                complete=self._signals is not None,
+                complete=self._search.is_complete,
+                version=self._version,
             )
 
     def lines_by_mark(self) -> Mapping[str, Sequence[int]]:
@@ -239,30 +239,16 @@ class Reviewer:
 
     # --- signals
 
-    def _find_signals(self) -> None:
-        """Prepares for the first verdict and looks for signals once, in a thread: it reads arguments and messages from the log."""
-        if self._thread is None:
-            self._thread = Thread(target=self._run, name="nbtools-signals", daemon=True)
-            self._thread.start()
-        self._thread.join(_WAIT if self._signals is None else 0)
-
-    def _run(self) -> None:
-        self._trace.review.prepare()
-        try:
-            self._signals = self._trace.signals
-        except TraceError:  # the log has changed; every other request says so
-            self._signals = ()
-
     def _signal_lines(self) -> Sequence[tuple[Signal, Sequence[int]]]:
-        """Returns each signal with its lines; none until signals have been looked for."""
-        if self._signals is not None and self._found_signals is None:
-            wanted = {(signal.session, seq) for signal in self._signals for seq in signal.seqs}
+        """Returns each signal with its lines."""
+        signals, found = self._search.signals, self._found_signals
+        if signals is not found[0]:
+            wanted = {(signal.session, seq) for signal in signals for seq in signal.seqs}
             steps = ((line, row) for line, row in enumerate(self._lines.rows) if not isinstance(row, Session)) if wanted else ()
             lines = {(row.session, row.seq): line for line, row in steps if (row.session, row.seq) in wanted}
-            self._found_signals = [
-                (signal, [lines[signal.session, seq] for seq in signal.seqs if (signal.session, seq) in lines]) for signal in self._signals
-            ]
-        return self._found_signals or ()
+            places = [(signal, [lines[signal.session, seq] for seq in signal.seqs if (signal.session, seq) in lines]) for signal in signals]
+            self._found_signals = found = (signals, places)
+        return found[1]
 
 
 class ReviewFacet(Facet):

@@ -1,0 +1,126 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element, setText } from '../shared/element.js';
+import { type PageRequests, RequestFailed } from './page_requests.js';
+import type { TraceFollow, TraceView } from './model.js';
+
+/** Milliseconds between two requests: while the log is fresh, and later. */
+const INTERVAL = 500;
+const LATER_INTERVAL = 5000;
+/** Milliseconds without a change after which the page no longer asks by itself. */
+const PATIENCE = 3_600_000;
+/** Milliseconds without a reply after which the kernel is reported as busy. */
+const BUSY_AFTER = 1000;
+
+/** Asks the kernel what was written to the log, as long as somebody can see the explorer.  The button pauses and resumes it. */
+export class Following {
+  readonly button = element('button', 'nbtools-trace-follow');
+  /** The version of the log that the page shows. */
+  version = 0;
+  private paused = false;
+  private asking = false;
+  private timer = 0;
+  private disposed = false;
+  private isFresh = false;
+  /** Whether the last request has failed. */
+  private failed = false;
+  /** When the page asked last, and when the log changed last. */
+  private asked = 0;
+  private changed = 0;
+
+  /** `onTick` is called at each interval, also while paused. */
+  constructor(
+    private readonly explorer: HTMLElement,
+    private readonly trans: TranslationBundle,
+    private readonly requests: PageRequests,
+    private readonly onChange: (reply: TraceFollow) => Promise<void>,
+    private readonly onTick: () => void
+  ) {
+    this.button.type = 'button';
+    this.button.hidden = true;
+    this.button.addEventListener('click', () => this.setPaused(!this.paused));
+    // The person is back at a log that had been quiet.
+    ['pointerenter', 'focusin'].forEach(type => explorer.addEventListener(type, () => void this.askIfDue(LATER_INTERVAL)));
+  }
+
+  /** Follows the log of a view; one that is not fresh is asked for once. */
+  start(view: TraceView): void {
+    this.version = view.version;
+    this.paused = false;
+    this.changed = view.fresh ? Date.now() : 0;
+    this.button.hidden = !view.fresh;
+    this.asked = 0;
+    this.isFresh = view.fresh;
+    this.failed = false;
+    this.draw(false);
+    this.schedule();
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    window.clearTimeout(this.timer);
+  }
+
+  private setPaused(paused: boolean): void {
+    this.paused = paused;
+    this.changed = Date.now();
+    this.draw(false);
+    void this.askIfDue(0);
+  }
+
+  private schedule(): void {
+    window.clearTimeout(this.timer);
+    this.timer = this.disposed ? 0 : window.setTimeout(() => void this.tick(), INTERVAL);
+  }
+
+  private async tick(): Promise<void> {
+    const quiet = Date.now() - this.changed;
+    if (this.isVisible()) {
+      this.onTick();
+      if (!this.asked || quiet < PATIENCE) {
+        await this.askIfDue(this.isFresh && !this.failed ? 0 : LATER_INTERVAL);
+      }
+    }
+    this.schedule();
+  }
+
+  private isVisible(): boolean {
+    return document.visibilityState === 'visible' && this.explorer.getClientRects().length > 0;
+  }
+
+  /** Asks, unless a request is under way, the person has paused, or the last one was less than `age` milliseconds ago. */
+  private async askIfDue(age: number): Promise<void> {
+    if (this.asking || this.paused || this.disposed || Date.now() - this.asked < age) {
+      return;
+    }
+    this.asking = true;
+    const busyTimer = window.setTimeout(() => this.draw(true), BUSY_AFTER);
+    try {
+      const reply = await this.requests.follow(this.version);
+      this.isFresh = reply.fresh;
+      this.button.hidden &&= !reply.fresh;
+      this.failed = false;
+      if (reply.view && !this.disposed) {
+        this.changed = reply.fresh ? Date.now() : this.changed;
+        await this.onChange(reply);
+      }
+      this.version = reply.version;
+    } catch (error) {
+      if (!(error instanceof RequestFailed)) {
+        throw error;
+      }
+      this.failed = true; // the requests have said why; the next one comes later
+    } finally {
+      window.clearTimeout(busyTimer);
+      this.asking = false;
+      this.asked = Date.now();
+      this.draw(false);
+    }
+  }
+
+  private draw(busy: boolean): void {
+    const { trans, button, paused } = this;
+    button.setAttribute('aria-pressed', String(!paused));
+    setText(button, paused ? trans.__('Paused') : busy ? trans.__('Following: the kernel is busy') : trans.__('Following'));
+    button.title = paused ? trans.__('Show new steps as the log is written') : trans.__('Stop showing new steps');
+  }
+}

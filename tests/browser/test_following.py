@@ -1,0 +1,319 @@
+"""An explorer that stays open while an agent writes its log."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.explorer import Explorer
+from tests.browser.test_log_tabs import LogTab, browse, choose  # noqa: F401 - the fixture
+from tests.browser.test_trace import NO_SUBSHELLS, REAL
+from tests.traces.following.test_follow import WRITER, write_all
+
+LINES = REAL.read_bytes().splitlines(keepends=True)
+KEPT = 150
+"""Lines of the log that are there from the start: more steps than fit into the list."""
+LAST = "89"
+"""The last step of the whole log."""
+MARKED = """list => {
+    const { top, bottom } = list.getBoundingClientRect();
+    const boxes = [...list.querySelectorAll('.nbtools-trace-new')].map(row => row.getBoundingClientRect());
+    return boxes.filter(box => box.top >= top && box.bottom <= bottom).length;
+}"""
+IS_AT_END = "list => list.scrollTop + list.clientHeight >= list.scrollHeight - 2"
+
+
+class Live:
+    """An explorer and the process that writes its log."""
+
+    def __init__(self, trace, log, writer):
+        self.trace = trace
+        self.log = log
+        self.writer = writer
+
+    def write(self, lines):
+        """Has the process append lines."""
+        for _ in range(lines):
+            assert self.writer.stdout.readline() == "written\n"
+            self.writer.stdin.write("\n")
+            self.writer.stdin.flush()
+
+    def write_all(self):
+        write_all(self.writer)
+
+    @property
+    def toggle(self):
+        return self.trace.node.locator(".nbtools-trace-follow")
+
+    @property
+    def offer(self):
+        return self.trace.node.locator(".nbtools-trace-new-steps button")
+
+    async def has_marks(self, some):
+        """Waits until steps in view are marked as new, or none is."""
+        found = f"([list, some]) => (({MARKED})(list) > 0) === some"
+        await self.trace.tab.page.wait_for_function(found, arg=[await self.trace.list.element_handle(), some])
+
+
+@contextmanager
+def written(log):
+    log.write_bytes(b"".join(LINES[:KEPT]))
+    command = [sys.executable, WRITER, "lines", REAL, log]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        yield writer
+        writer.kill()
+
+
+@pytest.fixture
+def open_live(open_notebook, project):
+    """Opens a notebook with the explorer of a log that is written on command in cell 1."""
+    writers = []
+
+    async def open_live(*cells, app="lab"):
+        manager = written(project / "session.jsonl")
+        writer = manager.__enter__()
+        writers.append(manager)
+        tab = await open_notebook("t = %trace session.jsonl\nt", *cells, app=app)
+        await tab.run(1)
+        live = Live(Explorer(tab, 1), project / "session.jsonl", writer)
+        await expect(live.toggle).to_have_text("Following")
+        return live
+
+    yield open_live
+    for manager in writers:
+        manager.__exit__(None, None, None)
+
+
+async def steps_of(live):
+    """The number of steps that the chip *All* counts."""
+    return int((await live.trace.chip("All").inner_text()).split()[-1])
+
+
+async def test_new_steps_are_offered_and_marked_until_they_were_seen(open_live, app):
+    live = await open_live(app=app)
+    trace = live.trace
+    await trace.row("Read").click()
+    chosen = await trace.chosen.inner_text()
+    await expect(trace.card).to_be_visible()
+    await live.trace.list.evaluate("list => { list.scrollTop = 200; }")
+    before = await steps_of(live)
+    live.write(60)
+    await expect(live.offer).to_contain_text("new step")
+    assert await trace.list.evaluate("list => list.scrollTop") == 200
+    assert await trace.chosen.inner_text() == chosen
+    await trace.tab.look(f"following-offer-{app}", trace.cell)
+    live.write_all()
+    await expect(trace.node).to_contain_text("335 records")
+    await expect(trace.chip("All")).to_have_text("All 134")
+    await expect(live.offer).to_have_text(f"{134 - before} new steps")
+    await live.offer.click()
+    await expect(trace.row(LAST)).to_be_visible()
+    await expect(live.offer).to_be_hidden()
+    await live.has_marks(True)
+    await trace.tab.look(f"following-new-{app}", trace.cell)
+    await live.has_marks(False)
+
+
+async def test_a_list_at_its_end_stays_there(open_live):
+    live = await open_live()
+    await live.trace.to_end()
+    live.write_all()
+    await expect(live.trace.row(LAST)).to_be_visible()
+    assert await live.trace.list.evaluate(IS_AT_END)
+    await expect(live.offer).to_be_hidden()
+
+
+async def test_under_a_filter_the_new_steps_that_match_are_offered(open_live):
+    live = await open_live()
+    chips = [live.trace.chip(name) for name in ("shell", "reads", "search")]
+
+    async def listed():
+        return sum([int((await chip.inner_text()).split()[-1]) for chip in chips])
+
+    for chip in chips:
+        await chip.click()
+    before = await listed()
+    await live.trace.leaves(before)
+    assert await live.trace.list.evaluate("list => list.scrollHeight > list.clientHeight")
+    live.write_all()
+    await expect(live.trace.node).to_contain_text("335 records")
+    await expect(live.trace.chip("All")).to_have_text("All 134")
+    await expect(live.offer).to_have_text(f"{await listed() - before} new steps match the filters")
+    await live.trace.tab.look("following-filter", live.trace.cell)
+
+
+async def test_a_sorted_list_takes_new_steps_in_their_place(open_live):
+    live = await open_live()
+    trace = live.trace
+    await trace.choose("Order of the steps", "slowest first")
+    await expect(trace.node.get_by_label("Order of the steps")).to_have_class(re.compile("chosen"))
+    await expect(row_at(trace, 0)).to_contain_text("Agent")
+    await row_at(trace, 5).click()
+    chosen = await trace.chosen.inner_text()
+    live.write_all()
+    await expect(trace.node).to_contain_text("335 records")
+    await expect(trace.chip("All")).to_have_text("All 134")
+    await expect(trace.chosen).to_have_text(chosen, use_inner_text=True)
+    await expect(live.offer).to_be_hidden()
+    await trace.list.evaluate("list => { list.scrollTop = 0; }")
+    followed = await numbers_of(trace)
+    await trace.choose("Order of the steps", "in order")
+    await expect(trace.row("Implement the following plan")).to_be_visible()
+    await trace.choose("Order of the steps", "slowest first")
+    await trace.list.evaluate("list => { list.scrollTop = 0; }")
+    await expect(row_at(trace, 0)).to_contain_text("Agent")
+    assert await numbers_of(trace) == followed
+
+
+def row_at(trace, index):
+    return trace.list.locator(f'[data-index="{index}"]')
+
+
+async def numbers_of(trace):
+    """The numbers of the first steps in the list."""
+    return [await row_at(trace, row).locator(".nbtools-trace-number").inner_text() for row in range(8)]
+
+
+async def test_an_overview_that_is_shown_is_loaded_again_at_intervals(open_live):
+    live = await open_live()
+    page, overview = live.trace.tab.page, live.trace.node.get_by_role("group", name="Overview")
+    await page.evaluate("""() => {
+        window.strips = [];
+        const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+        kernel.anyMessage.connect((_, { msg, direction }) => {
+            const sent = direction === 'send' && JSON.stringify(msg.content).includes('"strip"');
+            sent && window.strips.push(Date.now());
+        });
+    }""")
+    await overview.get_by_role("button", name="Tokens").click()
+    strip = live.trace.node.get_by_role("slider")
+    await strip.press("End")
+    last = await strip.get_attribute("aria-valuemax")
+    await page.wait_for_function("window.strips.length >= 2")  # both overviews were loaded in advance
+    await page.evaluate("window.strips = []")
+    for lines in (60, 60):
+        live.write(lines)
+        await expect(strip).not_to_have_attribute("aria-valuemax", last)
+        last = await strip.get_attribute("aria-valuemax")
+    sent = await page.evaluate("window.strips")
+    assert all(later - earlier > 2900 for earlier, later in itertools.pairwise(sent))
+    await overview.get_by_role("button", name="Steps").click()
+
+
+async def test_a_pause_holds_the_list_and_ends(open_live):
+    live = await open_live()
+    before = await steps_of(live)
+    await live.toggle.click()
+    await expect(live.toggle).to_have_text("Paused")
+    live.write_all()
+    await live.trace.chip("edits").click()
+    await live.trace.chip("All").click()
+    assert await steps_of(live) == before
+    await live.toggle.press("Enter")
+    await expect(live.toggle).to_have_text("Following")
+    await expect(live.trace.chip("All")).not_to_have_text(f"All {before}")
+    await expect(live.trace.node).to_contain_text("335 records")
+
+
+async def test_filter_selection_and_focus_stay(open_live):
+    live = await open_live()
+    trace = live.trace
+    await trace.chip("shell").click()
+    shells = int((await trace.chip("shell").inner_text()).split()[-1])
+    await trace.rows.first.click()
+    await expect(trace.card).to_contain_text("Bash")
+    opened = await trace.card.inner_text()
+    await trace.search.fill("go")
+    await expect(trace.rows.first).to_be_visible()
+    live.write_all()
+    await expect(trace.node).to_contain_text("335 records")
+    assert await trace.search.evaluate("search => document.activeElement === search")
+    assert await trace.search.input_value() == "go"
+    assert await trace.card.inner_text() == opened
+    await trace.search.fill("")
+    await expect(trace.chip("shell")).to_have_attribute("aria-pressed", "true")
+    assert int((await trace.chip("shell").inner_text()).split()[-1]) > shells
+    await trace.chip("shell").focus()
+
+
+async def test_a_call_runs_until_its_result_is_there(open_live):
+    """The last line of a log that ends with a call."""
+    live = await open_live()
+    trace = live.trace
+    written = KEPT
+    while not (b'"tool_use"' in LINES[written - 1] and b"progress" not in LINES[written - 1][:200]):
+        live.write(1)
+        written += 1
+    call = json.loads(LINES[written - 1])["message"]["content"][0]["name"]
+    await trace.to_end()
+    running = trace.rows.filter(has_text=call).filter(has_text="running").last
+    await expect(running).to_be_visible()
+    await running.click()
+    await expect(trace.card).to_contain_text("Running")
+    await trace.tab.look("following-running", trace.cell)
+    live.write(12)
+    await expect(trace.card).not_to_contain_text("Running")
+
+
+async def test_following_goes_on_while_a_cell_runs(open_live, project):
+    live = await open_live("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
+    await live.trace.tab.start(2)
+    await expect(live.trace.tab.cell(2).locator(".jp-InputPrompt")).to_contain_text("*")
+    live.write_all()
+    await expect(live.trace.node).to_contain_text("335 records")
+    await expect(live.toggle).to_have_text("Following")
+    (project / "done").touch()
+
+
+async def test_a_busy_kernel_without_subshells_is_said_in_the_head_and_followed_again(open_live, project):
+    live = await open_live("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
+    await live.toggle.click()
+    await live.trace.tab.page.evaluate(NO_SUBSHELLS)
+    await live.trace.tab.start(2)
+    await live.trace.tab.is_busy(2)
+    await live.toggle.click()
+    await expect(live.toggle).to_have_text("Following: the kernel is busy")
+    await live.trace.tab.look("following-busy", live.trace.cell)
+    (project / "done").touch()
+    await live.trace.tab.done(2)
+    await expect(live.toggle).to_have_text("Following")
+    live.write_all()
+    await expect(live.trace.node).to_contain_text("335 records")
+
+
+async def test_nothing_is_asked_while_nobody_looks(open_live):
+    live = await open_live("print('hidden')")
+    page = live.trace.tab.page
+    await page.evaluate("""() => {
+        const { Kernel } = window; window.asked = 0;
+        const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+        kernel.anyMessage.connect((_, { msg, direction }) => {
+            window.asked += direction === 'send' && JSON.stringify(msg.content).includes('"follow"');
+        });
+    }""")
+    await page.wait_for_function("window.asked > 1")
+    await live.trace.cell.locator(".jp-OutputArea").evaluate("area => { area.style.display = 'none'; }")
+    await page.wait_for_timeout(700)
+    before = await page.evaluate("window.asked")
+    await page.wait_for_timeout(1500)
+    assert await page.evaluate("window.asked") == before
+    await live.trace.cell.locator(".jp-OutputArea").evaluate("area => { area.style.display = ''; }")
+    await page.wait_for_function("before => window.asked > before", arg=before)
+
+
+async def test_a_log_in_a_tab_follows(browse, project):  # noqa: F811 - the fixture
+    with written(project / "session.jsonl") as writer:
+        await choose(browse, "session.jsonl", "Open as Agent Trace")
+        tab = LogTab(browse)
+        toggle = tab.trace.locator(".nbtools-trace-follow")
+        await expect(toggle).to_have_text("Following")
+        live = Live(tab, project / "session.jsonl", writer)
+        live.write_all()
+        await expect(tab.trace).to_contain_text("335 records")
