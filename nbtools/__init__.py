@@ -129,6 +129,7 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports abov
 register("core.parse_shell", "nbtools.shell.grammar:parse_shell")
 register("traces.replay", "nbtools.replay:replay")
 register("traces.write_notebook", "nbtools.notebook.explorer.export.notebook_export:write_notebook")
+register("traces.filter", "nbtools.notebook.explorer.saved_filters.rows:filtered_rows")
 register("traces.rows_by_step", "nbtools.notebook.explorer.timeline:rows_by_step")
 register("traces.write_html", "nbtools.notebook.explorer.sharing.page:trace_to_html")
 register("traces.find_secrets", "nbtools.notebook.explorer.sharing.page:find_secrets")

@@ -163,6 +163,14 @@ class Trace:
         """
         return self.searcher.find(text, limit)
 
+    def filter(self, name: str) -> list[Session | Call | Event]:
+        """Returns what the explorer lists under the saved filter with this name, in the same order.
+
+        Raises ``TraceError`` where there is no such filter, or it has a chip that this log does not have.
+        """
+        rows: list[Session | Call | Event] = extension("traces.filter")(self, name)
+        return rows
+
     def to_notebook(self, path: str | Path) -> Path:
         """Writes a notebook of the trace: each call is a cell that can be run, with the recorded result as its output.
 

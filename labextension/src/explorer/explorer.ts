@@ -16,6 +16,7 @@ import { PAGE_SIZE, PageCache } from './page_cache.js';
 import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
 import { OverviewView } from './overview.js';
+import { SavedFiltersPanel } from './saved_filters.js';
 import { SharePanel } from './share_panel.js';
 import type { TraceFilter, TraceFollow, TraceMark, TracePage, TraceView } from './model.js';
 
@@ -40,6 +41,7 @@ export class ExplorerView {
   /** Null in a shared file. */
   private readonly following: Following | null;
   private readonly newSteps: NewSteps;
+  private readonly savedFilters: SavedFiltersPanel;
   private readonly notice = element('div', 'nbtools-trace-notice');
   private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
   private view: TraceView | null = null;
@@ -115,6 +117,10 @@ export class ExplorerView {
       isStepShown: () => this.stepLoader.isStepShown
     });
     this.sharePanel = new SharePanel(trans, this.requests, path => this.showNotice(trans.__('Wrote %1.', path)));
+    this.savedFilters = new SavedFiltersPanel(trans, this.requests, {
+      current: () => this.requestedFilter,
+      apply: ({ text, chips, order }) => changeFilter({ ...NO_FILTER, text, chips, order })
+    });
     this.build(clearFilter);
   }
 
@@ -187,7 +193,7 @@ export class ExplorerView {
     const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.newSteps.node, this.changes.node);
     const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
-    this.review && this.filters.node.append(this.review.toggle);
+    this.review && this.filters.node.append(this.savedFilters.toggle, this.review.toggle);
     this.node.append(
       this.header.node,
       this.timeline.node,
@@ -195,6 +201,7 @@ export class ExplorerView {
       this.timeline.panel.node,
       this.filters.node,
       ...(this.review ? [this.review.node] : []),
+      this.savedFilters.node,
       this.sharePanel.node,
       this.notice,
       main
@@ -534,6 +541,7 @@ export class ExplorerView {
         : trans.__('This log contains no messages and no tool calls.')
     );
     (this.emptyMessage.lastElementChild as HTMLElement).hidden = !filtered;
+    this.savedFilters.onFilter();
     this.timeline.showOrder(this.requestedFilter.order);
     this.markTimeline();
     window.clearTimeout(this.refreshTimer);

@@ -160,6 +160,20 @@ export const parseReviewTask: parse.Parser<ReviewTask> = parse.record<ReviewTask
   seed: parse.otherwise(parse.number, 0),
 });
 
+/** A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in every log. */
+export interface SavedFilter {
+  readonly name: string;
+  readonly text: string;
+  readonly chips: readonly string[];
+  readonly order: '' | 'tokens' | 'duration';
+}
+export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFilter>({
+  name: parse.text,
+  text: parse.otherwise(parse.text, ''),
+  chips: parse.otherwise(parse.list(parse.text), []),
+  order: parse.otherwise(parse.oneOf('', 'tokens', 'duration'), ''),
+});
+
 /** Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
 
 ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. */
@@ -505,6 +519,32 @@ export const parsePositionTask: parse.Parser<PositionTask> = parse.record<Positi
   line: parse.number,
 });
 
+/** Reply to ``SavedFiltersTask``: all saved filters, by name. */
+export interface SavedFilters {
+  readonly type: 'saved_filters';
+  readonly filters: readonly SavedFilter[];
+}
+export const parseSavedFilters: parse.Parser<SavedFilters> = parse.record<SavedFilters>({
+  type: parse.oneOf('saved_filters'),
+  filters: parse.list(parseSavedFilter),
+});
+
+/** Asks for the saved filters, or to save ``filter``, or to rename or delete the one with this name first. */
+export interface SavedFiltersTask {
+  readonly type: 'saved_filters';
+  readonly action: 'list' | 'save' | 'rename' | 'delete';
+  readonly name: string;
+  readonly to: string;
+  readonly filter: SavedFilter | null;
+}
+export const parseSavedFiltersTask: parse.Parser<SavedFiltersTask> = parse.record<SavedFiltersTask>({
+  type: parse.oneOf('saved_filters'),
+  action: parse.otherwise(parse.oneOf('list', 'save', 'rename', 'delete'), 'list'),
+  name: parse.otherwise(parse.text, ''),
+  to: parse.otherwise(parse.text, ''),
+  filter: parse.otherwise(parse.nullable(parseSavedFilter), null),
+});
+
 /** An overview with ``lanes`` rows of bars, named ``names``.  ``note`` says why there are no bars, or what is left out. */
 export interface TraceStrip {
   readonly type: 'strip';
@@ -643,12 +683,12 @@ export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
+  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
+  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, saved_filters: parseSavedFiltersTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
 });
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
@@ -815,10 +855,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
+  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });

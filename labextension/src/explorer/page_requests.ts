@@ -1,6 +1,8 @@
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import type {
   CellTask,
+  SavedFilter,
+  SavedFiltersTask,
   ReviewTask,
   TraceReview,
   TraceCell,
@@ -74,6 +76,10 @@ export class PageRequests {
 
   review(task: ReviewTask): Promise<TraceReview> {
     return this.request(task, 'review');
+  }
+
+  async savedFilters(task: Omit<SavedFiltersTask, 'type'>): Promise<readonly SavedFilter[]> {
+    return (await this.request({ type: 'saved_filters', ...task }, 'saved_filters')).filters;
   }
 
   share(options: Omit<ShareTask, 'type'>): Promise<TraceShare> {

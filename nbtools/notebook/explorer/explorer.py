@@ -19,6 +19,8 @@ from nbtools.notebook.explorer.page_requests import PageResponder, Reply, Task
 from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.explorer.replay.call_cells import CellSources
 from nbtools.notebook.explorer.reviewing.model import ReviewTask, TraceReview
+from nbtools.notebook.explorer.saved_filters import store as saved_filters
+from nbtools.notebook.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
 from nbtools.notebook.explorer.summary import Summary, summary_of
 from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
 from nbtools.notebook.frontend import needs_widgets
@@ -97,28 +99,40 @@ class Explorer:
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(self, task: Task | FollowTask | ReviewTask) -> Reply | TraceFollow | TraceReview:
+    def answer(self, task: Task | FollowTask | ReviewTask | SavedFiltersTask) -> Reply | TraceFollow | TraceReview | SavedFilters:
         """Answers a request of a page.  Raises ``TraceError``."""
         match task:
             case FollowTask():
                 return self._following.answer(task)
             case ReviewTask():
                 return self._review(task)
+            case SavedFiltersTask():
+                return saved_filters.answer(task)
             case _:
                 return self._answers.answer(task)
 
     def _review(self, task: ReviewTask) -> TraceReview:
         """Answers a request about the review; with the first one, the list can be filtered by it."""
-        if not self._is_reviewed:
-            self._is_reviewed = True
-            self.add_facet(lambda explorer: explorer.reviewer.review_facet)
-            self.add_facet(lambda explorer: explorer.reviewer.signal_facet)
+        self._add_review_facets()
         if task.line is not None and task.action in {"note", "label", "verdict"}:
             line, last = self._following.lines_now(task.version, [task.line, task.line if task.last is None else task.last])
             task = task.model_copy(update={"line": line, "last": None if task.last is None else last})
         review = self.reviewer.answer(task)
         self.facets.changed()
         return review
+
+    def _add_review_facets(self) -> None:
+        if not self._is_reviewed:
+            self._is_reviewed = True
+            self.add_facet(lambda explorer: explorer.reviewer.review_facet)
+            self.add_facet(lambda explorer: explorer.reviewer.signal_facet)
+
+    def rows_under(self, query: TraceFilter) -> list[LineRow]:
+        """Returns the rows that a filter lists, when all of the log has been searched.  Raises ``TraceError``."""
+        if any(chip.startswith(("review:", "signal:")) for chip in query.chips):
+            self._add_review_facets()
+            self.reviewer.wait_for_signals()
+        return [self.lines.rows[line] for line in self._answers.lines_under(query)]
 
     def update(self) -> bool:
         """Takes over what was written to the log since; returns whether that changes any line.

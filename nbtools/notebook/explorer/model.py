@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field
 from nbtools.notebook.cards.model import Card, Span, Wire
 from nbtools.notebook.explorer.recorded_card import Tone
 from nbtools.notebook.explorer.reviewing.model import ReviewTask, TraceReview
+from nbtools.notebook.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
 from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
 from nbtools.notebook.sessions.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
 
@@ -198,6 +199,7 @@ TraceTask = Annotated[
     | ChangesTask
     | FileDiffTask
     | ReviewTask
+    | SavedFiltersTask
     | ShareTask,
     Field(discriminator="type"),
 ]
@@ -413,6 +415,7 @@ TraceReply = Annotated[
     | TraceStrip
     | TraceUsage
     | TraceReview
+    | SavedFilters
     | TraceShare
     | TraceProblem
     | SessionsPage

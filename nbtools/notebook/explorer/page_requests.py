@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -88,6 +89,12 @@ class PageResponder:
                 return self._changes.overview()
             case FileDiffTask():
                 return self._changes.diff(task.path)
+
+    def lines_under(self, query: TraceFilter) -> Sequence[int]:
+        """Returns the lines under a filter, when all of the log has been searched.  Raises ``TraceError``."""
+        while (listed := self._listing.apply(query)).indexed < 100:  # each attempt waits for the thread that indexes
+            pass
+        return listed.lines
 
     @property
     def changed_files(self) -> int:

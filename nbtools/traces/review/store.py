@@ -15,6 +15,7 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.review.model import Record
 from nbtools.traces.source import DECODE_ERRORS
+from nbtools.workspace.files.append_only import append_lines
 from nbtools.workspace.files.folder_lock import folder_lock
 from nbtools.workspace.state_folder import private_folder, state_path
 
@@ -58,7 +59,7 @@ class LabelFile:
         try:
             private_folder(self.path.parent)
             with folder_lock(self.path.parent):
-                _append(self.path, lines)
+                append_lines(self.path, lines)
         except OSError as error:
             raise TraceError(f"{self.path} cannot be written: {error.strerror or error}. The label is not saved.") from error
 
@@ -133,28 +134,3 @@ def _line(record: Record) -> bytes:
     if len(line) > _MAX_LINE:
         raise TraceError(f"This cannot be saved: the record has {len(line):,} bytes, and at most {_MAX_LINE:,} are allowed.")
     return line + b"\n"
-
-
-def _append(path: Path, lines: bytes) -> None:
-    """Appends in one write. A line that an earlier writer left incomplete is ended first, so that only that line is lost."""
-    created = not path.exists()
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        data = b"\n" * torn + lines
-        if os.write(descriptor, data) < len(data):
-            raise OSError("the disk is full")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    if created:
-        _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -239,6 +239,9 @@ class Reviewer:
 
     # --- signals
 
+    def wait_for_signals(self) -> None:
+        self._search.finish()
+
     def _signal_lines(self) -> Sequence[tuple[Signal, Sequence[int]]]:
         """Returns each signal with its lines."""
         signals, found = self._search.signals, self._found_signals

@@ -43,6 +43,11 @@ class SignalSearch:
         if self._thread is not None:
             self._thread.join(_WAIT if self._searched is None else 0)
 
+    def finish(self) -> None:
+        """Looks for the signals now, if they are not known."""
+        if not self.is_complete:
+            self._run()
+
     def _run(self) -> None:
         """Reads arguments and messages from the log, and prepares for the first verdict."""
         started, calls = time.monotonic(), self._trace.calls
