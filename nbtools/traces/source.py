@@ -12,8 +12,9 @@ import zipfile
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from threading import get_ident
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
@@ -114,6 +115,8 @@ class Source:
         self.recover = recover
         self._records: OrderedDict[Ref, Any] = OrderedDict()
         self._cached_member = (0, "", b"")
+        self._kept: dict[int, dict[int, Any]] = {}
+        """Open files by thread and number."""
 
     @property
     def path(self) -> Path:
@@ -149,12 +152,32 @@ class Source:
         """Returns the bytes at ``ref``. Raises ``TraceError`` where they no longer exist."""
         if ref.member:
             return self._member(ref.file, ref.member)[ref.offset : ref.offset + ref.length]
-        with self.open_file(ref.file, buffering=_SMALL) as opened:
+        with self._opened(ref.file) as opened:
             opened.seek(ref.offset)
             data: bytes = opened.read(ref.length)
         if len(data) < ref.length:
             raise TraceError(f"{self.files[ref.file]} has become shorter since it was read; load it again.")
         return data
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Keeps the files that this thread reads records from open, for reading many in the order of the log."""
+        files = self._kept[get_ident()] = {}
+        try:
+            yield
+        finally:
+            del self._kept[get_ident()]
+            for file in files.values():
+                file.close()
+
+    def _opened(self, file: int) -> AbstractContextManager[Any]:
+        kept = self._kept.get(get_ident())
+        if kept is None:
+            opened: AbstractContextManager[Any] = self.open_file(file, buffering=_SMALL)
+            return opened
+        if file not in kept:
+            kept[file] = self.open_file(file)
+        return nullcontext(kept[file])
 
     def record(self, ref: Ref) -> Any:
         """Returns what the bytes at ``ref`` decode to. Recent records are cached; do not modify them."""

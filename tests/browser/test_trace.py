@@ -21,6 +21,14 @@ SAVED = "Saved view"
 BUSY = "The kernel is busy"
 NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
 
+RECORD_SEARCH = """node => {
+    const seen = node.seen = [[], []];
+    const places = ['.nbtools-trace-indexing', '.nbtools-trace-nothing'].map(name => node.querySelector(name));
+    new MutationObserver(() => places.forEach((place, i) => place.hidden || seen[i].push(place.firstChild?.textContent ?? '')))
+        .observe(node, { subtree: true, childList: true, characterData: true, attributes: true });
+}"""
+"""Keeps every text that the explorer shows about a search while it goes on."""
+
 
 @pytest.fixture(scope="session")
 def long_log(tmp_path_factory):
@@ -86,6 +94,22 @@ async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(open_log, long_
     await trace.rows.click()
     await expect(trace.card).to_contain_text("total_31337")
     await trace.search.fill("no such words")
+    await expect(trace.node).to_contain_text("No steps match the filters.")
+
+
+async def test_a_search_says_what_it_has_read_while_the_index_is_made(open_log, long_log):
+    """The texts of results are read for the first search, which takes seconds; the line is one of the last."""
+    trace = await open_log(log=long_log)
+    await trace.node.evaluate(RECORD_SEARCH)
+    await trace.search.fill(f"{CALLS - 1} passed")
+    await trace.leaves(1)
+    await expect(trace.rows).to_have_count(1)
+    await expect(trace.rows).to_contain_text(f"tests/test_{CALLS - 1}.py")
+    counts, messages = await trace.node.evaluate("node => node.seen")
+    assert any(re.fullmatch(r"0 hits in the \d+ % read so far", text) for text in counts), counts
+    assert any(re.fullmatch(r"Still reading the log: no hit in the first \d+ %\.", text) for text in messages), messages
+    assert "No steps match the filters." not in messages
+    await trace.search.fill(f"{CALLS} passed")
     await expect(trace.node).to_contain_text("No steps match the filters.")
 
 

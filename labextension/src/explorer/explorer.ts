@@ -520,15 +520,24 @@ export class ExplorerView {
   private showFilter(): void {
     const [view, pages] = [this.view!, this.pages!];
     const { trans } = this.context;
-    const filtered = isFiltering(this.requestedFilter);
+    const filtered = isFiltering(this.shownFilter);
     const searching = pages.indexed < 100;
+    const readSoFar = String(Math.floor(pages.indexed));
     const matchCount = filtered ? trans.__('%1 of %2', pages.total.toLocaleString(), view.page.total.toLocaleString()) : '';
     this.filters.show(
       this.requestedFilter,
       pages.facets,
       view.page.total,
-      matchCount,
-      searching ? trans.__('still indexing %1 %', Math.floor(pages.indexed)) : ''
+      searching ? '' : matchCount,
+      searching
+        ? trans._n(
+            '%2 hit in the %3 % read so far',
+            '%2 hits in the %3 % read so far',
+            pages.total,
+            pages.total.toLocaleString(),
+            readSoFar
+          )
+        : ''
     );
     this.node.setAttribute('aria-busy', String(this.requestedFilter !== this.shownFilter));
     this.emptyMessage.hidden = pages.total > 0;
@@ -536,7 +545,7 @@ export class ExplorerView {
       this.emptyMessage.firstElementChild as HTMLElement,
       filtered
         ? searching
-          ? trans.__('Nothing matches yet (%1 % searched).', Math.floor(pages.indexed))
+          ? trans.__('Still reading the log: no hit in the first %1 %.', readSoFar)
           : trans.__('No steps match the filters.')
         : trans.__('This log contains no messages and no tool calls.')
     );

@@ -58,7 +58,7 @@ export class FilterBarView {
     }
     setText(this.matchCount, matchCount);
     setText(this.indexing, indexing);
-    this.clearButton.hidden = !matchCount;
+    this.clearButton.hidden = !matchCount && !indexing;
   }
 
   focus(): void {

@@ -262,6 +262,14 @@ export const parseTraceExport: parse.Parser<TraceExport> = parse.record<TraceExp
   place: parse.otherwise(parse.text, ''),
 });
 
+/** The reply is still being computed: a moment later, the same request gets it. */
+export interface TracePending {
+  readonly type: 'pending';
+}
+export const parseTracePending: parse.Parser<TracePending> = parse.record<TracePending>({
+  type: parse.oneOf('pending'),
+});
+
 /** Reply to ``PositionTask``. */
 export interface TracePosition {
   readonly type: 'place';
@@ -855,10 +863,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
+  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, pending: parseTracePending, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });

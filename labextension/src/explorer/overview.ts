@@ -10,7 +10,7 @@ import { UsageStripView } from './usage_strip.js';
 type Mode = 'steps' | TraceStrip['mode'];
 
 /** Milliseconds after a view is shown until the other overviews are loaded, so that switching to them needs no request. */
-const PREFETCH_DELAY = 800;
+const PREFETCH_DELAY = 200;
 /** Milliseconds between two requests for the overview that is shown, while the log grows. */
 const REFRESH_INTERVAL = 3000;
 
@@ -132,6 +132,7 @@ export class OverviewView {
   /** Shows an overview once it is loaded; a failure leaves the current one. */
   private async choose(mode: Mode): Promise<void> {
     if (mode !== 'steps') {
+      setText(this.note, this.context.trans.__('Adding up …'));
       try {
         this.usage.update(await this.strip(mode));
       } catch (error) {
@@ -178,11 +179,10 @@ export class OverviewView {
 
   private prefetch(): void {
     for (const mode of ['time', 'tokens'] as const) {
-      const loaded = this.context.query({ type: 'strip', mode }).then(
-        reply => (reply.type === 'strip' ? reply : null),
-        () => null
+      this.strips.set(
+        mode,
+        this.requests.strip(mode).catch(() => null)
       );
-      this.strips.set(mode, loaded);
     }
   }
 
@@ -191,6 +191,7 @@ export class OverviewView {
     node.hidden = !node.hidden;
     this.usageButton.setAttribute('aria-expanded', String(!node.hidden));
     if (!node.hidden) {
+      node.hasChildNodes() || this.panel.showText(this.context.trans.__('Adding up …'));
       void this.loadUsage(false);
     }
   }
@@ -200,7 +201,7 @@ export class OverviewView {
     try {
       this.panel.update(await this.requests.usage(prices));
     } catch (error) {
-      prices ? setText(this.note, failureMessage(error)) : this.panel.showProblem(failureMessage(error));
+      prices ? setText(this.note, failureMessage(error)) : this.panel.showText(failureMessage(error));
     }
   }
 }

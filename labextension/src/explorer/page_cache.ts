@@ -13,6 +13,8 @@ export type Fetch = (first: number, count: number) => Promise<TracePage>;
 export class PageCache {
   private readonly loaded = new Map<number, readonly TraceLine[]>();
   private readonly stale = new Set<number>();
+  /** Pages that were loaded before the whole log was indexed. */
+  private readonly provisional = new Set<number>();
   private readonly pending = new Map<number, Promise<void>>();
   private viewedPage = 0;
   private neededPages: readonly number[] = [];
@@ -113,6 +115,12 @@ export class PageCache {
     this.total = page.total;
     this.indexed = page.indexed;
     this.store(page);
+    if (page.indexed === 100 && this.provisional.size) {
+      this.provisional.forEach(number => this.stale.add(number));
+      this.provisional.clear();
+      this.stale.has(0) && !this.pending.has(0) && this.refreshFacets();
+      this.fetchMissing();
+    }
     this.onChange();
   }
 
@@ -121,6 +129,7 @@ export class PageCache {
     this.facets = page.first === 0 ? page.facets : this.facets;
     this.loaded.set(number, page.lines);
     this.stale.delete(number);
+    page.indexed < 100 ? this.provisional.add(number) : this.provisional.delete(number);
     if (this.loaded.size > MAX_PAGES) {
       const distance = (candidate: number) => Math.abs(candidate - this.viewedPage);
       const furthest = [...this.loaded.keys()].reduce((a, b) => (distance(b) > distance(a) ? b : a));

@@ -19,6 +19,9 @@ import type {
   TraceUsage
 } from './model.js';
 
+/** Milliseconds until a request whose reply is being computed is sent again. */
+const PENDING_INTERVAL = 100;
+
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
 
@@ -98,9 +101,14 @@ export class PageRequests {
 
   private async reply(task: Task): Promise<Reply> {
     try {
-      const reply = await this.context.query(task);
-      this.onAnswer(false);
-      return reply;
+      for (;;) {
+        const reply = await this.context.query(task);
+        this.onAnswer(false);
+        if (reply.type !== 'pending') {
+          return reply;
+        }
+        await new Promise(resolve => window.setTimeout(resolve, PENDING_INTERVAL));
+      }
     } catch (error) {
       this.onAnswer(error instanceof ExplorerLost);
       throw error instanceof ExplorerLost ? new RequestFailed(this.context.recovery) : error;

@@ -30,7 +30,7 @@ export class UsagePanelView {
     this.node.replaceChildren(...(tables.length ? tables : [trans.__('This log records neither tokens nor times.')]));
   }
 
-  showProblem(text: string): void {
+  showText(text: string): void {
     this.node.replaceChildren(text);
   }
 

@@ -25,6 +25,7 @@ from nbtools.notebook.explorer.summary import Summary, summary_of
 from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
 from nbtools.notebook.frontend import needs_widgets
 from nbtools.traces.model import Call, Event
+from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ class Explorer:
             fresh=self.trace.fresh,
         )
 
+    @gc_paused()
     def bundle(self) -> dict[str, Any]:
         """Returns a MIME bundle: the view for the JupyterLab extension, script-free HTML for saved notebooks and converters, and text.
 

@@ -395,6 +395,12 @@ class TraceProblem(Wire):
     text: str
 
 
+class TracePending(Wire):
+    """The reply is still being computed: a moment later, the same request gets it."""
+
+    type: Literal["pending"] = "pending"
+
+
 class OpenedLogs(Wire):
     """The view of one session opened from a list, or the HTML of a comparison of two."""
 
@@ -418,6 +424,7 @@ TraceReply = Annotated[
     | SavedFilters
     | TraceShare
     | TraceProblem
+    | TracePending
     | SessionsPage
     | OpenedLogs,
     Field(discriminator="type"),

@@ -28,6 +28,7 @@ from nbtools.notebook.explorer.model import (
     TraceFilter,
     TraceOpened,
     TracePage,
+    TracePending,
     TracePosition,
     TraceRaw,
     TraceShare,
@@ -37,10 +38,12 @@ from nbtools.notebook.explorer.search import Search
 from nbtools.notebook.explorer.sharing.request import share
 from nbtools.notebook.explorer.step_detail import StepRecords
 from nbtools.notebook.explorer.timeline import Timeline
+from nbtools.notebook.explorer.usage.background import UsageAnswers
 from nbtools.notebook.explorer.usage.breakdown import breakdown
 from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
 from nbtools.notebook.explorer.usage.requests import LineRequests, tokens_text
 from nbtools.notebook.explorer.usage.strips import time_strip, tokens_strip
+from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -52,7 +55,17 @@ Task: TypeAlias = (
     PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | ChangesTask | FileDiffTask | StripTask | UsageTask | ShareTask
 )
 Reply: TypeAlias = (
-    TracePage | TracePosition | TraceOpened | TraceRaw | TraceCell | TraceExport | TraceChanges | TraceStrip | TraceUsage | TraceShare
+    TracePage
+    | TracePosition
+    | TraceOpened
+    | TraceRaw
+    | TraceCell
+    | TraceExport
+    | TraceChanges
+    | TraceStrip
+    | TraceUsage
+    | TracePending
+    | TraceShare
 )
 
 
@@ -67,12 +80,13 @@ class PageResponder:
         self._search = Search(trace, lines)
         self._requests = LineRequests(trace, lines)
         self._listing = LineFilter(lines, facets, self._search, self._requests)
+        self._usage_answers = UsageAnswers(self._usage, len(lines))
 
     def answer(self, task: Task) -> Reply:  # noqa: PLR0911 - one for each task
         """Returns the reply.  Raises ``TraceError`` for an unknown line or chip, and if the log has changed since it was read."""
         match task:
             case StripTask() | UsageTask():
-                return self._usage(task)
+                return self._usage_answers.answer(task)
             case PageTask():
                 return self.page(task.filter, task.first, task.count)
             case PositionTask():
@@ -112,9 +126,10 @@ class PageResponder:
         return TracePage(first=first, total=len(listed.lines), calls=listed.calls, lines=lines, indexed=listed.indexed, facets=facets)
 
     def _usage(self, task: StripTask | UsageTask) -> TraceStrip | TraceUsage:
-        if isinstance(task, UsageTask):
-            return breakdown(self._trace, self._lines, prices=task.prices)
-        return self._time_strip if task.mode == "time" else self._tokens_strip
+        with gc_paused():
+            if isinstance(task, UsageTask):
+                return breakdown(self._trace, self._lines, prices=task.prices)
+            return time_strip(self._trace, self._lines) if task.mode == "time" else tokens_strip(self._lines, self._requests)
 
     def _opened(self, line: int) -> TraceOpened:
         """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""
@@ -137,14 +152,6 @@ class PageResponder:
     @cached_property
     def _changes(self) -> ChangedFiles:
         return ChangedFiles(self._trace, self._lines)
-
-    @cached_property
-    def _time_strip(self) -> TraceStrip:
-        return time_strip(self._trace, self._lines)
-
-    @cached_property
-    def _tokens_strip(self) -> TraceStrip:
-        return tokens_strip(self._lines, self._requests)
 
     @cached_property
     def _records(self) -> StepRecords:

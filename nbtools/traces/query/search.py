@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -17,6 +18,7 @@ from nbtools.traces.following.row_identity import is_same, row_keys
 from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
 from nbtools.traces.query import text_index
+from nbtools.traces.query.text_store import TextStore
 from nbtools.traces.reader import LogFile
 from nbtools.traces.row_texts import strings, text_of_event
 from nbtools.traces.rows import Rows
@@ -47,7 +49,7 @@ class Hit:
 
 
 class Searcher:
-    """Rows and an in-memory index of their texts; the texts themselves are not stored.
+    """Rows and an in-memory index of their texts: of their words, and the compressed texts for everything else.
 
     The index is filled step by step, from any thread.
     """
@@ -55,10 +57,11 @@ class Searcher:
     def __init__(self, events: Rows[Event], calls: Rows[Call]) -> None:
         self._rows: list[tuple[Event | Call, LogFile]] = _searched(events, calls)
         self._dead: set[int] = set()
-        self._index = sqlite3.connect(":memory:", check_same_thread=False)
+        self._words = sqlite3.connect(":memory:", check_same_thread=False)
+        self._texts = TextStore()
         self._lock, self._indexing = Lock(), Lock()
         self._indexed = 0
-        text_index.prepare(self._index)
+        text_index.prepare(self._words, substrings=False)
 
     def update(self, events: Rows[Event], calls: Rows[Call]) -> None:
         """Searches these rows from now on: rows whose text is indexed already keep their numbers."""
@@ -94,35 +97,62 @@ class Searcher:
             start, end = self._indexed, min(self._indexed + count, len(self._rows))
             if start == end:
                 return False
-            texts = [(number, text_of(*self._rows[number])) for number in range(start, end) if number not in self._dead]
+            with ExitStack() as files:
+                for source in {id(log.source): log.source for _, log in self._rows[start:end]}.values():
+                    files.enter_context(source.kept_open())
+                texts = ["" if number in self._dead else text_index.indexed_text(self.text(number)) for number in range(start, end)]
             with self._lock:
-                text_index.add(self._index, texts)
+                text_index.add_words(self._words, enumerate(texts, start))
+                self._texts.add(texts)
                 self._indexed = end
         return True
 
     def find(self, text: str, limit: int) -> tuple[Hit, ...]:
         while self.index_more():
             pass
-        return tuple(Hit(self._rows[number][0], text, partial(self.text, number)) for number in self._matching(text, limit))
+        matches = islice(TextQuery(self, text).matches(), limit)
+        return tuple(Hit(self._rows[number][0], text, partial(self.text, number)) for number in matches)
 
     def matching_rows(self, question: text_index.IndexQuery) -> list[int]:
-        """Returns the numbers of the rows that match according to the index, in order, as far as it is filled."""
+        """Returns the numbers of the rows whose words match, in order, as far as the index is filled."""
         with self._lock:
-            return [number for number in matching_numbers(self._index, question, "rowid") if number not in self._dead]
+            return [number for number in matching_numbers(self._words, question, "rowid") if number not in self._dead]
+
+    def rows_containing(self, substring: str, first: int) -> tuple[list[int], int]:
+        """Returns the numbers of the rows that contain a text in lower case, of the blocks from ``first`` on, and the next block."""
+        end = self._texts.blocks
+        numbers = (number for block in range(first, end) for number in self._texts.containing(substring, block))
+        return [number for number in numbers if number not in self._dead], end
 
     def text(self, number: int) -> str:
         """Returns the searched text of this row, read now."""
         return text_of(*self._rows[number])
 
-    def _matching(self, text: str, limit: int) -> list[int]:
-        for question in text_index.index_queries(text):
-            candidates = (
-                number for number in self.matching_rows(question) if not question.substring or question.matches(self.text(number))
-            )
-            found = list(islice(candidates, limit))
-            if found:
-                return found
-        return []
+
+class TextQuery:
+    """A query on the index as far as it is filled.  Each text is scanned once, however often the query is answered. Thread-safe."""
+
+    def __init__(self, searcher: Searcher, text: str) -> None:
+        self._searcher = searcher
+        self._questions = list(text_index.index_queries(text))
+        self._substring = next((question.substring for question in self._questions if question.substring), "")
+        self._scanned = 0
+        self._containing: list[int] = []
+        self._lock = Lock()
+
+    def matches(self) -> list[int]:
+        """Returns the numbers of the rows that match, in order: by the first way to search that finds some. Raises ``TraceError``."""
+        return next(filter(None, map(self._matching, self._questions)), [])
+
+    def _matching(self, question: text_index.IndexQuery) -> list[int]:
+        words = self._searcher.matching_rows(question) if question.table == "words" else None
+        if not question.substring or words == []:
+            return words or []
+        with self._lock:
+            found, self._scanned = self._searcher.rows_containing(self._substring, self._scanned)
+            self._containing = [*self._containing, *found]
+            containing = self._containing
+        return containing if words is None else sorted(set(containing).intersection(words))
 
 
 def _searched(events: Rows[Event], calls: Rows[Call]) -> list[tuple[Event | Call, LogFile]]:

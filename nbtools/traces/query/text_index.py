@@ -1,4 +1,4 @@
-"""A full-text index with SQLite (FTS5) that finds words and substrings and stores no texts.
+"""A full-text index with SQLite (FTS5) that finds words and, if wanted, substrings, and stores no texts.
 
 Texts are identified by numbers.
 
@@ -19,10 +19,8 @@ LONGEST_TEXT = 100_000
 """Characters of a text whose words are indexed; the rest is not found."""
 LONGEST_SUBSTRING_TEXT = 4_000
 """Characters of a text whose trigrams are indexed, which takes ten times as long as words."""
-_TABLES = """
-create virtual table if not exists words using fts5(text, content='', tokenize='unicode61');
-create virtual table if not exists pieces using fts5(text, content='', tokenize='trigram', detail=none);
-"""
+_WORDS = "create virtual table if not exists words using fts5(text, content='', tokenize='unicode61')"
+_PIECES = "create virtual table if not exists pieces using fts5(text, content='', tokenize='trigram', detail=none)"
 INDEXED_TABLE = "words_docsize"
 """The table that has a row for each indexed text."""
 _CODE = re.compile(r"[_/\\:=(){}\[\]<>$#@|&;%+~^`]|(?<=\w)[.-](?=\w)|(?:^|\s)[.-]+\w")
@@ -32,17 +30,24 @@ _TRIGRAM = 3
 _MAX_TRIGRAMS = 100
 
 
-def prepare(connection: sqlite3.Connection) -> None:
-    """Creates the index in this database where it does not exist."""
-    connection.executescript(_TABLES)
+def prepare(connection: sqlite3.Connection, *, substrings: bool = True) -> None:
+    """Creates the index in this database where it does not exist; without ``substrings`` only that of words."""
+    connection.execute(_WORDS)
+    if substrings:
+        connection.execute(_PIECES)
 
 
 def add(connection: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> None:
     """Adds texts under numbers that are not in the index yet."""
     cleaned = [(number, indexed_text(text)) for number, text in texts]
     pieces = [(number, text[:LONGEST_SUBSTRING_TEXT]) for number, text in cleaned]
-    connection.executemany("insert into words(rowid, text) values (?, ?)", cleaned)
+    add_words(connection, cleaned)
     connection.executemany("insert into pieces(rowid, text) values (?, ?)", pieces)
+
+
+def add_words(connection: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> None:
+    """Adds only the words of texts, as ``indexed_text`` returns them."""
+    connection.executemany("insert into words(rowid, text) values (?, ?)", texts)
 
 
 def indexed_text(text: str) -> str:

@@ -6,6 +6,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbtools.traces.model import Call, Event
 
@@ -34,8 +35,7 @@ class TurnTime:
     waiting: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CallTime:
+class CallTime(NamedTuple):
     """A call with a known start and end; calls of the same ``lane`` of a session do not overlap."""
 
     call: Call
@@ -46,17 +46,17 @@ class CallTime:
 
 def turn_times(events: Iterable[Event], calls: Iterable[Call]) -> list[TurnTime]:
     """Returns the turns of all sessions, in the order of their sessions. Steps on rewound branches do not count."""
-    turns: dict[str, dict[int, _Turn]] = defaultdict(dict)
+    turns: dict[str, dict[int, _Turn]] = defaultdict(lambda: defaultdict(_Turn))
     for event in events:
         if event.live and event.at is not None:
-            turn = turns[event.session].setdefault(event.turn, _Turn())
+            turn = turns[event.session][event.turn]
             if event.kind == "user":
                 turn.started = event.at if turn.started is None else min(turn.started, event.at)
             elif event.kind in _WORK:
                 turn.see(event.at)
     for call in calls:
         if call.live and call.level == "model":
-            turns[call.session].setdefault(call.turn, _Turn()).add(call)
+            turns[call.session][call.turn].add(call)
     return [time for session, found in turns.items() for time in _times(session, found)]
 
 
@@ -69,7 +69,8 @@ class _Turn:
         self.all_timed = True
 
     def see(self, at: float) -> None:
-        self.ended = at if self.ended is None else max(self.ended, at)
+        if self.ended is None or at > self.ended:
+            self.ended = at
 
     def add(self, call: Call) -> None:
         if call.at is None or (call.ended is None and call.answered):

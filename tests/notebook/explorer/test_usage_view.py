@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from threading import Event
+
 import pytest
 
 from nbtools import traces
-from nbtools.notebook.explorer.explorer import Explorer
-from nbtools.notebook.explorer.model import OpenTask, PageTask, PositionTask, TraceFilter, TraceOpened, TracePage, TracePosition
+from nbtools.notebook.explorer.explorer import Explorer, open_trace
+from nbtools.notebook.explorer.model import (
+    OpenTask,
+    PageTask,
+    PositionTask,
+    TraceFilter,
+    TraceOpened,
+    TracePage,
+    TracePending,
+    TracePosition,
+)
+from nbtools.notebook.explorer.usage import background
 from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
 from nbtools.notebook.explorer.usage.strips import AXIS, MAX_BARS
+from tests.browser.long_log import write_long_log
 from tests.traces.recorded import LOGS, SAMPLES
 
 
@@ -93,3 +107,20 @@ def test_a_step_names_the_tokens_of_its_request() -> None:
     step = explorer.answer(OpenTask(line=line))
     assert isinstance(step, TraceOpened)
     assert step.foot.endswith("request: 1.3 k in (1.0 k cached), 50 out")
+
+
+def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path) -> None:
+    explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 2 * background.SHORT))
+    busy = Event()
+    other = background._THREAD.submit(busy.wait)  # as while another log is added up
+    try:
+        assert isinstance(explorer.answer(StripTask(mode="time")), TracePending)
+        assert isinstance(explorer.answer(UsageTask()), TracePending)
+        assert isinstance(explorer.answer(PageTask(filter=TraceFilter(), first=0, count=5)), TracePage)
+    finally:
+        busy.set()
+    assert other.result()
+    while isinstance(found := explorer.answer(StripTask(mode="time")), TracePending):
+        pass
+    assert found == explorer.answer(StripTask(mode="time"))
+    assert sum(bar.mark == "" for bar in found.bars) > MAX_BARS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -72,22 +73,46 @@ def _token_bar(first: int, end: int, total: int, requests: Sequence[RequestUsage
     )
 
 
-@dataclass
+@dataclass(slots=True)
 class _Span:
-    """Calls or turns that one bar stands for."""
+    """Calls or turns that one bar stands for; ``source`` is the first of them."""
 
     start: float
     end: float
     first: int
     last: int
     failed: bool
-    text: str
+    source: CallTime | TurnTime
     count: int = 1
 
-    def add(self, other: _Span) -> None:
-        self.end, self.count = max(self.end, other.end), self.count + 1
-        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
-        self.failed |= other.failed
+    def add(self, end: float, first: int, last: int, failed: bool) -> None:
+        self.count += 1
+        self.failed |= failed
+        self.end = max(self.end, end)
+        self.first = min(self.first, first)
+        self.last = max(self.last, last)
+
+    @property
+    def label(self) -> str:
+        length = elapsed(self.end - self.start)
+        if self.count > 1:
+            return f"{self.count:,} in {length}"
+        return f"turn {self.source.turn}: {length}" if isinstance(self.source, TurnTime) else f"{self.source.call.name}: {length}"
+
+
+class _Lane:
+    """A row of bars: a span for each bar, which stands for all that begins in the same of ``MAX_BARS`` stretches of the axis."""
+
+    def __init__(self, axis: _Axis) -> None:
+        self._axis = axis
+        self.spans: dict[int, _Span] = {}
+
+    def add(self, source: CallTime | TurnTime, start: float, end: float, first: int, last: int, *, failed: bool) -> None:
+        place = self._axis.at(start) * MAX_BARS // AXIS
+        if (span := self.spans.get(place)) is None:
+            self.spans[place] = _Span(start, end, first, last, failed, source)
+        else:
+            span.add(end, first, last, failed)
 
 
 class _Axis:
@@ -106,9 +131,9 @@ class _Axis:
         self.shortened = [(begin, stop) for begin, stop in waits if stop - begin > limit]
 
     def at(self, time: float) -> int:
-        place = min(max(bisect_right(self.knots, time) - 1, 0), len(self.knots) - 2)
+        place = bisect_right(self.knots, time, 1, len(self.knots) - 1) - 1
         before, after = self.knots[place], self.knots[place + 1]
-        share = (min(max(time, before), after) - before) / (after - before) if after > before else 0.0
+        share = 0.0 if time <= before else 1.0 if time >= after else (time - before) / (after - before)
         length = self.places[place] + share * (self.places[place + 1] - self.places[place])
         return round(AXIS * length / (self.places[-1] or 1.0))
 
@@ -117,17 +142,16 @@ def time_strip(trace: Trace, lines: Timeline) -> TraceStrip:
     """Returns a lane for the turns, lanes for calls that run at the same time, and lanes for sub-agents."""
     calls = [timed for timed in call_times(trace.calls) if id(timed.call) in lines.line_by_row]
     turns = [turn for turn in trace.turns if turn.started is not None and turn.ended is not None and turn.ended >= turn.started]
-    times = [time for turn in turns for time in (turn.started, turn.ended)] + [
-        time for call in calls for time in (call.started, call.ended)
-    ]
-    known = [time for time in times if time is not None]
-    if not known or max(known) <= min(known):
+    timed: list[TurnTime | CallTime] = [*turns, *calls]
+    starts = [one.started for one in timed if one.started is not None]
+    ends = [one.ended for one in timed if one.ended is not None]
+    if not starts or max(ends) <= min(starts):
         return TraceStrip(mode="time", note=_NO_TIMES)
     roots = {session.id for session in trace.sessions if not session.parent}
-    axis = _Axis(min(known), max(known), _waits([turn for turn in turns if turn.session in roots]))
-    lanes = [("turns", _turn_spans(turns, roots, lines)), *_call_lanes(calls, roots, lines)]
-    lanes = [(name, spans) for name, spans in lanes if spans]
-    bars = [bar for lane, (_, spans) in enumerate(lanes) for bar in _bars(spans, lane, axis)]
+    axis = _Axis(min(starts), max(ends), _waits([turn for turn in turns if turn.session in roots]))
+    lanes = [("turns", _turn_lane(turns, roots, lines, axis)), *_call_lanes(calls, roots, lines, axis)]
+    lanes = [(name, lane) for name, lane in lanes if lane.spans]
+    bars = [_bar(span, number, axis) for number, (_, lane) in enumerate(lanes) for span in lane.spans.values()]
     bars += [
         StripBar(
             first=0,
@@ -156,7 +180,7 @@ def _waits(turns: Sequence[TurnTime]) -> list[tuple[float, float]]:
     return waits
 
 
-def _turn_spans(turns: Sequence[TurnTime], roots: set[str], lines: Timeline) -> list[_Span]:
+def _turn_lane(turns: Sequence[TurnTime], roots: set[str], lines: Timeline, axis: _Axis) -> _Lane:
     first_lines: dict[tuple[str, int], int] = {}
     last_lines: dict[tuple[str, int], int] = {}
     for line, row in enumerate(lines.rows):
@@ -164,52 +188,39 @@ def _turn_spans(turns: Sequence[TurnTime], roots: set[str], lines: Timeline) -> 
             key = (row.session, row.turn)
             first_lines.setdefault(key, line)
             last_lines[key] = line
-    return [
-        _Span(turn.started, turn.ended, first_lines[key], last_lines[key], False, f"turn {turn.turn}: {elapsed(turn.ended - turn.started)}")
-        for turn in turns
-        if turn.started is not None
-        and turn.ended is not None
-        and turn.session in roots
-        and (key := (turn.session, turn.turn)) in first_lines
-    ]
+    lane = _Lane(axis)
+    for turn in turns:
+        key = (turn.session, turn.turn)
+        if turn.started is not None and turn.ended is not None and turn.session in roots and key in first_lines:
+            lane.add(turn, turn.started, turn.ended, first_lines[key], last_lines[key], failed=False)
+    return lane
 
 
-def _call_lanes(calls: Sequence[CallTime], roots: set[str], lines: Timeline) -> Iterator[tuple[str, list[_Span]]]:
-    lanes: dict[tuple[int, str], list[_Span]] = {}
+def _call_lanes(calls: Sequence[CallTime], roots: set[str], lines: Timeline, axis: _Axis) -> Iterator[tuple[str, _Lane]]:
+    lanes: dict[tuple[int, str], _Lane] = defaultdict(lambda: _Lane(axis))
     agents: dict[str, int] = {}
     for timed in calls:
-        call, line = timed.call, lines.line_by_row[id(timed.call)]
+        call = timed.call
+        line = lines.line_by_row[id(call)]
         if call.session in roots:
             key = (min(timed.lane, _CALL_LANES - 1), "calls")
         else:
             key = (agents.setdefault(call.session, len(agents)) % _AGENT_LANES + _CALL_LANES, "sub-agents")
-        text = f"{call.name}: {elapsed(timed.ended - timed.started)}"
-        span = _Span(timed.started, timed.ended, line, line, lines.tones[line] == "failed", text)
-        lanes.setdefault(key, []).append(span)
-    for (_, name), spans in sorted(lanes.items()):
-        yield name, spans
+        lanes[key].add(timed, timed.started, timed.ended, line, line, failed=lines.tones[line] == "failed")
+    for (_, name), lane in sorted(lanes.items(), key=lambda entry: entry[0]):
+        yield name, lane
 
 
-def _bars(spans: Sequence[_Span], lane: int, axis: _Axis) -> Iterator[StripBar]:
-    """Yields a bar for each span, or for all that begin in the same of ``MAX_BARS`` stretches of the axis."""
-    merged: dict[int, _Span] = {}
-    for span in spans:
-        place = axis.at(span.start) * MAX_BARS // AXIS
-        if place in merged:
-            merged[place].add(span)
-        else:
-            merged[place] = span
-    for span in merged.values():
-        label = span.text if span.count == 1 else f"{span.count:,} in {elapsed(span.end - span.start)}"
-        yield StripBar(
-            first=span.first,
-            last=span.last,
-            start=axis.at(span.start),
-            end=axis.at(span.end),
-            lane=lane,
-            tone="failed" if span.failed else "agent" if lane == 0 else "done",
-            label=label,
-        )
+def _bar(span: _Span, lane: int, axis: _Axis) -> StripBar:
+    return StripBar(
+        first=span.first,
+        last=span.last,
+        start=axis.at(span.start),
+        end=axis.at(span.end),
+        lane=lane,
+        tone="failed" if span.failed else "agent" if lane == 0 else "done",
+        label=span.label,
+    )
 
 
 def _ticks(axis: _Axis) -> Iterator[StripTick]:

@@ -1,0 +1,40 @@
+"""Computes the overviews and the breakdown of a long log in a thread, while pages get other answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+
+from nbtools.notebook.explorer.model import TracePending
+from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
+
+SHORT = 5_000
+"""Lines of a log up to which an answer is computed at once."""
+_WAIT = 0.02
+"""Seconds that an answer waits for the thread."""
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="nbtools-usage")
+
+
+class UsageAnswers:
+    """The answers of a log of ``size`` lines, each computed once by ``compute``."""
+
+    def __init__(self, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage], size: int) -> None:
+        self._compute = compute
+        self._size = size
+        self._answers: dict[StripTask | UsageTask, Future[TraceStrip | TraceUsage]] = {}
+        self._lock = Lock()
+
+    def answer(self, task: StripTask | UsageTask) -> TraceStrip | TraceUsage | TracePending:
+        """Raises ``TraceError``, in which case it is computed again the next time."""
+        with self._lock:
+            answer = self._answers.get(task)
+            if answer is None:
+                answer = self._answers[task] = _THREAD.submit(self._compute, task)
+        try:
+            return answer.result(None if self._size <= SHORT else _WAIT)
+        except TimeoutError:
+            return TracePending()
+        except Exception:
+            self._answers.pop(task, None)
+            raise
