@@ -22,6 +22,9 @@ import type {
 /** Milliseconds until a request whose reply is being computed is sent again. */
 const PENDING_INTERVAL = 100;
 
+/** Requests that the page sends by itself, whose answers leave the notice that a person may be reading. */
+const UNASKED: ReadonlySet<Task['type']> = new Set<Task['type']>(['follow', 'strip']);
+
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
 
@@ -103,7 +106,7 @@ export class PageRequests {
     try {
       for (;;) {
         const reply = await this.context.query(task);
-        this.onAnswer(false);
+        UNASKED.has(task.type) || this.onAnswer(false);
         if (reply.type !== 'pending') {
           return reply;
         }
