@@ -137,6 +137,7 @@ register("traces.comparison_bundle", "nbtools.notebook.comparison.view:compariso
 register("traces.outcomes_bundle", "nbtools.notebook.comparison.view:outcomes_bundle")
 register("replay.mime_bundle", "nbtools.notebook.explorer.replay.replayed_card:replayed_bundle")
 register("session.toolset", "nbtools.agents.toolset:SessionToolset")
+register("agents.recorded_model", "nbtools.lesson.recorded_model:RecordedModel")
 
 
 def __getattr__(name: str) -> Any:

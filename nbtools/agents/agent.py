@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtools.agents.events import AgentEvent, Answer
 from nbtools.agents.instructions import instructions_for
+from nbtools.agents.playback import Playback, playback_of
 from nbtools.agents.provider_errors import provider_failure
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import AgentError
@@ -54,14 +55,17 @@ def _do_nothing() -> None:
 class Agent:
     """Runs a model with a session's tools.
 
-    ``model`` is a name of pydantic-ai (``openai:gpt-5``, ``test``) or a ``Model``; ``instructions`` precede those of nbtools.  Every tool
-    call is decided, approved and recorded by the session.  ``messages`` is the history of all runs and ``usage`` their sum; ``limits``
-    apply to each run; ``logs`` says whether runs are recorded.  The latter two may be changed between runs.
+    ``model`` is a name of pydantic-ai (``openai:gpt-5``, ``test``) or a ``Model``, or a recorded session (``recorded:session.jsonl``);
+    ``instructions`` precede those of nbtools.  Every tool call is decided, approved and recorded by the session.  ``messages`` is the
+    history of all runs and ``usage`` their sum; ``limits`` apply to each run; ``logs`` says whether runs are recorded.  The latter two may
+    be changed between runs.
     """
 
     # pydantic-ai takes seconds to load: the first run loads it, in a thread.
 
-    def __init__(self, session: Session, model: str | Model, *, instructions: str = "", limits: Limits = _LIMITS, log: bool = True) -> None:
+    def __init__(
+        self, session: Session, model: str | Model | Playback, *, instructions: str = "", limits: Limits = _LIMITS, log: bool = True
+    ) -> None:
         self.session = session
         self.model = model
         self.instructions = instructions
@@ -74,10 +78,13 @@ class Agent:
         self._cancel: Callable[[], None] = _do_nothing
         self._stopped = ""
         self._resolved_model: tuple[str | Model, Model] | None = None
+        self._found_playback: tuple[str | Model | Playback, Playback | None] | None = None
 
     @property
     def model_name(self) -> str:
-        return self.model if isinstance(self.model, str) else self.model.model_id
+        if isinstance(self.model, str):
+            return self.model
+        return self.model.name if isinstance(self.model, Playback) else self.model.model_id
 
     @property
     def log(self) -> Path | None:
@@ -110,17 +117,36 @@ class Agent:
             self._cancel()
 
     def new(self) -> None:
-        """Clears the history; ``usage`` is kept."""
+        """Clears the history; ``usage`` is kept.  A recorded session begins again, in a new copy."""
         self.messages = []
+        if playback := self._playback():
+            playback.rewind()
+
+    async def open(self) -> Session:
+        """Returns the session in which the calls run: its own or, of a recorded session, one in a temporary copy.
+
+        ``run`` does the same.  Raises ``AgentError`` if the recorded session cannot be played.
+        """
+        playback = self._playback()
+        return self.session if playback is None else await playback.open(self.session)
+
+    async def close(self) -> None:
+        """Removes the copy of a recorded session, which otherwise stays until the process ends."""
+        if playback := self._playback():
+            await playback.close()
 
     async def _run_with_log(self, prompt: str, heard: Callable[[AgentEvent], None]) -> Answer:
         log = await asyncio.to_thread(self._open_log)
+        await self._connect_servers()
+        session = await self.open()
+        if playback := self._playback():
+            prompt = playback.begin(prompt, heard)
         if log is None:
-            return await self._run(prompt, heard, None)
-        stop_observing = self.session.observe(log)
+            return await self._run(session, prompt, heard, None)
+        stop_observing = session.observe(log)
         log.write_message("user", prompt)
         try:
-            answer = await self._run(prompt, heard, log)
+            answer = await self._run(session, prompt, heard, log)
         except BaseException as error:
             log.write_end(self._error_text(error), failed=True)
             raise
@@ -130,9 +156,8 @@ class Agent:
             log.write_end(answer.stopped)
         return answer
 
-    async def _run(self, prompt: str, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> Answer:
-        await self._connect_servers()
-        run, teller = await asyncio.to_thread(self._new_run, heard, log)
+    async def _run(self, session: Session, prompt: str, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> Answer:
+        run, teller = await asyncio.to_thread(self._new_run, session, heard, log)
         self._cancel = run.token.cancel
         if self._stopped:
             return Answer("", Usage(), self._stopped)
@@ -151,17 +176,31 @@ class Agent:
         self._cancel = end
         await connect_servers(self.session, ending)
 
-    def _new_run(self, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> tuple[Run, EventEmitter]:
+    def _new_run(self, session: Session, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> tuple[Run, EventEmitter]:
         from nbtools.agents.events import EventEmitter  # noqa: PLC0415 - as above
-        from nbtools.agents.run import Run, model_of  # noqa: PLC0415 - pydantic-ai takes seconds to load
+        from nbtools.agents.run import Run  # noqa: PLC0415 - pydantic-ai takes seconds to load
+        from nbtools.agents.toolset import SessionToolset  # noqa: PLC0415 - as above
 
+        emitter, playback = EventEmitter(heard, log), self._playback()
+        model = self._resolve() if playback is None else playback.model()
+        tools = (SessionToolset if playback is None else playback.toolset)(session, on_call=emitter.add_call)
+        return Run(tools, model, lambda: instructions_for(session, self.instructions), self.limits, emitter), emitter
+
+    def _resolve(self) -> Model:
+        """Returns the model object for a name; the same one as long as the name stays."""
+        from nbtools.agents.run import model_of  # noqa: PLC0415 - as above
+
+        if isinstance(self.model, Playback):
+            return self.model.model()
         if self._resolved_model is None or self._resolved_model[0] != self.model:
             self._resolved_model = self.model, model_of(self.model)
-        teller = EventEmitter(heard, log)
-        return Run(self.session, self._resolved_model[1], self._full_instructions, self.limits, teller), teller
+        return self._resolved_model[1]
 
-    def _full_instructions(self) -> str:
-        return instructions_for(self.session, self.instructions)
+    def _playback(self) -> Playback | None:
+        """Returns the recorded session that is the model; None for other models."""
+        if self._found_playback is None or self._found_playback[0] != self.model:
+            self._found_playback = self.model, playback_of(self.model)
+        return self._found_playback[1]
 
     def _error_text(self, error: BaseException) -> str:
         if isinstance(error, asyncio.CancelledError):

@@ -39,7 +39,15 @@ class StepFinished:
     usage: Usage
 
 
-AgentEvent: TypeAlias = TextReceived | CallStarted | StepFinished
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about the run that neither the model nor a tool says; ``about`` is an object that shows more in a notebook, if any."""
+
+    text: str
+    about: object = None
+
+
+AgentEvent: TypeAlias = TextReceived | CallStarted | StepFinished | Remark
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from pydantic_graph import End
 from nbtools.agents.events import EventEmitter
 from nbtools.agents.toolset import SessionToolset
 from nbtools.agents.usage import Limits, Usage
-from nbtools.session.session import Session
 
 _UNLIMITED = UsageLimits(request_limit=None)
 """pydantic-ai's own limits are off, because they raise in the middle of a step."""
@@ -41,13 +40,13 @@ model_of = infer_model
 class Run:
     """One run.  ``messages`` is the history including the run; after any end of the run it can be continued."""
 
-    def __init__(self, session: Session, model: Model, instructions: Callable[[], str], limits: Limits, teller: EventEmitter) -> None:
+    def __init__(self, tools: SessionToolset, model: Model, instructions: Callable[[], str], limits: Limits, teller: EventEmitter) -> None:
         self.messages: list[ModelMessage] = []
         self.token = CancellationToken()
         self._limits = limits
         self._teller = teller
         self._model = model
-        self._tools = SessionToolset(session, on_call=teller.add_call)
+        self._tools = tools
         self._loop = Loop(model, instructions=instructions, toolsets=[self._tools], retries=_MOST_RETRIES, name="nbtools")
         self._run: AgentRun[Any, str] | None = None
 

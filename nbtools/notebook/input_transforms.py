@@ -41,7 +41,11 @@ class ToolLine(TokenTransformBase):
 
 def tool_cell(lines: list[str]) -> list[str]:
     """Converts a cell of one of our magics to a function call, before other transforms can change its text."""
-    return list(cell_magic(lines)) if lines and _CELL.match(lines[0]) else lines  # type: ignore[no-untyped-call]
+    if not lines or not _CELL.match(lines[0]):
+        return lines
+    if lines[0].startswith("%%agent") and not any(line.strip() for line in lines[1:]):
+        lines = [lines[0], "\n"]  # IPython refuses an empty cell, but a recorded session needs no text
+    return list(cell_magic(lines))  # type: ignore[no-untyped-call]
 
 
 _CELL = re.compile(r"%%(?:tool[ \t]|agent\s)")

@@ -9,6 +9,7 @@ type Action = RunFoot['actions'][number];
 /** The cell that each action inserts.  The source is not part of the output data, because a notebook's outputs can come from anyone. */
 const ACTION_CELLS: Readonly<Record<Action, { readonly source: string; readonly run: boolean }>> = {
   continue: { source: '%%agent\n', run: false },
+  'play-on': { source: '%agent continue', run: true },
   'open-trace': { source: '%agent trace', run: true }
 };
 
@@ -38,7 +39,7 @@ export class RunFootView {
   private action(action: Action): HTMLElement {
     const { trans } = this.context;
     const { source, run } = ACTION_CELLS[action];
-    const labels: Record<Action, string> = { continue: trans.__('Continue'), 'open-trace': trans.__('Open trace') };
-    return linkButton(labels[action], () => this.addCell(this.node, source, run), source.trim());
+    const label = action === 'open-trace' ? trans.__('Open trace') : trans.__('Continue');
+    return linkButton(label, () => this.addCell(this.node, source, run), source.trim());
   }
 }

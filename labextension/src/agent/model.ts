@@ -12,7 +12,7 @@ export interface RunFoot {
   readonly status: string;
   readonly figures: readonly string[];
   readonly problem: string;
-  readonly actions: readonly ('continue' | 'open-trace')[];
+  readonly actions: readonly ('continue' | 'play-on' | 'open-trace')[];
 }
 export const parseRunFoot: parse.Parser<RunFoot> = parse.record<RunFoot>({
   type: parse.oneOf('foot'),
@@ -20,7 +20,7 @@ export const parseRunFoot: parse.Parser<RunFoot> = parse.record<RunFoot>({
   status: parse.text,
   figures: parse.otherwise(parse.list(parse.text), []),
   problem: parse.otherwise(parse.text, ''),
-  actions: parse.otherwise(parse.list(parse.oneOf('continue', 'open-trace')), []),
+  actions: parse.otherwise(parse.list(parse.oneOf('continue', 'play-on', 'open-trace')), []),
 });
 
 /** The state of a run, kept up to date.  ``figures`` are in order of importance: those without room are left out. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtools.agents.usage import Limits, Usage
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from nbtools.agents.agent import Agent
     from nbtools.agents.events import Answer
     from nbtools.core.language_model import LanguageModel
+    from nbtools.notebook.agent.recorded_source import RecordedSource
     from nbtools.notebook.agent.run_controller import RunController
     from nbtools.notebook.explorer.explorer import Explorer
     from nbtools.notebook.runtime import NotebookRuntime
@@ -35,34 +37,58 @@ class NotebookAgent:
     automatically.  The conversation lasts until ``agent.new()``; ``agent.messages`` has it, ``agent.usage`` its token usage,
     ``agent.trace()`` opens it in the explorer.  ``await agent.start("…")`` lets other code run at the same time; ``agent.stop()`` ends the
     run, also from another cell.
+
+    ``agent.model = "recorded:session.jsonl"`` plays a session log.  ``agent.project`` is the folder that is copied for its calls (None:
+    the recorded one), ``agent.pace`` the seconds before each step, or ``"step"``; ``agent.play_on()`` goes on, ``agent.root`` is the copy.
     """
 
     def __init__(self, runtime: NotebookRuntime, remember: Callable[[object], None]) -> None:
         self.instructions = ""
         self.limits = Limits()
+        self.project: str | Path | None = None
+        self.pace: float | str = 0.0
         self._runtime = runtime
         self._remember = remember
         self._model: Any = None
         self._language_model: LanguageModel | None = None
         self._agent: Agent | None = None
         self._controller: RunController | None = None
+        self._recorded: RecordedSource | None = None
 
     @property
     def model(self) -> Any:
-        """A name of pydantic-ai's, or a model object of it; None if none is set."""
+        """A name of pydantic-ai's, a model object of it, or a recorded session; None if none is set."""
         return self._model
 
     @model.setter
     def model(self, model: Any) -> None:
         from nbtools.agents.model import model_named  # noqa: PLC0415 - loaded when an agent is used
+        from nbtools.agents.playback import playback_of  # noqa: PLC0415 - as above
+        from nbtools.notebook.agent.recorded_source import RecordedSource  # noqa: PLC0415 - as above
 
-        self._model, self._language_model = model, None if model is None else model_named(model)
+        playback = playback_of(model)
+        if self._recorded is not None:
+            self._recorded.close()
+        self._recorded = None if playback is None else RecordedSource(self._runtime, playback)
+        self._model, self._language_model = model, None if model is None or playback is not None else model_named(model)
         self._runtime.session.model = self._language_model
 
     @property
     def model_name(self) -> str:
         """The name of the model; empty if none is set."""
+        if self._recorded is not None:
+            return self._recorded.playback.name
         return self._language_model.name if self._language_model else ""
+
+    @property
+    def root(self) -> Path | None:
+        """The copy in which the calls of a recorded session run; None before its first run, and for other models."""
+        return self._recorded.playback.root if self._recorded else None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the model is a recorded session."""
+        return self._recorded is not None
 
     @property
     def usage(self) -> Usage:
@@ -107,9 +133,17 @@ class NotebookAgent:
             self._controller.stop()
 
     def new(self) -> None:
-        """Begins a new conversation; ``usage`` keeps counting."""
+        """Begins a new conversation; ``usage`` keeps counting.  A recorded session begins again, in a new copy."""
+        if self._recorded is not None:
+            self._recorded.playback.rewind()
         if self._agent is not None:
             self._agent.new()
+
+    def play_on(self) -> Answer:
+        """Goes on with a recorded session: after a stop, or with its next prompt.  Raises ``AgentError`` for other models."""
+        if self._recorded is None:
+            raise AgentError("Only a recorded session goes on by itself. Write the next prompt into a cell that begins with %%agent.")
+        return self.run("")
 
     def trace(self) -> Explorer:
         """Opens the recorded conversation in the explorer.  Raises ``AgentError`` if nothing is recorded yet."""
@@ -125,13 +159,16 @@ class NotebookAgent:
         from nbtools.notebook.agent.run_controller import RunController, require_pydantic_ai  # noqa: PLC0415 - as above
 
         require_pydantic_ai()
-        if self._language_model is None:
+        recorded = self._recorded
+        if recorded is not None:
+            recorded.set(self.project, self.pace)
+        elif self._language_model is None:
             raise AgentError(NO_MODEL)
-        if not prompt.strip():
+        elif not prompt.strip():
             raise AgentError("The task is empty. Describe what the agent should do.")
         if self._controller is not None:
             raise AgentError("The agent is already running. Wait until it has finished, or call agent.stop().")
-        self._controller = RunController(self._runtime.bridge, self._current_agent, prompt)
+        self._controller = RunController(self._runtime.bridge, self._current_agent, prompt, recorded)
         self._runtime.add_source(self._controller)
         return self._controller
 
@@ -148,7 +185,8 @@ class NotebookAgent:
             agent = self._agent = agent_class(session, self._model)
             if previous is not None:
                 agent.messages, agent.usage = previous.messages, previous.usage
-        agent.model, agent.instructions, agent.limits = self._model, self.instructions, self.limits
+        agent.model = self._recorded.playback if self._recorded else self._model
+        agent.instructions, agent.limits = self.instructions, self.limits
         agent.logs = session.settings.record
         return agent
 

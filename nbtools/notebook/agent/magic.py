@@ -11,6 +11,7 @@ from IPython.display import publish_display_data
 
 from nbtools.core.errors import ErrorCode, NbtoolsError, ToolFailure
 from nbtools.notebook.agent.handle import RunError
+from nbtools.notebook.agent.recorded_source import checked_pace
 from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.command_line import parse
 from nbtools.notebook.magics.flags import grammar_from
@@ -21,12 +22,19 @@ if TYPE_CHECKING:
     from nbtools.notebook.agent.handle import NotebookAgent
 
 FLAGS = {
-    "model": "the model: openai:gpt-5, anthropic:claude-sonnet-4-5, openai-chat:NAME with OPENAI_BASE_URL, test",
+    "model": "the model: openai:gpt-5, anthropic:claude-sonnet-4-5, openai-chat:NAME with OPENAI_BASE_URL, recorded:LOG, test",
     "steps": "stop a run after this many model requests",
     "instructions": "instructions for the model, in addition to its tools",
+    "project": "of a recorded session: the folder that is copied for its calls",
+    "pace": "of a recorded session: seconds before each step, or step for one call at a time",
 }
-VERBS = {"new": "begins a new conversation", "trace": "opens the conversation in the explorer", "stop": "ends the current run"}
-_MODELS = ("openai:", "openai-chat:", "anthropic:", "google:", "ollama:", "test")
+VERBS = {
+    "continue": "goes on with a recorded session",
+    "new": "begins a new conversation",
+    "trace": "opens the conversation in the explorer",
+    "stop": "ends the current run",
+}
+_MODELS = ("openai:", "openai-chat:", "anthropic:", "google:", "ollama:", "recorded:", "test")
 _GRAMMAR = grammar_from(
     "%agent",
     {
@@ -35,6 +43,8 @@ _GRAMMAR = grammar_from(
             "model": {"type": "string"},
             "steps": {"type": "integer"},
             "instructions": {"type": "string"},
+            "project": {"type": "string"},
+            "pace": {"type": "string"},
         }
     },
 )
@@ -53,6 +63,10 @@ class AgentCommand:
             agent.instructions = self.settings["instructions"]
         if "steps" in self.settings:
             agent.limits = replace(agent.limits, steps=self.settings["steps"])
+        if "project" in self.settings:
+            agent.project = self.settings["project"]
+        if "pace" in self.settings:
+            agent.pace = checked_pace(self.settings["pace"])
         if "model" in self.settings:
             agent.model = self.settings["model"]
 
@@ -104,6 +118,9 @@ class AgentMagics(Magics):
 
         ``--steps N`` and ``--instructions "…"`` are further settings; all settings stay in effect.  The next ``%%agent`` continues the same
         conversation.  ``%agent`` shows its state, ``%agent new`` begins a new one, ``%agent trace`` opens it in the explorer.
+
+        ``--model recorded:session.jsonl --project FOLDER`` plays a session log in a copy of a folder, without a key; ``%agent continue``
+        goes on with it, ``--pace 2`` waits two seconds before each step, ``--pace step`` stops after each call.
         """
         try:
             command = parse_line(line, in_cell=cell is not None)
@@ -117,6 +134,8 @@ class AgentMagics(Magics):
 
     def _run(self, command: AgentCommand) -> Any:
         match command.verb:
+            case "continue":
+                return self._agent.play_on()
             case "trace":
                 return self._agent.trace()
             case "stop":

@@ -36,7 +36,7 @@ class RunMessage(Wire):
     thought: str = ""
 
 
-RunAction = Literal["continue", "open-trace"]
+RunAction = Literal["continue", "play-on", "open-trace"]
 """How to continue.  The page knows the code of each action: a bundle may come from another person's notebook, so it has none."""
 
 

@@ -55,6 +55,7 @@ def overview(agent: NotebookAgent) -> Sheet:
         rows=(
             ("model", agent.model_name or 'not set: agent.model = "openai:gpt-5"'),
             *((("instructions", one_line(agent.instructions, 200)),) if agent.instructions else ()),
+            *_recorded(agent),
             ("stops after", _limits(agent)),
             *((("used", _used(agent)),) if agent.usage.requests else ()),
             *earlier,
@@ -63,6 +64,14 @@ def overview(agent: NotebookAgent) -> Sheet:
         code=frozenset(),
         lines=("%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M --steps N changes settings",),
     )
+
+
+def _recorded(agent: NotebookAgent) -> Iterator[tuple[str, str]]:
+    if agent.is_recorded:
+        yield "project", one_line(str(agent.project or "the recorded folder"), 200)
+        yield "pace", "one call at a time" if agent.pace == "step" else f"{float(agent.pace):g} s before each step"
+        if agent.root is not None:
+            yield "runs in", str(agent.root)
 
 
 def _limits(agent: NotebookAgent) -> str:

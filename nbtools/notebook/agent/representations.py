@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from nbtools.notebook.agent.model import AGENT_MIME, RunAction, RunFoot, RunHead, RunMessage, RunView
+from nbtools.notebook.cards.card import bundle as card_bundle
 from nbtools.notebook.cards.markup import render
 from nbtools.notebook.cards.style import ACCENTS, GREY
+from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.hidden_characters import seen
 
 Part = RunHead | RunMessage | RunFoot
+_MAX_LINES = 12
+_MAX_LINE = 400
 _MARKS = {"success": "✓", "error": "✕", "cancelled": "■"}
-_ACTIONS: Mapping[RunAction, tuple[str, str]] = {"continue": ("Continue", "%%agent"), "open-trace": ("Open trace", "%agent trace")}
+_ACTIONS: Mapping[RunAction, tuple[str, str]] = {
+    "continue": ("Continue", "%%agent"),
+    "play-on": ("Continue", "%agent continue"),
+    "open-trace": ("Open trace", "%agent trace"),
+}
 """Label of an action, and what a person types for it."""
 
 
 def bundle(part: Part) -> dict[str, object]:
     return {AGENT_MIME: RunView(part=part).model_dump(mode="json"), "text/html": html_of(part), "text/plain": text_of(part)}
+
+
+def remark_bundle(text: str, about: object) -> dict[str, Any]:
+    """Returns a remark: the card of a call that was run again, if it is about one, or the beginning of its text."""
+    if about is not None:
+        from nbtools.notebook.explorer.replay.replayed_card import replayed_card  # noqa: PLC0415 - only for recorded models
+        from nbtools.replay.replay import Replayed  # noqa: PLC0415 - as above
+
+        if isinstance(about, Replayed):
+            return card_bundle(replayed_card(about))
+    lines = seen(text, keep="\t\n").splitlines()
+    more = [f"⋯ {len(lines) - _MAX_LINES} more lines"] if len(lines) > _MAX_LINES else []
+    return Sheet(lines=(*(line[:_MAX_LINE] for line in lines[:_MAX_LINES]), *more)).bundle()
 
 
 def html_of(part: Part) -> str:

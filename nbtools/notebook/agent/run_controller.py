@@ -14,7 +14,8 @@ from nbtools.agents.events import Answer
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import AgentError
 from nbtools.notebook.agent.handle import RunError
-from nbtools.notebook.agent.run_view import STOPPING, RunDisplay
+from nbtools.notebook.agent.model import RunAction
+from nbtools.notebook.agent.run_view import ACTIONS, STOPPING, RunDisplay
 from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.notebook.runtime import SourceWork
@@ -22,6 +23,7 @@ from nbtools.notebook.waits import PATIENCE
 
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent
+    from nbtools.notebook.agent.recorded_source import RecordedSource
     from nbtools.notebook.call_bridge import Bridge
     from nbtools.notebook.display_target import DisplayTarget
 
@@ -31,11 +33,14 @@ STOP_REASON = "you stopped it"
 class RunController:
     """One run.  ``id`` is what the Stop button sends.  A ``CallSource`` of the runtime while it lasts."""
 
-    def __init__(self, bridge: Bridge, agent_for: Callable[[], Awaitable[Agent]], prompt: str) -> None:
+    def __init__(
+        self, bridge: Bridge, agent_for: Callable[[], Awaitable[Agent]], prompt: str, recorded: RecordedSource | None = None
+    ) -> None:
         self.id = f"run-{uuid.uuid4().hex}"
         self._bridge = bridge
         self._agent_for = agent_for
         self._prompt = prompt
+        self._recorded = recorded
         self._agent: Agent | None = None
         self._display: RunDisplay | None = None
         self._preparing: asyncio.Task[Agent] | None = None
@@ -43,6 +48,7 @@ class RunController:
         self._is_over = threading.Event()
         self._started = time.time()
         self._cell_id = ""
+        self._unsubscribe: Callable[[], None] = _do_nothing
         self._status = ""
         self._failed = False
 
@@ -54,9 +60,9 @@ class RunController:
 
         async def run(target: DisplayTarget) -> Answer:
             self._cell_id = target.cell_id
-            display = self._display = RunDisplay(self.id, name, limits, target, self._bridge.set_target)
+            set_target = self._bridge.set_target if self._recorded is None else self._recorded.set_target
+            display = self._display = RunDisplay(self.id, name, limits, target, set_target, self._actions)
             display.open()
-            unsubscribe = self._bridge.blocking.session.observe(display)
             try:
                 answer = await self._answer(display)
             except AgentError as error:
@@ -68,7 +74,7 @@ class RunController:
                 display.fail(f"{type(error).__name__}: {error}")
                 raise
             finally:
-                unsubscribe()
+                self._unsubscribe()
                 self._status = "Failed" if self._failed else "Stopped" if self._is_stopped else "Done"
                 self._is_over.set()
             display.close(answer)
@@ -96,7 +102,16 @@ class RunController:
         if unconnected:
             display.set_status(f"Connecting {counted(len(unconnected), 'server')}")
             await servers.connect()
-        return await self._agent_for()
+        agent = await self._agent_for()
+        if self._recorded is not None and self._recorded.playback.root is None:
+            display.set_status("Copying the project")
+        self._unsubscribe = (await agent.open()).observe(display)
+        return agent
+
+    def _actions(self) -> tuple[RunAction, ...]:
+        if self._recorded is None:
+            return ACTIONS
+        return ("open-trace",) if self._recorded.playback.is_over else ("play-on", "open-trace")
 
     def stop(self) -> None:
         """Ends the run, from any thread, without waiting."""
@@ -124,6 +139,10 @@ class RunController:
         """Stops the run and waits until it has ended, because its event loop is about to end."""
         self.stop()
         self._is_over.wait(PATIENCE)
+
+
+def _do_nothing() -> None:
+    return None
 
 
 def require_pydantic_ai() -> None:

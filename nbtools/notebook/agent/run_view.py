@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from nbtools.agents.events import AgentEvent, Answer, CallStarted, StepFinished, TextReceived
+from nbtools.agents.events import AgentEvent, Answer, CallStarted, Remark, StepFinished, TextReceived
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
 from nbtools.notebook.agent.model import RunAction, RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.overview import final_figures, running_figures, whole_seconds
-from nbtools.notebook.agent.representations import bundle
+from nbtools.notebook.agent.representations import bundle, remark_bundle
 from nbtools.notebook.cards.blocks import text_block
 from nbtools.notebook.cards.model import State
 from nbtools.notebook.display_target import Bundle, DisplayTarget
@@ -82,20 +82,27 @@ TICK = 1.0
 """Seconds between updates of the head's clock."""
 WAITING_TICK = 5.0
 """The same while an approval is pending: the page assumes that a silent run is gone."""
-_ACTIONS: tuple[RunAction, ...] = ("continue", "open-trace")
+ACTIONS: tuple[RunAction, ...] = ("continue", "open-trace")
 
 
 class RunDisplay:
     """Displays one run.  All methods but ``__init__`` are called in the session's loop.  ``set_target`` sets a call's display target."""
 
     def __init__(
-        self, run: str, model: str, limits: Limits, target: DisplayTarget, set_target: Callable[[str, DisplayTarget], None]
+        self,
+        run: str,
+        model: str,
+        limits: Limits,
+        target: DisplayTarget,
+        set_target: Callable[[str, DisplayTarget], None],
+        actions: Callable[[], tuple[RunAction, ...]] = lambda: ACTIONS,
     ) -> None:
         self._run = run
         self._model = one_line(model, 100)
         self._limits = limits
         self._target = target
         self._set_target = set_target
+        self._actions = actions
         self._head = _new_display(target)
         self._texts = MessageDisplay(target)
         self._status = "Starting"
@@ -132,6 +139,9 @@ class RunDisplay:
             case StepFinished(step=step, usage=usage):
                 self._step, self._usage = step, usage
                 self._update_head()
+            case Remark(text=text, about=about):
+                self._texts.end()
+                _new_display(self._target).finish(remark_bundle(text, about))
 
     def notice(self, event: CallEvent) -> None:
         """Follows a call: the head says when an approval is pending, and when the model continues."""
@@ -169,7 +179,7 @@ class RunDisplay:
         if self._head.is_live:
             self._head.finish(bundle(RunHead(run=self._run, model=self._model, state=state, status=status)))
         figures = final_figures(self._usage, self._seconds) if self._usage.requests else ()
-        foot = RunFoot(state=state, status=why, figures=figures, problem=problem, actions=_ACTIONS if self._step else ())
+        foot = RunFoot(state=state, status=why, figures=figures, problem=problem, actions=self._actions() if self._step else ())
         _new_display(self._target).finish(bundle(foot))
 
     @property

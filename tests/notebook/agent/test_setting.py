@@ -93,9 +93,9 @@ def test_a_line_that_means_nothing_says_how_it_is_meant(line, in_cell, words):
 
 
 def test_tab_completes_flags_models_and_words(lab):
-    assert {text for text, _ in complete_line([], "--")} == {"--model", "--steps", "--instructions"}
+    assert {text for text, _ in complete_line([], "--")} == {"--model", "--steps", "--instructions", "--project", "--pace"}
     assert {text for text, _ in complete_line(["--model"], "")} >= {"openai:", "test"}
-    assert {text for text, _ in complete_line([], "")} == {"new", "trace", "stop"}
+    assert {text for text, _ in complete_line([], "")} == {"continue", "new", "trace", "stop"}
     assert lab.value(
         "get_ipython().Completer.complete('', '%%agent --mo', 12)[1] or [c.text for c in "
         "get_ipython().Completer.completions('%%agent --mo', 12)]"

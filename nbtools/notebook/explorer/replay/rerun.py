@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtools.core.errors import TraceError
 from nbtools.core.run_sync import run_sync
-from nbtools.notebook.approval.confirmer import NotebookConfirmer
-from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.call_bridge import Bridge
-from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.copy_cards import show_calls
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
@@ -24,7 +22,6 @@ from nbtools.replay.working_directory import WorkingDirectory
 from nbtools.traces.model import Call
 
 if TYPE_CHECKING:
-    from nbtools.notebook.display_target import DisplayTarget
     from nbtools.notebook.runtime import NotebookRuntime
 
 T = TypeVar("T")
@@ -87,23 +84,13 @@ def open_rerun(runtime: NotebookRuntime, ground: WorkingDirectory, folder: Path,
 
 
 def _bridge(runtime: NotebookRuntime, copy: Copy) -> Bridge:
-    """Builds the session and the cards in the copy.  The cards have no links: the copy's files are soon deleted."""
-
-    def default_target() -> DisplayTarget:
-        return runtime.frontend.display_target(None, early=True)
-
-    def root() -> str:
-        return str(copy.root)
-
+    """Builds the session and the cards in the copy."""
     own = runtime.session
     session = open_session(copy, _policy(own.policy, own.mode), None)
     session.layers = session.store.layers()
     for rule in own.grants:
         session.allow(rule)
-    cards = LiveCards(default_target, root, "in a temporary copy")
-    session.confirmer = NotebookConfirmer(cards, Prompt(runtime.frontend), root, runtime.questions)
-    session.observe(cards)
-    return Bridge(session.sync(), cards, runtime.frontend)
+    return Bridge(session.sync(), show_calls(runtime, session), runtime.frontend)
 
 
 def _policy(own: Policy, mode: Mode) -> Policy:
