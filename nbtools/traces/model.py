@@ -80,12 +80,30 @@ class Tokens(Struct, frozen=True):
     reasoning: int | None = None
 
 
+class SampleResult(Struct, frozen=True, kw_only=True):
+    """The result of a sample of an evaluation. The session ``session`` is the attempt ``epoch`` at the sample ``id``.
+
+    ``scores`` are the values by scorer, ``error`` what failed, ``limit_reached`` the kind of limit that ended it. ``duration`` and
+    ``working_time`` are seconds, with and without waiting. None: not recorded.
+    """
+
+    session: str
+    id: str
+    epoch: int | None = None
+    scores: dict[str, Any] | None = None
+    error: str | None = None
+    limit_reached: str | None = None
+    total_tokens: int | None = None
+    duration: float | None = None
+    working_time: float | None = None
+
+
 class Session(Struct, frozen=True, kw_only=True):
     """A session, or a sub-agent's session (``parent``: the session that started it, ``parent_call``: the call in that session).
 
     ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted unknown_records``; ``repeated``: it is part of
     another session, repeated in the log of a fork. ``native_tokens`` are the numbers as the format defines them; ``counts`` is what only
-    this format records (``compactions``, ``exit_status`` …).
+    this format records (``compactions``, ``exit_status`` …). ``sample``: it is an attempt at a sample of an evaluation.
     """
 
     id: str
@@ -109,6 +127,7 @@ class Session(Struct, frozen=True, kw_only=True):
     cost: float | None = None
     flags: tuple[str, ...] = ()
     counts: dict[str, Any] = {}
+    sample: SampleResult | None = None
     ref: Ref = NOWHERE
 
 

@@ -16,7 +16,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
 from nbtools.core.secret_search import Secret
 from nbtools.traces.following.growing_log import GrowingLog, file_states
-from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Row, Session
+from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Row, SampleResult, Session
 from nbtools.traces.parallel_reading import RowBatch, gc_paused, read_in_processes, read_rows
 from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.search import Hit, Searcher
@@ -146,7 +146,7 @@ class Trace:
         return facts_of(self, Trace([self.readings[0].strict()]) if self.problems else self)
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context labels signals``.
+        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context samples labels signals``.
 
         ``tables.COLUMNS`` lists their columns.
 
@@ -194,6 +194,16 @@ class Trace:
     def slowest(self, count: int = 10) -> list[Call]:
         """Returns the calls that took longest."""
         return slowest(self.calls, count)
+
+    @cached_property
+    def samples(self) -> Rows[SampleResult]:
+        """The results of the samples of evaluations, as Inspect's logs record them."""
+        samples: Rows[SampleResult] = Rows(SampleResult)
+        for session, log in zip(self.sessions, self.sessions.log_files, strict=True):
+            if session.sample is not None:
+                samples.append(session.sample)
+                samples.assign_log_file(log)
+        return samples
 
     @cached_property
     def context(self) -> Rows[ContextPart]:
@@ -263,7 +273,7 @@ class Trace:
 
     @cached_property
     def _database(self) -> Database:
-        return open_database({**self._tables, "context": self.context})
+        return open_database({**self._tables, "context": self.context, "samples": self.samples})
 
     @cached_property
     def searcher(self) -> Searcher:

@@ -54,7 +54,7 @@ def test_a_table_without_rows_has_all_columns(name: str) -> None:
 
 
 def test_every_field_of_a_row_is_a_column() -> None:
-    told = {"at": {"time"}, "origin": set(), "source": set(), "seqs": {"seqs", "seq", "last_seq"}}
+    told = {"at": {"time"}, "origin": set(), "source": set(), "sample": set(), "seqs": {"seqs", "seq", "last_seq"}}
     told["tokens"] = {f"{name}_tokens" for name in traces.Tokens.__struct_fields__}
     for kind, columns in COLUMNS.items():
         fields = kind.__struct_fields__  # type: ignore[attr-defined]

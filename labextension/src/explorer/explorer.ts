@@ -15,6 +15,7 @@ import { StepLoader } from './step_loader.js';
 import { PAGE_SIZE, PageCache } from './page_cache.js';
 import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
+import { UsagePanelView } from './usage_panel.js';
 import { OverviewView } from './overview.js';
 import { SavedFiltersPanel } from './saved_filters.js';
 import { SharePanel } from './share_panel.js';
@@ -42,6 +43,7 @@ export class ExplorerView {
   private readonly following: Following | null;
   private readonly newSteps: NewSteps;
   private readonly savedFilters: SavedFiltersPanel;
+  private readonly samples: UsagePanelView;
   private readonly notice = element('div', 'nbtools-trace-notice');
   private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
   private view: TraceView | null = null;
@@ -78,7 +80,8 @@ export class ExplorerView {
       this.following?.button ?? null,
       action => void this.runAction(action),
       line => void this.goToLine(line, true),
-      () => void this.showChanges()
+      () => void this.showChanges(),
+      () => void this.showSamples()
     );
     this.timeline = new OverviewView(context, this.requests, {
       goToLine: goNear,
@@ -117,6 +120,11 @@ export class ExplorerView {
       isStepShown: () => this.stepLoader.isStepShown
     });
     this.sharePanel = new SharePanel(trans, this.requests, path => this.showNotice(trans.__('Wrote %1.', path)));
+    this.samples = new UsagePanelView(
+      trans,
+      { goToLine: line => void this.goToLine(line, true), filter: changeFilter, loadPrices: () => undefined },
+      trans.__('Samples')
+    );
     this.savedFilters = new SavedFiltersPanel(trans, this.requests, {
       current: () => this.requestedFilter,
       apply: ({ text, chips, order }) => changeFilter({ ...NO_FILTER, text, chips, order })
@@ -201,6 +209,7 @@ export class ExplorerView {
       this.timeline.panel.node,
       this.filters.node,
       ...(this.review ? [this.review.node] : []),
+      this.samples.node,
       this.savedFilters.node,
       this.sharePanel.node,
       this.notice,
@@ -455,6 +464,18 @@ export class ExplorerView {
       this.list.node.hidden = true;
       this.changes.focus();
       changes.files[0] && (await this.openFile(changes.files[0].path));
+    } catch (error) {
+      this.showNotice(failureMessage(error));
+    }
+  }
+
+  /** Shows or hides the samples of an evaluation. */
+  private async showSamples(): Promise<void> {
+    const { node } = this.samples;
+    node.hidden = !node.hidden;
+    try {
+      node.hidden || this.samples.update(await this.requests.samples());
+      node.querySelector('button')?.focus();
     } catch (error) {
       this.showNotice(failureMessage(error));
     }

@@ -15,7 +15,8 @@ export class HeaderView {
     private readonly followButton: HTMLElement | null,
     private readonly runAction: (action: TraceAction) => void,
     private readonly goToLine: (line: number) => void,
-    private readonly showChanges: () => void
+    private readonly showChanges: () => void,
+    private readonly showSamples: () => void
   ) {}
 
   update(view: TraceView): void {
@@ -47,7 +48,7 @@ export class HeaderView {
     return node;
   }
 
-  private links({ actions, failure, changed }: TraceView): HTMLElement {
+  private links({ actions, failure, changed, samples }: TraceView): HTMLElement {
     const { trans } = this.context;
     const labels: Record<TraceAction, readonly [string, string]> = {
       compare: [trans.__('compare…'), trans.__('Compares this log with another')],
@@ -61,6 +62,9 @@ export class HeaderView {
       .map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
     if (changed > 0) {
       links.unshift(linkButton(trans.__('changes'), this.showChanges, trans.__('Lists the files that the session changed')));
+    }
+    if (samples > 1 && !this.context.isFile) {
+      links.unshift(linkButton(trans.__('samples'), this.showSamples, trans.__('Lists the samples of the evaluation with their scores')));
     }
     if (failure !== null) {
       links.unshift(linkButton(trans.__('first failure'), () => this.goToLine(failure), trans.__('Goes to the first step that failed')));

@@ -160,6 +160,14 @@ export const parseReviewTask: parse.Parser<ReviewTask> = parse.record<ReviewTask
   seed: parse.otherwise(parse.number, 0),
 });
 
+/** Asks how the samples of an evaluation ended; the reply is ``TraceUsage`` with one table. */
+export interface SamplesTask {
+  readonly type: 'samples';
+}
+export const parseSamplesTask: parse.Parser<SamplesTask> = parse.record<SamplesTask>({
+  type: parse.oneOf('samples'),
+});
+
 /** A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in every log. */
 export interface SavedFilter {
   readonly name: string;
@@ -691,12 +699,12 @@ export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
+  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, saved_filters: parseSavedFiltersTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
+  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, samples: parseSamplesTask, saved_filters: parseSavedFiltersTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
 });
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
@@ -749,7 +757,7 @@ export const parseTraceUsage: parse.Parser<TraceUsage> = parse.record<TraceUsage
 /** The initial view.  ``page`` has the first lines without a filter.
 
 ``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
-changed files.  ``actions`` are offered for the whole log.
+changed files, ``samples`` of samples of an evaluation.  ``actions`` are offered for the whole log.
 ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
   readonly explorer: string;
@@ -760,6 +768,7 @@ export interface TraceView {
   readonly step: number | null;
   readonly failure: number | null;
   readonly changed: number;
+  readonly samples: number;
   readonly actions: readonly ('compare' | 'notebook' | 'share' | 'sql')[];
   readonly version: number;
   readonly fresh: boolean;
@@ -773,6 +782,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   step: parse.otherwise(parse.nullable(parse.number), null),
   failure: parse.otherwise(parse.nullable(parse.number), null),
   changed: parse.otherwise(parse.number, 0),
+  samples: parse.otherwise(parse.number, 0),
   actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'share', 'sql')), []),
   version: parse.otherwise(parse.number, 0),
   fresh: parse.otherwise(parse.flag, false),

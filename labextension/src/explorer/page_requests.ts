@@ -76,6 +76,10 @@ export class PageRequests {
     return this.request({ type: 'usage', prices }, 'usage');
   }
 
+  samples(): Promise<TraceUsage> {
+    return this.request({ type: 'samples' }, 'usage');
+  }
+
   story(): Promise<TraceExport> {
     return this.request({ type: 'story' }, 'story');
   }

@@ -16,10 +16,11 @@ export class UsagePanelView {
 
   constructor(
     private readonly trans: TranslationBundle,
-    private readonly events: UsageEvents
+    private readonly events: UsageEvents,
+    label = trans.__('Usage')
   ) {
     this.node.setAttribute('role', 'region');
-    this.node.setAttribute('aria-label', trans.__('Usage'));
+    this.node.setAttribute('aria-label', label);
     this.node.hidden = true;
   }
 
@@ -35,7 +36,7 @@ export class UsagePanelView {
   }
 
   private table({ title, columns, rows, note }: UsageTable, action: HTMLElement | null): HTMLElement {
-    const head = element('tr', '', ...columns.map(column => cell('th', column, 'col')));
+    const head = element('tr', '', ...columns.map(column => (column ? cell('th', column, 'col') : element('td'))));
     const caption = element('caption', '', title);
     const table = element('table', '', caption, element('thead', '', head), element('tbody', '', ...rows.map(row => this.row(row))));
     const notes = note ? [element('p', '', note)] : [];

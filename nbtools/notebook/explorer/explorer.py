@@ -164,6 +164,7 @@ class Explorer:
             step=self.step,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
             changed=self._answers.changed_files,
+            samples=len(self.trace.samples),
             actions=self._cells.actions,
             version=self._following.version,
             fresh=self.trace.fresh,

@@ -16,7 +16,7 @@ from nbtools.notebook.cards.model import Card, Span, Wire
 from nbtools.notebook.explorer.recorded_card import Tone
 from nbtools.notebook.explorer.reviewing.model import ReviewTask, TraceReview
 from nbtools.notebook.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
-from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.notebook.explorer.usage.model import SamplesTask, StripTask, TraceStrip, TraceUsage, UsageTask
 from nbtools.notebook.sessions.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
 
 TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
@@ -194,6 +194,7 @@ TraceTask = Annotated[
     | FollowTask
     | StripTask
     | UsageTask
+    | SamplesTask
     | SessionsTask
     | OpenSessionsTask
     | ChangesTask
@@ -319,7 +320,7 @@ class TraceView(Wire):
     """The initial view.  ``page`` has the first lines without a filter.
 
     ``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
-    changed files.  ``actions`` are offered for the whole log.
+    changed files, ``samples`` of samples of an evaluation.  ``actions`` are offered for the whole log.
     ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
     """
 
@@ -333,6 +334,7 @@ class TraceView(Wire):
     step: int | None = None
     failure: int | None = None
     changed: int = 0
+    samples: int = 0
     actions: tuple[TraceAction, ...] = ()
     version: int = 0
     fresh: bool = False

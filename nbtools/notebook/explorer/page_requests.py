@@ -40,8 +40,9 @@ from nbtools.notebook.explorer.step_detail import StepRecords
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.explorer.usage.background import UsageAnswers
 from nbtools.notebook.explorer.usage.breakdown import breakdown
-from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.notebook.explorer.usage.model import SamplesTask, StripTask, TraceStrip, TraceUsage, UsageTask
 from nbtools.notebook.explorer.usage.requests import LineRequests, tokens_text
+from nbtools.notebook.explorer.usage.samples import samples_table
 from nbtools.notebook.explorer.usage.strips import time_strip, tokens_strip
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.trace import Trace
@@ -52,7 +53,18 @@ if TYPE_CHECKING:
 MAX_LINES = 500
 """Largest number of lines in one reply."""
 Task: TypeAlias = (
-    PageTask | PositionTask | OpenTask | RawTask | CellTask | ExportTask | ChangesTask | FileDiffTask | StripTask | UsageTask | ShareTask
+    PageTask
+    | PositionTask
+    | OpenTask
+    | RawTask
+    | CellTask
+    | ExportTask
+    | ChangesTask
+    | FileDiffTask
+    | StripTask
+    | UsageTask
+    | SamplesTask
+    | ShareTask
 )
 Reply: TypeAlias = (
     TracePage
@@ -99,8 +111,8 @@ class PageResponder:
                 return TraceCell(source=self._cells.compare() if task.action == "compare" else self._cells.sql())
             case ExportTask() | ShareTask():
                 return self._export() if isinstance(task, ExportTask) else share(self._trace, task, self._cells.share_path())
-            case ChangesTask():
-                return self._changes.overview()
+            case ChangesTask() | SamplesTask():
+                return self._changes.overview() if isinstance(task, ChangesTask) else samples_table(self._trace, self._lines)
             case FileDiffTask():
                 return self._changes.diff(task.path)
 

@@ -10,7 +10,7 @@ from nbtools.notebook.explorer.recorded_card import CHANGE_OPS, tone_of
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.traces.comparison.steps import file_key
-from nbtools.traces.model import Call, Session
+from nbtools.traces.model import Call, SampleResult, Session
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.trace import Trace
 
@@ -30,6 +30,7 @@ _AGENTS = {
     "vscode-copilot": "Copilot in VS Code",
 }
 _MAX_MODELS = 2
+_MAX_SCORES = 6
 _MAX_TITLE = 120
 _MAX_AGENT = 80
 _PLACEHOLDER = "This version of the agent recorded placeholders instead of the number of output tokens."
@@ -76,6 +77,7 @@ def _facts(trace: Trace) -> Iterator[Fact]:
     roots = sum(not session.parent for session in trace.sessions)
     if roots > 1:
         yield Fact(counted(roots, "session"))
+    yield from _samples(trace.samples)
     yield Fact(counted(sum(session.records for session in trace.sessions), "record"))
     if trace.problems:
         yield Fact(
@@ -101,6 +103,19 @@ def _duration(sessions: Iterable[Session]) -> Iterator[Fact]:
     times = [time for session in sessions for time in (session.started, session.ended) if time is not None]
     if times and max(times) > min(times):
         yield Fact(elapsed(max(times) - min(times)))
+
+
+def _samples(samples: Sequence[SampleResult]) -> Iterator[Fact]:
+    """Yields the scores of a single sample, and why it ended early."""
+    if len(samples) == 1:
+        (sample,) = samples
+        yield from (Fact(text, title="Score of the sample") for text in score_texts(sample))
+        if sample.limit_reached:
+            yield Fact(one_line(f"{sample.limit_reached} limit reached", 60), bad=True)
+
+
+def score_texts(sample: SampleResult) -> list[str]:
+    return [one_line(redacted(f"{name}: {value}"), 60) for name, value in (sample.scores or {}).items()][:_MAX_SCORES]
 
 
 def _calls(trace: Trace) -> Iterator[Fact]:

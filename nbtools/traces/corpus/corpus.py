@@ -120,7 +120,7 @@ class Corpus:
         return made
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over the tables ``sessions events calls file_changes problems usage context signals labels`` of all logs.
+        """Runs a DuckDB query over the tables of all logs, those of ``Trace.sql``.
 
         ``source`` is the log of a row, ``ref.line`` the line in it; ``open`` loads that log. Raises ``TraceError`` for an invalid query,
         and where DuckDB or pyarrow is not installed.

@@ -21,7 +21,7 @@ from nbtools.traces.corpus.parallel import batches
 from nbtools.traces.corpus.plan import Log
 from nbtools.traces.corpus.search_index import INDEX, IndexWriter, PartIndex, decompress_text, writing_order
 from nbtools.traces.corpus.storage import PARTS, Storage
-from nbtools.traces.model import NOWHERE, ContextPart, Problem, Session
+from nbtools.traces.model import NOWHERE, ContextPart, Problem, SampleResult, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.tables import CORPUS_TABLES, TEXTS, record_batch, schema, texts_of
 from nbtools.traces.reader import LogFile, open_log
@@ -113,8 +113,11 @@ def _write_log(log_file: LogFile, files: Mapping[type, TableFile], index: IndexW
         tables[type(row)].add(row, problems)
         for builder in (context, signals, starts):
             builder.add(row)
-        for part in context.take(row.id) if isinstance(row, Session) else ():
-            tables[ContextPart].add(part, problems)
+        if isinstance(row, Session):
+            for part in context.take(row.id):
+                tables[ContextPart].add(part, problems)
+            if row.sample is not None:
+                tables[SampleResult].add(row.sample, problems)
     for start in starts.take():
         tables[SessionStart].add(start, problems)
     try:

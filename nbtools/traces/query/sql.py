@@ -109,7 +109,7 @@ class Database:
 
 
 def open_database(tables: Mapping[str, Rows[Any]]) -> Database:
-    """Creates views ``sessions events calls file_changes problems usage context`` over rows in memory.
+    """Creates views ``sessions events calls file_changes problems usage context samples`` over rows in memory.
 
     Texts are read from the logs when a query needs them.
     """

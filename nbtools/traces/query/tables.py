@@ -14,7 +14,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
-from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Session
+from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, SampleResult, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.reader import LogFile
 from nbtools.traces.review.model import Label, SessionStart, Signal
@@ -34,6 +34,7 @@ TABLES: dict[str, type] = {
     "problems": Problem,
     "usage": RequestUsage,
     "context": ContextPart,
+    "samples": SampleResult,
 }
 CORPUS_TABLES: dict[str, type] = {**TABLES, "signals": Signal, "session_starts": SessionStart}
 """The tables that a corpus stores."""
@@ -110,6 +111,17 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         "whole_session": "flag",
     },
     Signal: {"session": "text", "kind": "text", "seq": "number", "last_seq": "number", "seqs": "numbers", "explanation": "text"},
+    SampleResult: {
+        "session": "text",
+        "id": "text",
+        "epoch": "number",
+        "scores": "json",
+        "error": "text",
+        "limit_reached": "text",
+        "total_tokens": "number",
+        "duration": "real",
+        "working_time": "real",
+    },
     SessionStart: {"session": "text", "hashes": "texts"},
     RequestUsage: {
         "session": "text",
@@ -270,8 +282,8 @@ def _microseconds(at: Any) -> int | None:
     return round(at * 1e6)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _ref_struct(ref: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
-from nbtools.traces.model import Call, Session
+from nbtools.traces.model import Call, SampleResult, Session
 
 T = TypeVar("T")
 Order: TypeAlias = Literal["random", "stratified", "recorded"]
@@ -35,8 +35,20 @@ def _in_turn(items: Sequence[T], stratum: Callable[[T], Hashable]) -> Iterator[T
         yield from (rows[position] for rows in strata.values() if position < len(rows))
 
 
+def outcome_of_sample(sample: SampleResult) -> str:
+    """Returns ``error``, or the scores: ``match: C``; empty where neither is recorded."""
+    if sample.error is not None:
+        return "error"
+    return ", ".join(f"{name}: {value}" for name, value in (sample.scores or {}).items())
+
+
 def outcome_of(session: Session, calls: Iterable[Call]) -> str:
-    """Returns the outcome of a session as its log records it: its exit status, else the status of its last answered call, else empty."""
+    """Returns the outcome of a session as its log records it.
+
+    That is a sample's error or scores, or an exit status, else the status of the last answered call, else empty.
+    """
+    if session.sample is not None and (outcome := outcome_of_sample(session.sample)):
+        return outcome
     recorded = session.counts.get("exit_status")
     if isinstance(recorded, str) and recorded:
         return recorded

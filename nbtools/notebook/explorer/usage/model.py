@@ -24,6 +24,12 @@ class UsageTask(Wire):
     prices: bool = False
 
 
+class SamplesTask(Wire):
+    """Asks how the samples of an evaluation ended; the reply is ``TraceUsage`` with one table."""
+
+    type: Literal["samples"] = "samples"
+
+
 class StripBar(Wire):
     """One bar, for the lines ``first`` … ``last`` of the log.
 

@@ -15,6 +15,7 @@ from nbtools.traces.conversation import TextPart, Usage, parts_of_message
 from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, items, mapping, mappings, string, text_of
 from nbtools.traces.json_document import locate_items, raw_items
 from nbtools.traces.model import NOWHERE, EventKind, Op, Problem, Ref
+from nbtools.traces.readers.inspect.scores import sample_result
 from nbtools.traces.session_builder import SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, decode_json
 
@@ -66,6 +67,11 @@ class SampleRecord(msgspec.Struct):
     attachments: msgspec.Raw = _NULL
     model_usage: Any = None
     error: Any = None
+    score: Any = None
+    scores: Any = None
+    limit: Any = None
+    total_time: Any = None
+    working_time: Any = None
 
 
 @dataclass
@@ -262,6 +268,7 @@ class Sample:
             records=records,
             tokens=usage.tokens(),
             native_tokens=_native(usage),
+            sample=sample_result(self.session.id, self.sample, usage.tokens(), self.attachments.resolve),
             counts={"task": run.get("task"), "model": run.get("model"), "status": self.run.status, **of_run},
             ref=ref,
         )

@@ -1,0 +1,38 @@
+"""The table of the samples of an evaluation, from which they are opened."""
+
+from __future__ import annotations
+
+from nbtools.notebook.cards.phrases import elapsed
+from nbtools.notebook.explorer.redaction import redacted
+from nbtools.notebook.explorer.summary import score_texts
+from nbtools.notebook.explorer.timeline import Timeline
+from nbtools.notebook.explorer.usage.model import TraceUsage, UsageRow, UsageTable
+from nbtools.notebook.hidden_characters import one_line
+from nbtools.traces.model import SampleResult
+from nbtools.traces.trace import Trace
+
+MAX_ROWS = 1_000
+_COLUMNS = ("sample", "epoch", "scores", "error", "limit", "tokens", "time")
+
+
+def samples_table(trace: Trace, lines: Timeline) -> TraceUsage:
+    """Returns a row for each sample, in the order of the log, which goes to the beginning of its session."""
+    starts: dict[str, int] = {}
+    for line, row in enumerate(lines.rows):
+        starts.setdefault(getattr(row, "session", getattr(row, "id", "")), line)
+    samples = trace.samples
+    rows = tuple(UsageRow(cells=_cells(one), line=starts.get(one.session)) for one in samples[:MAX_ROWS])
+    note = f"The first {MAX_ROWS:,} of {len(samples):,} samples." if len(samples) > MAX_ROWS else ""
+    return TraceUsage(tables=(UsageTable(title="Samples", columns=_COLUMNS, rows=rows, note=note),), priced=True)
+
+
+def _cells(sample: SampleResult) -> tuple[str, ...]:
+    return (
+        one_line(redacted(sample.id), 100) or "?",
+        "" if sample.epoch is None else str(sample.epoch),
+        ", ".join(score_texts(sample)),
+        one_line(redacted(sample.error or ""), 100),
+        one_line(sample.limit_reached or "", 40),
+        "" if sample.total_tokens is None else f"{sample.total_tokens:,}",
+        "" if sample.duration is None else elapsed(sample.duration),
+    )

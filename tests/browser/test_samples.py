@@ -1,0 +1,41 @@
+"""The samples of an evaluation are listed with their scores, and opened from there."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+from tests.browser.accessibility import in_all_themes
+from tests.browser.explorer import Explorer
+from tests.traces.readers.inspect.test_log import archive, sample, tool
+
+
+async def test_a_sample_is_opened_from_the_table_of_samples(open_notebook, project):
+    samples = [
+        sample(
+            tool(f"t{number}", number, "bash", arguments={"command": f"echo {number}"}),
+            id_=f"sample {number}",
+            scores={"match": {"value": value}},
+        )
+        for number, value in enumerate("CI")
+    ]
+    failed = sample(tool("t", 5, "bash"), id_="<b>third</b>", error={"message": "out of memory"}, limit={"type": "token"})
+    archive(project / "log.eval", *samples, failed)
+    tab = await open_notebook("%trace log.eval")
+    await tab.run(1)
+    trace = Explorer(tab, 1)
+    button = trace.node.get_by_role("button", name="samples", exact=True)
+    await button.focus()
+    await tab.page.keyboard.press("Enter")
+    panel = trace.node.get_by_role("region", name="Samples")
+    await expect(panel.get_by_role("row")).to_have_count(4)
+    await expect(panel.get_by_role("row").nth(2)).to_contain_text("match: I")
+    await expect(panel.get_by_role("row").nth(3)).to_contain_text("out of memory")
+    await expect(panel.get_by_role("button", name="sample 0")).to_be_focused()
+    await in_all_themes(tab)
+    await tab.look("samples", trace.cell)
+    await panel.get_by_role("button", name="sample 1").click()
+    await expect(trace.chosen).to_have_count(1)
+    await tab.page.keyboard.press("j")
+    await expect(trace.chosen).to_contain_text("echo 1")
+    await button.click()
+    await expect(panel).to_have_count(0)
