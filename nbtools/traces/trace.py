@@ -171,12 +171,13 @@ class Trace:
         rows: list[Session | Call | Event] = extension("traces.filter")(self, name)
         return rows
 
-    def to_notebook(self, path: str | Path) -> Path:
+    def to_notebook(self, path: str | Path, *, lesson: bool = False) -> Path:
         """Writes a notebook of the trace: each call is a cell that can be run, with the recorded result as its output.
 
+        A ``lesson`` asks before each step what the reader would do, and folds what the agent did; notes of the review are speaker notes.
         Returns its path. An existing file is never overwritten; the next free name beside it is used.
         """
-        written: Path = extension("traces.write_notebook")(self, path)
+        written: Path = extension("traces.write_notebook")(self, path, lesson=lesson)
         return written
 
     def cost(self, *, prices: bool = False) -> Cost:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from nbtools.core.errors import TraceError
+from nbtools.core.extension_points import extension
 from nbtools.notebook.cards.card import bundle
 from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.export.new_file import create_file
@@ -24,7 +25,7 @@ from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
 from nbtools.traces.json_access import text_of
-from nbtools.traces.model import Call, Event, Session
+from nbtools.traces.model import Call, Detail, Event, Session
 from nbtools.traces.trace import Trace
 
 ProgressCallback: TypeAlias = Callable[[int, int], None]
@@ -60,15 +61,16 @@ _HEADING = re.compile(r" {0,3}#{1,6} +(.+?) *#*")
 _INLINE_CODE = re.compile(r"(`[^`]+`)")
 
 
-def write_notebook(trace: Trace, path: str | Path) -> Path:
+def write_notebook(trace: Trace, path: str | Path, *, lesson: bool = False) -> Path:
     """Writes ``trace`` to ``path`` and returns the path; if that exists, the next free name beside it (``story-1.ipynb``).
 
-    Rewound branches and calls that the model did not make itself are left out.  Raises ``TraceError`` if the log has changed since it was
-    read, or the file cannot be written.
+    Rewound branches and calls that the model did not make itself are left out.  A ``lesson`` asks before each step.  Raises ``TraceError``
+    if the log has changed since it was read, or the file cannot be written.
     """
     target = Path(path).expanduser()
     with progress_line(f"Writing {target.name}") as report:
-        text = msgspec.json.format(msgspec.json.encode(_notebook(_Exporter(trace, report).cells()), order="sorted"), indent=1)
+        exporter = extension("traces.lesson_exporter") if lesson else Exporter
+        text = msgspec.json.format(msgspec.json.encode(_notebook(exporter(trace, report).cells()), order="sorted"), indent=1)
     try:
         return create_file(target, text + b"\n")
     except OSError as error:
@@ -89,7 +91,7 @@ def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
     }
 
 
-class _Exporter:
+class Exporter:
     def __init__(self, trace: Trace, report: ProgressCallback) -> None:
         self._trace = trace
         self._report = report
@@ -97,15 +99,20 @@ class _Exporter:
         self._grounds: dict[str, WorkingDirectory] = {}
 
     def cells(self) -> Iterator[Cell]:
-        yield _markdown(self._title())
+        yield markdown_cell(self._title())
         yield _code("%load_ext nbtools")
         for session in self._trace.sessions:
-            rows = sorted((*self._events.get(session.id, ()), *self._calls.get(session.id, ())), key=lambda row: row.seq)
-            if rows and len(self._trace.sessions) > 1:
-                named = session.title or session.id
-                yield _markdown(f"## {'Sub-agent' if session.parent else 'Session'} {_plain(named)}")
+            rows = self._rows(session)
+            yield from self._heading(session) if rows else ()
             for row in rows:
                 yield from self._call_cells(row) if isinstance(row, Call) else self._message_cells(row)
+
+    def _rows(self, session: Session) -> list[Event | Call]:
+        return sorted((*self._events.get(session.id, ()), *self._calls.get(session.id, ())), key=lambda row: row.seq)
+
+    def _heading(self, session: Session) -> Iterator[Cell]:
+        if len(self._trace.sessions) > 1:
+            yield markdown_cell(f"## {'Sub-agent' if session.parent else 'Session'} {plain(session.title or session.id)}")
 
     @cached_property
     def _sessions(self) -> dict[str, Session] | None:
@@ -134,11 +141,14 @@ class _Exporter:
             "`%tools workspace FOLDER`."
         )
         first_line = summary.title.partition("⏎")[0].strip()  # the first prompt may have several lines
-        return f"# {_plain(first_line or summary.title)}\n\n{introduction}"
+        return f"# {plain(first_line or summary.title)}\n\n{introduction}"
 
     def _message_cells(self, event: Event) -> Iterator[Cell]:
-        text = "\n".join(map(seen, self._full_text(event)[:_MAX_LENGTH].splitlines())).strip()
-        yield _markdown(f"**{_SPEAKERS[event.kind]}**\n\n{_folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)}")
+        text = self._text(event)
+        yield markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{_folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)}")
+
+    def _text(self, event: Event) -> str:
+        return "\n".join(map(seen, self._full_text(event)[:_MAX_LENGTH].splitlines())).strip()
 
     def _full_text(self, event: Event) -> str:
         """Returns the full text of an event, of which the row has the beginning, if it can be found in the record."""
@@ -154,15 +164,22 @@ class _Exporter:
         yield from self._call(call)
 
     def _call(self, call: Call) -> Iterator[Cell]:
-        if call.session not in self._grounds:
-            self._grounds[call.session] = working_directory_of(call, sessions=self._sessions)
-        ground, detail = self._grounds[call.session], call.detail
-        try:
-            source = cell_source(canonical_call(call, ground, detail=detail))
-        except TraceError as error:
-            source = _comment_cell(call, str(error))
+        ground, detail = self._ground(call), call.detail
+        source = self._source(call, detail)
         output = _output(bundle(recorded_card(call, detail, cwd=ground.cwd)))
         yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
+
+    def _ground(self, call: Call) -> WorkingDirectory:
+        if call.session not in self._grounds:
+            self._grounds[call.session] = working_directory_of(call, sessions=self._sessions)
+        return self._grounds[call.session]
+
+    def _source(self, call: Call, detail: Detail) -> str:
+        """Returns the cell that runs the call again, or a comment that says why it cannot be run."""
+        try:
+            return cell_source(canonical_call(call, self._ground(call), detail=detail))
+        except TraceError as error:
+            return _comment_cell(call, str(error))
 
 
 def _comment_cell(call: Call, why: str) -> str:
@@ -172,7 +189,7 @@ def _comment_cell(call: Call, why: str) -> str:
 
 def _folded(text: str) -> str:
     """Returns HTML that every notebook folds."""
-    return f"<details><summary>{_plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
+    return f"<details><summary>{plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
 
 
 def sanitize_markdown(text: str) -> str:
@@ -195,18 +212,20 @@ def sanitize_markdown(text: str) -> str:
 def _sanitized_line(line: str) -> str:
     heading = _HEADING.fullmatch(line)
     if heading:
-        return f"**{_plain(heading[1])}**"
+        return f"**{plain(heading[1])}**"
     parts = _INLINE_CODE.split(line)
     return "".join(part if number % 2 else part.replace("<", "&lt;").replace("![", "\\![") for number, part in enumerate(parts))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Returns text for a heading: no tags, no Markdown."""
     return re.sub(r"([\\`*_\[\]#<>])", r"\\\1", one_line(text, 200)).replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
-def _markdown(text: str) -> Cell:
-    return {"cell_type": "markdown", "metadata": {}, "source": _lines(text)}
+def markdown_cell(text: str, slide: str = "") -> Cell:
+    """Returns a cell; ``slide`` is its type in a slide show."""
+    metadata = {"slideshow": {"slide_type": slide}} if slide else {}
+    return {"cell_type": "markdown", "metadata": metadata, "source": _lines(text)}
 
 
 def _code(source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapping[str, Any] | None = None) -> Cell:
