@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.parallel_reading import gc_paused
-from nbtools.traces.session_index.head import read_head
+from nbtools.traces.session_index.head import LogHead, read_head
 from nbtools.traces.session_index.index import MAX_TRIES, STATE, SessionIndex, number_of
 from nbtools.traces.session_index.places import Place, agent_named, agents, places
 from nbtools.traces.session_index.running import running_logs
@@ -126,8 +126,9 @@ class Found:
 class SessionCatalog:
     """All session logs on this machine. Nothing is read before ``refresh``. Thread-safe."""
 
-    def __init__(self, folders: Iterable[str | Path] = ()) -> None:
+    def __init__(self, folders: Iterable[str | Path] = (), clock: Callable[[], float] = time.monotonic) -> None:
         self.index = SessionIndex()
+        self._clock = clock
         self.found = Found()
         self._folders = tuple(folders)
         self._lock = Lock()
@@ -136,7 +137,7 @@ class SessionCatalog:
     def refresh(self, seconds: float | None = None) -> None:
         """Looks at the folders and reads the beginnings of new and changed logs, those that changed last first, for ``seconds``."""
         with self._lock:
-            start = time.monotonic()
+            start = self._clock()
             where = places(self._folders)
             logs = find_logs(where)
             known = self.index.states()
@@ -146,12 +147,21 @@ class SessionCatalog:
             if gone:
                 self.index.put([], gone)
             read = 0
-            while read < len(new) and (seconds is None or time.monotonic() - start < seconds):
-                batch = new[read : read + _BATCH]
+            end = None if seconds is None else start + seconds
+            while read < len(new) and (end is None or self._clock() < end):
                 with gc_paused():
-                    self.index.put([(log, read_head(log)) for log in batch])
-                read += len(batch)
-            self.found = Found(logs, where, running_logs(logs.values()), len(new) - read, time.monotonic(), time.monotonic() - start)
+                    heads = list(self._heads(new[read : read + _BATCH], end))
+                    self.index.put(heads)
+                read += len(heads)
+            now = self._clock()
+            self.found = Found(logs, where, running_logs(logs.values()), len(new) - read, now, now - start)
+
+    def _heads(self, logs: Sequence[LogStat], end: float | None) -> Iterator[tuple[LogStat, LogHead]]:
+        """Yields the beginnings of logs until the time is over, at least one."""
+        for log in logs:
+            yield log, read_head(log)
+            if end is not None and self._clock() >= end:
+                return
 
     def read_in_background(self) -> bool:
         """Has a process of its own read whole logs, as long as this one lives. Returns whether there is something to read."""

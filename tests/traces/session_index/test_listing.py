@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections import Counter
@@ -205,3 +206,15 @@ def test_a_slow_first_look_shows_the_newest_first(home, catalog):
     assert catalog.found.left == 0
     assert len(catalog.page(SessionQuery(), 0, 3)) == 3
     assert [one.path for one in catalog.page(SessionQuery(), 2, 1)] == [home / list(LOGS)[2]]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_look_ends_with_its_time_and_the_next_one_continues():
+    """Each look at the clock is a second later."""
+    catalog = SessionCatalog(clock=itertools.count().__next__)
+    left = len(LOGS) + 2
+    while left:
+        catalog.refresh(seconds=5)
+        assert left - 5 <= catalog.found.left < left
+        left = catalog.found.left
+    assert len(catalog.page(SessionQuery(), 0, 3)) == 3
