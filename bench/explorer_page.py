@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,45 @@ DRAG = """(list, steps) => new Promise(resolve => {
 })"""
 
 
+SWITCH = """(trace, name) => new Promise(resolve => {
+    const button = [...trace.querySelectorAll('.nbtools-trace-mode')].find(one => one.textContent === name);
+    const start = performance.now();
+    button.click();
+    const look = () => {
+        if (button.getAttribute('aria-pressed') !== 'true') return requestAnimationFrame(look);
+        requestAnimationFrame(() => resolve(performance.now() - start));
+    };
+    look();
+})"""
+"""Milliseconds from the click until the overview is painted."""
+USAGE = """trace => new Promise(resolve => {
+    const button = [...trace.querySelectorAll('button')].find(one => one.textContent === 'Usage');
+    const start = performance.now();
+    button.click();
+    const look = () => trace.querySelector('.nbtools-trace-usage table')
+        ? requestAnimationFrame(() => { button.click(); resolve(performance.now() - start); })
+        : requestAnimationFrame(look);
+    look();
+})"""
+KEY = """trace => new Promise(resolve => {
+    const number = () => trace.querySelector('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')?.textContent;
+    const opened = () => trace.querySelector('.nbtools-trace-panel')?.textContent.match(/step ([\\d.]+)/)?.[1];
+    const before = number();
+    let marked = 0;
+    const start = performance.now();
+    trace.querySelector('.nbtools-trace-list').dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true, cancelable: true }));
+    const look = () => {
+        marked ||= number() !== before ? performance.now() : 0;
+        if (!marked || opened() !== number()) return requestAnimationFrame(look);
+        requestAnimationFrame(() => resolve([marked - start, performance.now() - start]));
+    };
+    look();
+})"""
+"""Milliseconds from ``j`` until the next row is marked, and until its step is painted."""
+KEYS = 30
+"""How often ``j`` is pressed."""
+
+
 @dataclass
 class Frames:
     """Milliseconds, a value for each round."""
@@ -112,6 +152,8 @@ class Taken:
     opened: list[list[float]] = field(default_factory=list)
     dragged: Frames = field(default_factory=Frames)
     wheeled: Frames = field(default_factory=Frames)
+    switched: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    keys: list[list[float]] = field(default_factory=list)
 
 
 async def measure(tab: Tab) -> Taken:
@@ -122,9 +164,22 @@ async def measure(tab: Tab) -> Taken:
     for _ in range(ROUNDS):
         taken.opened.append(await tab.page.evaluate(OPEN, 1))
         trace = Explorer(tab, 1)
+        await switch(trace, taken)
         taken.dragged.add(*await watched(tab, trace, drag))
         taken.wheeled.add(*await watched(tab, trace, wheel))
     return taken
+
+
+async def switch(trace: Explorer, taken: Taken) -> None:
+    """Chooses the overviews, the first time as soon as the rows are there, opens the usage, and moves by keys."""
+    for name, kind in (("Time", "first"), ("Tokens", "first"), ("Steps", "later"), ("Time", "later"), ("Tokens", "later")):
+        taken.switched[f"{name}, {kind}"].append(await trace.node.evaluate(SWITCH, name))
+    for kind in ("first", "later"):
+        taken.switched[f"Usage, {kind}"].append(await trace.node.evaluate(USAGE))
+    await trace.rows.first.click()
+    await expect(trace.chosen).to_be_visible()
+    await trace.node.evaluate(KEY)  # loads the tools
+    taken.keys += [await trace.node.evaluate(KEY) for _ in range(KEYS)]
 
 
 async def watched(tab: Tab, trace: Explorer, scroll: Any) -> tuple[list[float], list[float]]:
@@ -170,9 +225,18 @@ def main() -> None:
     table(
         f"explorer, {CALLS:,} calls: ms from running the cell, warm kernel, {ROUNDS} rounds",
         [
-            Figure("to the rows on the page", painted, "ms", "≤ 1500 ms"),
+            Figure("to the rows on the page", painted, "ms", "≤ 1000 ms"),
             Figure("… to the bundle's arrival", arrived, "ms"),
             Figure("… from there to the rows", drawn, "ms"),
+        ],
+    )
+    marked, opened = zip(*taken.keys, strict=True)
+    table(
+        "its overviews, usage and keys: ms until painted",
+        [
+            *(Figure(name, times, "ms", "≤ 100 ms" if "later" in name else "") for name, times in taken.switched.items()),
+            Figure("j to the marked row", marked, "ms", "≤ 100 ms"),
+            Figure("j to the opened step", opened, "ms"),
         ],
     )
     table(

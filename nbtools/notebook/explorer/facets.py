@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.model import TraceChoice, TraceFacet, TraceFilter
@@ -238,7 +238,6 @@ class Facets:
         return isinstance(row, Call) and (row.op in CHANGE_OPS or path in self._files.changed_by(row))
 
 
-@lru_cache(maxsize=1 << 14)
 def _changed(trace: Trace) -> dict[CallKey, list[str]]:
     """Returns the files changed by each call."""
     changed: dict[CallKey, list[str]] = defaultdict(list)

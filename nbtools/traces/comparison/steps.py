@@ -6,6 +6,7 @@ import hashlib
 import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rapidfuzz import fuzz
 
@@ -47,6 +48,7 @@ def relative_path(path: str, cwd: str) -> str:
     return posixpath.relpath(path, cwd) if cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/")) else path
 
 
+@lru_cache(maxsize=1 << 14)
 def file_key(path: str, folder: str) -> str:
     """Returns one key for a file, however its path was written; relative to the session's ``folder`` where it is inside."""
     return relative_path(posixpath.normpath(posixpath.join(folder, path)), folder)
