@@ -35,12 +35,12 @@ def new_mark() -> str:
     return f"NBTOOLS_CALL_{uuid.uuid4().hex}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Descendants:
     """The processes of one command.
 
     ``leader``: the shell's pid, which is also the number of group and session; ``output``: the name of its output in ``/proc``
-    (``pipe:[…]`` or a terminal).
+    (``pipe:[…]`` or a terminal), empty once the name can be that of another output.
     """
 
     leader: int
@@ -109,7 +109,7 @@ class Descendants:
 
     def _holds_output(self, pid: int) -> bool:
         try:
-            return any(os.readlink(f"/proc/{pid}/fd/{number}") == self.output for number in (1, 2))
+            return self.output != "" and any(os.readlink(f"/proc/{pid}/fd/{number}") == self.output for number in (1, 2))
         except OSError:
             return False
 

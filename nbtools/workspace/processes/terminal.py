@@ -108,6 +108,8 @@ class Terminal:
         self._seen = ""
         self._mark = 0
         self._master, slave = os.openpty()
+        self.name = os.ttyname(slave)
+        """Its name in ``/dev``, which another terminal may get once this one has closed."""
         mark = new_mark()
         try:
             termios.tcsetwinsize(slave, (rows, columns))
@@ -123,7 +125,7 @@ class Terminal:
                 start_new_session=True,
             )
             asking = (signal.SIGHUP, signal.SIGTERM)
-            self._descendants = Descendants(self._process.pid, mark, os.ttyname(slave), end_signals=asking)
+            self._descendants = Descendants(self._process.pid, mark, self.name, end_signals=asking)
         except BaseException:
             supervisor().report_end(mark)
             os.close(self._master)
@@ -320,6 +322,7 @@ class Terminal:
     def _close_master(self) -> None:
         if self._master >= 0:
             self.loop.remove_reader(self._master)
+            self._descendants.output = ""  # another terminal, of any program on this machine, gets the name at once
             os.close(self._master)
             self._master = -1
         self.at_prompt = False
