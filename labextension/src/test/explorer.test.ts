@@ -111,6 +111,19 @@ test('an incomplete first page is loaded again; a closed cache ignores answers',
   assert.equal(changes, 1);
 });
 
+test('pages of an incomplete index are loaded again once an answer says that it is complete', async () => {
+  const kernel = new SlowKernel(1000);
+  const pages = new PageCache({ ...pageOf(0, PAGE_SIZE, 400), indexed: 40 }, kernel.fetch, () => undefined);
+  pages.setVisible(250, 270);
+  assert.deepEqual(kernel.requestedPages, [1]);
+  assert.deepEqual([pages.total, pages.indexed], [400, 40]);
+  await kernel.answer();
+  assert.deepEqual([pages.total, pages.indexed], [1000, 100]);
+  assert.deepEqual(kernel.requestedPages, [1, 0]);
+  await kernel.answer();
+  assert.deepEqual(kernel.requestedPages, [1, 0]);
+});
+
 test('the cache evicts the pages furthest from the view', async () => {
   const pages = new PageCache(
     pageOf(0, PAGE_SIZE, 100_000),
