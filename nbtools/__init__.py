@@ -120,6 +120,8 @@ _MODULES = {
     "nbtools.plugins.discovered_tools": "discover",
     "nbtools.plugins.function_tool": "tool",
 }
+_PACKAGES = frozenset({"hooks", "replay", "shell", "testing", "traces", "wrappers"})
+"""Public modules that are available as ``nbtools.traces`` after ``import nbtools``."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports above
@@ -142,6 +144,8 @@ register("agents.recorded_model", "nbtools.lesson.recorded_model:RecordedModel")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"nbtools.{name}")
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'nbtools' has no attribute {name!r}")
@@ -150,4 +154,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *sorted(_PACKAGES), "__version__"]

@@ -16,6 +16,17 @@ from nbtools.core.errors import TraceError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 success, 1 failure or something is missing, 2 usage error."""
+    parser = command_line_parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command != "lab":
+        parser.error(f"unrecognized arguments of {options.command}: {' '.join(rest)}")
+    options.rest = rest
+    code: int = options.run(options)
+    return code
+
+
+def command_line_parser() -> argparse.ArgumentParser:
+    """Returns the parser of the program ``nbtools``."""
     parser = argparse.ArgumentParser(prog="nbtools", description="The tools of coding agents for Jupyter notebooks, guarded by a policy.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     lab = commands.add_parser("lab", help="start this environment's JupyterLab; further options are passed on to it", add_help=False)
@@ -24,12 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commands.add_parser(name, help=summary, description=summary).set_defaults(run=run)
     _add_trace(commands.add_parser("trace", help=_TRACE, description=_TRACE))
     _add_mcp(commands.add_parser("mcp", help=_MCP, description=_MCP_DESCRIPTION))
-    options, rest = parser.parse_known_args(arguments)
-    if rest and options.command != "lab":
-        parser.error(f"unrecognized arguments of {options.command}: {' '.join(rest)}")
-    options.rest = rest
-    code: int = options.run(options)
-    return code
+    return parser
 
 
 def _add_trace(parser: argparse.ArgumentParser) -> None:

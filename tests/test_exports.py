@@ -33,6 +33,14 @@ def test_type_checkers_see_the_same_names() -> None:
     assert seen == set(nbtools.__all__)
 
 
+def test_public_modules_need_no_import_of_their_own() -> None:
+    names = ["hooks", "replay", "shell", "testing", "traces", "wrappers"]
+    code = f"import nbtools; print([getattr(nbtools, name).__name__ for name in {names}])"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == str([f"nbtools.{name}" for name in names])
+    assert set(names) <= set(dir(nbtools))
+
+
 def test_importing_does_nothing() -> None:
     code = "import sys; before = set(sys.modules); import nbtools; new = {name.split('.')[0] for name in set(sys.modules) - before}"
     code += "; print(sorted(new - sys.stdlib_module_names))"

@@ -69,7 +69,7 @@ class ToolsCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self._commands: dict[str, SubCommand] = {
+        self.commands: dict[str, SubCommand] = {
             "": SubCommand("", "shows the session: workspace, mode, rules, running calls", self._overview),
             "use": SubCommand("DIALECT", "uses the tool names and parameters of another agent", self._use),
             "mode": SubCommand("MODE", f"sets the permission mode, which applies where no rule does: {', '.join(Mode)}", self._mode),
@@ -97,15 +97,15 @@ class ToolsCommands:
         return self._command(name).run(rest)
 
     def _command(self, name: str) -> SubCommand:
-        command = self._commands.get(name)
+        command = self.commands.get(name)
         if command is None:
-            known = [known for known in self._commands if known]
+            known = [known for known in self.commands if known]
             raise refused(f"%tools has no sub-command {name!r}.{did_you_mean(name, known)} %tools help lists them.")
         return command
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(name for name in self._commands if name)
+        return tuple(name for name in self.commands if name)
 
     @property
     def _session(self) -> Session:
@@ -133,7 +133,7 @@ class ToolsCommands:
             name = one_of(rest, "help", "undo")
             command = self._command(name)
             return Sheet("", ((f"%tools {name} {command.takes}".strip(), command.says),))
-        rows = tuple((f"%tools {name} {command.takes}".strip(), command.says) for name, command in self._commands.items())
+        rows = tuple((f"%tools {name} {command.takes}".strip(), command.says) for name, command in self.commands.items())
         return Sheet("", rows, ('A rule names a tool, optionally with a path or command: edit, edit(src/**), "shell(git log:*)".',))
 
     def _use(self, rest: list[str]) -> Sheet:
