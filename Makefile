@@ -6,7 +6,9 @@
 # make build  the wheel and the sdist, in dist/
 # make wire   the TypeScript models in labextension/src from the Python models in nbtools/notebook
 # make translations   the catalogues in nbtools/locale from the strings in labextension/src
-# make docs   docs/dialects.md from nbtools/dialects
+# make docs   the documentation site, in build/docs: from this checkout alone, without a network
+# make notebooks  runs the tutorials whose sources have changed, and stores their outputs in them
+# make dialects   docs/dialects.md from nbtools/dialects
 # make clean  takes back all of it, the virtual environment too
 
 # The first Python that is new enough; name another with PYTHON=...
@@ -21,7 +23,7 @@ NOTEBOOK := notebooks/01_first_calls.ipynb
 FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/schema/* labextension/style/*)
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
-.PHONY: lab test check fuzz bench build wire translations docs clean
+.PHONY: lab test check fuzz bench build wire translations docs notebooks dialects clean
 .DELETE_ON_ERROR:
 
 lab: $(DONE)/environment $(DONE)/front-end
@@ -38,6 +40,7 @@ check: $(DONE)/python $(DONE)/front-end
 	$(BIN)/lint-imports
 	$(BIN)/python $(SCRIPTS)/wire_types.py --check
 	$(BIN)/python .ci/language.py
+	$(BIN)/python docs/scripts/notebooks.py --check
 	@$(BIN)/python $(SCRIPTS)/front_end.py lint
 
 FUZZ ?= 300
@@ -58,11 +61,18 @@ translations: $(DONE)/python $(DONE)/front-end
 wire: $(DONE)/python
 	$(BIN)/python $(SCRIPTS)/wire_types.py
 
-docs: $(DONE)/python
+docs: $(DONE)/python $(DONE)/front-end
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html -c docs . build/docs
+	@echo "build/docs/index.html"
+
+notebooks: $(DONE)/python
+	$(BIN)/python docs/scripts/notebooks.py
+
+dialects: $(DONE)/python
 	$(BIN)/python -m nbtools.dialects.table > docs/dialects.md
 
 clean:
-	rm -rf $(DONE) $(VENV) dist nbtools/labextension labextension/lib labextension/node_modules tests/mcp_servers/node_modules
+	rm -rf $(DONE) $(VENV) build dist nbtools/labextension labextension/lib labextension/node_modules tests/mcp_servers/node_modules
 
 # What JupyterLab and the build of the front end need; what the tests need comes on top.
 $(DONE)/environment: pyproject.toml $(SCRIPTS)/environment.py

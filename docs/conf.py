@@ -1,16 +1,20 @@
 """Configuration of the documentation site: ``make docs`` builds it from the checkout alone.
 
-The source folder is the root of the checkout, so that links between ``docs/`` and ``notebooks/`` are the same here and in a repository's browser.
+The source folder is the root of the checkout, so that links between ``docs/`` and ``notebooks/`` lead to the same pages on the site
+and in a browser of the repository.
 """
 
 import sys
 from pathlib import Path
 
+from IPython.lib.lexers import IPython3Lexer
+from sphinx.application import Sphinx
+
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "nbtools"
 author = "the nbtools developers"
-copyright = author
+copyright = author  # noqa: A001 - Sphinx's name
 html_title = "nbtools"
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "notebooks/*.ipynb", "tests/traces/samples/SOURCES.md"]
@@ -21,7 +25,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "separated"
 python_use_unqualified_type_names = True
-python_maximum_signature_line_length = 100
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -46,9 +49,7 @@ html_theme_options = {
 }
 
 
-def setup(app):  # noqa: ANN001, ANN201 - called by Sphinx
+def setup(app: Sphinx) -> None:
     """Highlights Python blocks as IPython does, so that magics are not errors."""
-    from IPython.lib.lexers import IPython3Lexer
-
     for name in ("python", "ipython", "ipython3"):
         app.add_lexer(name, IPython3Lexer)

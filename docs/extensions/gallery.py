@@ -1,4 +1,4 @@
-"""Sphinx extension: the gallery's one-file pages, the site's root page and ``llms.txt``."""
+"""Sphinx extension: the gallery's one-file pages, the site's root page and ``llms.txt``; cards in tutorials without links to files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from docutils import nodes
 
 from nbtools.traces import load
 
@@ -25,15 +27,18 @@ SESSIONS = {
     "otlp": ("OpenTelemetry spans", "otlp/otlp-json--agento-module1.json"),
 }
 """Name of each page: the agent, and the sample log, whose licence ``SOURCES.md`` names."""
+_SUMMARY = "The tools of coding agents in a Jupyter notebook, with approvals, diffs and undo, and an explorer for agents' session logs."
 _ROOT_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>nbtools</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">nbtools</a></html>
 """
+_FILE_LINK = re.compile(r"<a href='(?!https?:|#)[^']*'[^>]*>(.*?)</a>", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _FIRST_SENTENCE = re.compile(r"^(?![#`|<>!:*\-{(\[]|\d+\.)(.+?\.)(?:\s|$)", re.MULTILINE)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", _fill)
+    app.connect("doctree-read", _unlink)
     app.connect("build-finished", _write)
     return {"parallel_read_safe": True}
 
@@ -43,13 +48,21 @@ def _fill(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] = source[0].replace("<!-- table of sessions -->", "\n".join(_table()))
 
 
+def _unlink(app: Sphinx, tree: nodes.document) -> None:
+    """Makes the links of saved cards plain text: they lead to files of the project, which the site does not have."""
+    if app.env.current_document.docname.startswith("notebooks/"):
+        for raw in tree.findall(nodes.raw):
+            raw[:] = [nodes.Text(_FILE_LINK.sub(r"\1", raw.astext()))]
+
+
 def _table() -> Iterator[str]:
     yield "| session of | calls | failed | files changed | format |\n| --- | --- | --- | --- | --- |"
     for name, (agent, path) in SESSIONS.items():
         trace = load(SAMPLES / path)
         failed = sum(call.status == "error" or bool(call.status == "ok" and call.exit_code) for call in trace.calls)
         files = len({change.path for change in trace.file_changes if change.applied})
-        yield f'| <a href="gallery/{name}.html">{html.escape(agent)}</a> | {len(trace.calls)} | {failed} | {files} | `{trace.sessions[0].format}` |'
+        link = f'<a href="gallery/{name}.html">{html.escape(agent)}</a>'
+        yield f"| {link} | {len(trace.calls)} | {failed} | {files} | `{trace.sessions[0].format}` |"
 
 
 def _write(app: Sphinx, error: Exception | None) -> None:
@@ -68,7 +81,7 @@ def _write(app: Sphinx, error: Exception | None) -> None:
 
 def _llms(app: Sphinx) -> Iterator[str]:
     """The site's pages with their first sentences, as https://llmstxt.org describes it."""
-    yield "# nbtools\n\n> The tools of coding agents in a Jupyter notebook, with approvals, diffs and undo, and an explorer for agents' session logs.\n"
+    yield f"# nbtools\n\n> {_SUMMARY}\n"
     for part, pages in _parts(app).items():
         yield f"## {part}\n"
         for page in pages:

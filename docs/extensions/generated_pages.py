@@ -34,7 +34,8 @@ def tools() -> Iterator[str]:
     with nbtools.Session(".").sync() as blocking:
         for tool in blocking.session.tools.values():
             grammar, sheet = grammar_of(tool), help_sheet(tool, blocking.session)
-            yield f"## {tool.name}\n\n{_text(tool.description)}\n\nKind: `{tool.kind.value}`. In mode `default`: {_text(sheet.lines[1][8:])}.\n"
+            yield f"## {tool.name}\n\n{_text(tool.description)}\n"
+            yield f"Kind: `{tool.kind.value}`. In mode `default`: {_text(sheet.lines[1].removeprefix('policy: '))}.\n"
             yield _table(("parameter", "value", ""), ((f"`{name}`", _text(kind), _text(about)) for name, kind, about in sheet.rows))
             for example in examples_for(tool, grammar):
                 yield f"{_text(example.about)}\n\n```ipython\n{example_line(grammar, example.arguments)}\n```\n"
@@ -57,12 +58,17 @@ def magics() -> Iterator[str]:
 def settings() -> Iterator[str]:
     """The settings of a session, and those of JupyterLab."""
     values = {name: getattr(nbtools.Settings(), name) for name in descriptions()}
-    rows = ((f"`{name}`", f"`{'as the dialect' if values[name] is None else values[name]}`", _text(about)) for name, about in descriptions().items())
+    rows = (
+        (f"`{name}`", f"`{'as the dialect' if values[name] is None else values[name]}`", _text(about))
+        for name, about in descriptions().items()
+    )
     yield "## Of a session\n"
     yield _table(("setting", "default", ""), rows)
     yield "## Of JupyterLab\n\n*Settings → nbtools*. No setting here changes what tools may do.\n"
     schema = json.loads((ROOT / "labextension/schema/plugin.json").read_text(encoding="utf-8"))["properties"]
-    yield _table(("setting", "default", ""), ((_text(one["title"]), f"`{one['default']}`", _text(one["description"])) for one in schema.values()))
+    yield _table(
+        ("setting", "default", ""), ((_text(one["title"]), f"`{one['default']}`", _text(one["description"])) for one in schema.values())
+    )
 
 
 def command_line() -> Iterator[str]:
@@ -90,7 +96,13 @@ def wire() -> Iterator[str]:
                 yield _table(("field", "type"), ((f"`{field}`", f"`{_kind(part)}`") for field, part in schema["properties"].items()))
 
 
-_PAGES: dict[str, Callable[[], Iterable[str]]] = {"tools": tools, "magics": magics, "settings": settings, "command-line": command_line, "wire": wire}
+_PAGES: dict[str, Callable[[], Iterable[str]]] = {
+    "tools": tools,
+    "magics": magics,
+    "settings": settings,
+    "command-line": command_line,
+    "wire": wire,
+}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -103,7 +115,9 @@ def _fill(_: Sphinx, __: str, source: list[str]) -> None:
 
 
 def _commands(magic: str, commands: dict[str, Any]) -> str:
-    return _table(("command", ""), ((f"`{' '.join(filter(None, (magic, name, one.takes)))}`", _text(one.says)) for name, one in commands.items()))
+    return _table(
+        ("command", ""), ((f"`{' '.join(filter(None, (magic, name, one.takes)))}`", _text(one.says)) for name, one in commands.items())
+    )
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -119,7 +133,7 @@ def _text(text: str) -> str:
 
 
 def _help(parser: argparse.ArgumentParser) -> str:
-    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=88)  # type: ignore[assignment]
+    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=88)
     return parser.format_help().strip()
 
 

@@ -12,7 +12,7 @@ from nbtools.dialects import Dialect, ToolMapping, dialect, dialect_names
 _HEAD = """\
 # Tool names in every dialect
 
-<!-- made by `make docs` from nbtools/dialects -->
+<!-- made by `make dialects` from nbtools/dialects -->
 
 Every tool exists once, under the canonical name in the first column. A session uses one dialect (`Session(dialect="claude")`,
 `%tools use claude`): it lists the tools under that agent's names, accepts that agent's parameters, and returns results in that agent's

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "dialects.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text() == table(agent_dialects()), "make docs makes it anew"
+    assert PAGE.read_text() == table(agent_dialects()), "make dialects makes it anew"
 
 
 def test_names_parameters_and_reasons_are_in_it() -> None:

@@ -46,7 +46,11 @@ def test_a_pages_blocks_run(page: Path, folder: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(block) for block in blocks(page)])
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.outputs]
-    cards = [output["data"]["application/vnd.nbtools.call.v1+json"] for output in outputs if "data" in output and "application/vnd.nbtools.call.v1+json" in output["data"]]
+    cards = [
+        output["data"]["application/vnd.nbtools.call.v1+json"]
+        for output in outputs
+        if "data" in output and "application/vnd.nbtools.call.v1+json" in output["data"]
+    ]
     assert outputs
     print("\n".join(str(output)[:600] for output in outputs))
     for card in cards:

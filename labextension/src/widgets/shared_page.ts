@@ -35,7 +35,9 @@ function draw(main: HTMLElement, log: SharedLog): void {
   const explorer = new ExplorerView(contextOf(source));
   node.append(explorer.node, foot(main, log.note));
   explorer.update({ ...log.view, page: source.page(NO_FILTER, 0, PAGE_SIZE), step: stepInAddress(source) });
-  explorer.focus();
+  if (window.parent === window) {
+    explorer.focus(); // a page that shows this one in a frame keeps its focus and its place
+  }
   window.addEventListener('hashchange', () => {
     const line = stepInAddress(source);
     line === null || explorer.showLine(line);

@@ -1,0 +1,136 @@
+"""The documentation site: it builds without a warning, every link leads somewhere, nothing is fetched, and it is accessible."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from tests.browser.accessibility import AXE_SCRIPT
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("docs/index", "docs/tutorials", "notebooks/01_first_calls", "docs/how-to/write-a-rule", "docs/reference/tools", "docs/peers")
+
+
+class Links(HTMLParser):
+    """The ids of a page, what it links to, and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.loads: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.ids.update(values[name] for name in ("id", "name") if name in values)
+        if tag == "a" and values.get("href"):
+            self.links.add(values["href"])
+        self.loads.update(values[name] for name in ("src", "srcset", "data") if tag != "a" and values.get(name))
+        if tag == "link" and values.get("rel") in {"stylesheet", "icon", "preload", "modulepreload"}:
+            self.loads.add(values["href"])
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Prints nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as ``make docs`` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", "docs", ".", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONWARNINGS": ""})
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
+    page = await browser.new_page(base_url=address)
+    page.foreign = []  # type: ignore[attr-defined]
+    page.on("request", lambda request: None if request.url.startswith((address, "data:", "blob:")) else page.foreign.append(request.url))  # type: ignore[attr-defined]
+    yield page
+    assert page.foreign == []  # type: ignore[attr-defined]
+    await page.close()
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    pages = {path: Links(path.read_text(encoding="utf-8")) for path in site.rglob("*.html") if path.parent.name != "gallery"}
+    ids = {path.resolve(): links.ids for path, links in pages.items()}
+    broken = []
+    for path, found in pages.items():
+        for link in found.links | found.loads:
+            parts = urlsplit(link)
+            if parts.scheme in {"http", "https", "mailto", "data"}:
+                assert link not in found.loads or parts.scheme == "data", f"{path} loads {link}"
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
+            fragment = unquote(parts.fragment)
+            if not target.exists() or (fragment and target in ids and fragment not in ids[target]):
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert broken == []
+    assert len(pages) > 40
+
+
+def test_language_models_find_every_page(site: Path) -> None:
+    lines = [line for line in (site / "llms.txt").read_text(encoding="utf-8").splitlines() if line.startswith("- [")]
+    linked = {line.split("](")[1].split(")")[0] for line in lines}
+    pages = {str(path.relative_to(site)) for folder in ("docs", "notebooks") for path in (site / folder).rglob("*.html")}
+    assert linked >= {page for page in pages if not page.startswith("docs/gallery/")} - {"docs/index.html"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 380])
+async def test_pages_are_accessible(page: Page, scheme: str, width: int) -> None:
+    await page.set_viewport_size({"width": width, "height": 900})
+    await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    for name in PAGES:
+        await page.goto(f"/{name}.html")
+        assert await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name
+        await page.evaluate(AXE_SCRIPT)
+        found = await page.evaluate("axe.run({ include: ['main'] }, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] })")
+        assert [f"{one['id']}: {node['html'][:160]}" for one in found["violations"] for node in one["nodes"]] == [], name
+        assert any(one["id"] == "color-contrast" for one in found["passes"]), name
+
+
+async def test_search_finds_a_page(page: Page) -> None:
+    await page.goto("/search.html?q=sandbox")
+    await expect(page.get_by_role("link", name="Run commands in a sandbox")).to_be_visible()
+
+
+async def test_a_session_of_the_gallery_opens_and_leaves_the_page_where_it_is(page: Page) -> None:
+    await page.goto("/docs/gallery.html")
+    frame = page.frame_locator("iframe")
+    await expect(frame.locator(".nbtools-trace [role=option]").first).to_be_visible()
+    assert await page.evaluate("document.activeElement === document.body")
+    assert await page.evaluate("scrollY") == 0
+    await page.get_by_role("link", name="Codex", exact=True).click()
+    await expect(page.locator(".nbtools-trace [role=option]").first).to_be_visible()
+
+
+async def test_the_root_leads_to_the_start_page(page: Page) -> None:
+    await page.goto("/")
+    await page.wait_for_url("**/docs/index.html")
+    await expect(page.get_by_role("heading", name="nbtools", level=1)).to_be_visible()
