@@ -31,7 +31,7 @@ _SUMMARY = "The tools of coding agents in a Jupyter notebook, with approvals, di
 _ROOT_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>nbtools</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">nbtools</a></html>
 """
-_FILE_LINK = re.compile(r"<a href='(?!https?:|#)[^']*'[^>]*>(.*?)</a>", re.DOTALL)
+_FILE_LINK = re.compile(r"""<a\b[^>]*?\bhref=["']?(?!https?:|#)[^>]*>(.*?)</a>""", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _FIRST_SENTENCE = re.compile(r"^(?![#`|<>!:*\-{(\[]|\d+\.)(.+?\.)(?:\s|$)", re.MULTILINE)
 
