@@ -83,7 +83,6 @@ def _store(notebook: Any, path: Path, home: str) -> None:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.execution_count = None
             cell.outputs = [_stored(output, home) for output in cell.outputs]
     notebook.metadata.pop("widgets", None)
     notebook.metadata["nbtools"] = {"outputs_of": sources_hash(notebook)}
@@ -95,8 +94,6 @@ def _stored(output: Any, home: str) -> Any:
     plain = json.loads(json.dumps(output).replace(home, "~").replace(sys.prefix, "~/nbtools/.venv"))
     if "data" in plain:
         plain |= {"data": {mime: value for mime, value in plain["data"].items() if mime in _MIME_TYPES}, "metadata": {}}
-    if "execution_count" in plain:
-        plain["execution_count"] = None
     return nbformat.from_dict(plain)
 
 
