@@ -23,6 +23,7 @@ from nbtools.notebook.agent import model as agent
 from nbtools.notebook.approval import model as approval
 from nbtools.notebook.cards import model as call
 from nbtools.notebook.cards.markup import ICON_PATHS
+from nbtools.notebook.comparison import model as comparison
 from nbtools.notebook.explorer import model as trace
 from nbtools.notebook.explorer.comm import TRACE_TARGET
 from nbtools.notebook.explorer.log_tabs import LOG_TARGET
@@ -144,6 +145,14 @@ export type Span = readonly [string, string];
 """
 CALLS = (call.Card, call.NotebookRequest, call.NotebookAnswer)
 SESSIONS = (sessions.SessionsView, sessions.SessionsTask, sessions.OpenSessionsTask)
+COMPARISONS = (
+    comparison.ComparisonView,
+    comparison.ComparedTask,
+    comparison.BaselineTask,
+    comparison.OutcomesTask,
+    comparison.OpenRunTask,
+    comparison.CompareWithTask,
+)
 TRACES = (trace.TraceView, trace.TraceRequest, trace.TraceAnswer, trace.LogRequest, trace.LogAnswer)
 QUESTIONS = (approval.QuestionData, approval.AnswerMessage, approval.WidgetReply)
 FORMATS = (
@@ -170,14 +179,25 @@ FORMATS = (
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n"
         "import { parseOpenSessionsTask, parseSessionsPage, parseSessionsTask, parseSessionsView, type OpenSessionsTask, "
-        "type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\n",
-        frozenset((*schemas(CALLS), *schemas(SESSIONS))),
+        "type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\n"
+        "import { parseBaselineTask, parseComparedOutcomes, parseComparedPage, parseComparedTask, parseCompareWithTask, "
+        "parseComparisonView, parseOpenRunTask, parseOutcomesTask, type BaselineTask, type ComparedOutcomes, type ComparedPage, "
+        "type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } "
+        "from '../comparison/model.js';\n",
+        frozenset((*schemas(CALLS), *schemas(SESSIONS), *schemas(COMPARISONS))),
     ),
     Format(
         "nbtools/notebook/sessions/model.py",
         "labextension/src/sessions/model.ts",
         SESSIONS,
         {"SESSIONS_MIME": sessions.SESSIONS_MIME},
+        "import * as parse from '../shared/parse.js';\n",
+    ),
+    Format(
+        "nbtools/notebook/comparison/model.py",
+        "labextension/src/comparison/model.ts",
+        COMPARISONS,
+        {"COMPARISON_MIME": comparison.COMPARISON_MIME},
         "import * as parse from '../shared/parse.js';\n",
     ),
     Format(

@@ -234,19 +234,6 @@ async def test_a_call_runs_again_in_a_copy(open_cart, app):
     await tab.look(f"trace-replayed-{app}", tab.panel)
 
 
-async def test_two_sessions_are_compared(open_cart):
-    trace = await open_cart()
-    tab = trace.tab
-    shutil.copy(REAL, tab.folder / "other.jsonl")
-    await trace.node.get_by_role("button", name="compare…").click()
-    await expect(tab.cell(2).locator(".cm-content")).to_be_focused()
-    await tab.page.keyboard.type("other.jsonl")
-    await tab.page.keyboard.press("Control+Enter")
-    await tab.done(2)
-    await expect(tab.output(2)).to_contain_text("%trace other.jsonl --step")
-    await tab.look("trace-compared", tab.cell(2))
-
-
 async def test_a_kernel_that_is_busy_answers(open_log):
     trace = await open_log("open('go').read()")
     os.mkfifo(trace.tab.folder / "go")  # whoever opens it waits for the other

@@ -13,8 +13,10 @@ from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
+from tests.browser.run_logs import write_runs
 from tests.browser.server import free_port
 from tests.browser.tab import PATIENCE
+from tests.browser.test_comparison import COMPARISON
 from tests.browser.test_trace import REAL
 from tests.browser.widget_host import open_host
 
@@ -61,7 +63,23 @@ async def test_a_log_is_explored_through_a_comm(open_page, kind):
     await host.page.keyboard.press("/")
     await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
     await expect(trace.get_by_role("button", name="Run again in a copy")).to_have_count(0)  # this host cannot add cells
-    await expect(trace.get_by_role("button", name="compare…")).to_have_count(0)
+    await expect(trace.get_by_role("button", name="compare…")).to_be_visible()
+
+
+async def test_runs_are_compared_through_a_comm(open_page, tmp_path):
+    host = await open_page("vscode")
+    names = write_runs(tmp_path)
+    outputs = await host.run(f"%load_ext nbtools\n%trace {' '.join(str(tmp_path / name) for name in names)} --baseline A")
+    assert {COMPARISON, WIDGET, "text/html", "text/plain"} <= set(outputs[-1]["data"])
+    shown = host.cells.locator(".nbtools-compare")
+    await expect(shown).to_contain_text("5 runs · 3 steps shared at the beginning")
+    await is_accessible(host.page)
+    await shown.get_by_label("Kind of check").select_option("verdict")
+    await expect(shown.locator("thead th").filter(has_text="verdict")).to_be_visible()
+    await shown.get_by_role("button", name="at step 8 (A: 8)").first.click()
+    await expect(host.cells.locator(".nbtools-trace-row[aria-selected=true]")).to_contain_text("pytest")
+    await host.cells.get_by_role("button", name="← Comparison").click()
+    await expect(shown).to_be_visible()
 
 
 @pytest.mark.parametrize("highlights", [True, False])

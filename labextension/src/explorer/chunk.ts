@@ -3,4 +3,4 @@ export { CellTarget } from './cell_target.js';
 export { LogSession } from './log_session.js';
 export { LogView } from './log_view.js';
 export { RenderedTrace } from './renderer.js';
-export { RenderedSessions } from '../sessions/renderer.js';
+export { RenderedPlace } from '../sessions/renderer.js';

@@ -4,7 +4,7 @@ import { element, linkButton } from '../shared/element.js';
 
 /** The content of a log's tab, whose code is loaded with the page's first explorer. */
 export class DeferredLog extends StackedPanel {
-  /** `paths` are one or two paths of the contents API. */
+  /** `paths` are paths of the contents API. */
   constructor(
     readonly paths: readonly string[],
     private readonly create: (paths: readonly string[]) => Promise<Widget>,

@@ -6,6 +6,7 @@ import { catalogue } from '../shared/catalogue.js';
 import type { ICardServices } from '../shared/tokens.js';
 import { loadChunk } from './load_chunk.js';
 import { TRACE_MIME } from './model.js';
+import { COMPARISON_MIME } from '../comparison/model.js';
 import { SESSIONS_MIME } from '../sessions/model.js';
 
 /** Preferred over ipywidgets, which have rank −10: a bundle for other front ends has the explorer as a widget too. */
@@ -15,7 +16,7 @@ export interface TraceServices extends ICardServices {
   readonly notebooks: INotebookTracker;
 }
 
-/** Contains the renderer of a trace, or of the list of sessions, whose code is loaded with the page's first explorer. */
+/** Contains the renderer of a trace, of the list of sessions or of a comparison, whose code is loaded with the page's first explorer. */
 class DeferredTrace extends Panel implements IRenderMime.IRenderer {
   private renderer: Promise<IRenderMime.IRenderer> | null = null;
 
@@ -38,8 +39,8 @@ class DeferredTrace extends Panel implements IRenderMime.IRenderer {
   }
 
   private async load(): Promise<IRenderMime.IRenderer> {
-    const { RenderedSessions, RenderedTrace } = await loadChunk();
-    const renderer = new (this.options.mimeType === SESSIONS_MIME ? RenderedSessions : RenderedTrace)(this.options, this.services);
+    const { RenderedPlace, RenderedTrace } = await loadChunk();
+    const renderer = new (this.options.mimeType === TRACE_MIME ? RenderedTrace : RenderedPlace)(this.options, this.services);
     if (this.isDisposed) {
       renderer.dispose();
     } else {
@@ -50,12 +51,12 @@ class DeferredTrace extends Panel implements IRenderMime.IRenderer {
   }
 }
 
-/** Registers the renderer of traces and of the list of sessions.  It is safe, as for cards: untrusted notebooks show them too. */
+/** Registers the renderer of traces, of the list of sessions and of comparisons.  It is safe, as for cards: untrusted notebooks show them too. */
 export function addTraceRenderer(services: TraceServices): void {
   services.rendermime.addFactory(
     {
       safe: true,
-      mimeTypes: [TRACE_MIME, SESSIONS_MIME],
+      mimeTypes: [TRACE_MIME, SESSIONS_MIME, COMPARISON_MIME],
       defaultRank: RANK,
       createRenderer: options => new DeferredTrace(options, services)
     },

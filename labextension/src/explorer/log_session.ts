@@ -36,7 +36,7 @@ export class LogSession {
     }
   }
 
-  /** Opens one log or compares two; paths are relative to the server's root folder.  Rejects with `NoLogKernel`. */
+  /** Opens one log or compares several; paths are relative to the server's root folder.  Rejects with `NoLogKernel`. */
   async open(logs: readonly string[]): Promise<LogAnswer> {
     const kernel = await this.kernel();
     const comm = kernel.createComm(LOG_TARGET);

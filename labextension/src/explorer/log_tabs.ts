@@ -22,6 +22,8 @@ const RANK = 1.5;
 const LOG = /\.(jsonl|json|eval|traj|log|ndjson)$/i;
 /** Paths longer than this are no files of a server. */
 const MAX_PATH = 4096;
+/** Logs that are compared with each other. */
+const MOST_LOGS = 20;
 /** Arguments in the file browser's menu, whose items are hidden where the selection is no log. */
 const SELECTED = { selection: true };
 /** Local storage: logs to be opened by Notebook 7's page of files, and the milliseconds for which they wait. */
@@ -36,13 +38,13 @@ export interface LogTabOptions {
   readonly labShell: ILabShell | null;
   readonly restorer: ILayoutRestorer | null;
   readonly choose: LogServices['choose'];
-  /** Creates the view of one log, or of the comparison of two. */
+  /** Creates the view of one log, or of the comparison of several. */
   createView(paths: readonly string[]): Promise<Widget>;
 }
 
 type LogTab = MainAreaWidget<DeferredLog>;
 
-/** The tabs of session logs: one for each log or pair of logs, restored when the page is loaded again. */
+/** The tabs of session logs: one for each log or comparison, restored when the page is loaded again. */
 export class LogTabs {
   private readonly tracker = new WidgetTracker<LogTab>({ namespace: 'nbtools-agent-logs' });
 
@@ -50,13 +52,12 @@ export class LogTabs {
     const { restorer } = options;
     void restorer?.restore(this.tracker, {
       command: OPEN_LOG,
-      args: ({ content: { paths }, title: { label } }) =>
-        paths.length ? { path: paths[0]!, label, ...(paths[1] === undefined ? {} : { other: paths[1] }) } : { sessions: true },
+      args: ({ content: { paths }, title: { label } }) => (paths.length ? { paths: [...paths], label } : { sessions: true }),
       name: ({ content }) => content.paths.join(' ') || 'sessions'
     });
   }
 
-  /** Opens the tab of a log, of the comparison of two, or, without a path, of the list of all sessions; an open one comes to the front. */
+  /** Opens the tab of a log, of the comparison of several, or, without a path, of the list of all sessions; an open one comes to the front. */
   open(paths: readonly string[], label = ''): void {
     const tab = this.tracker.find(({ content }) => content.paths.join('\0') === paths.join('\0')) ?? this.create(paths, label);
     this.show(tab);
@@ -76,10 +77,11 @@ export class LogTabs {
     const tab = new MainAreaWidget({ content: new DeferredLog(paths, createView, trans) });
     tab.toolbar.hide();
     const known = paths.every(path => !path.startsWith(SESSION));
-    const name = known ? paths.map(nameOf).join(' ↔ ') : paths.length > 1 ? trans.__('Comparison') : '';
+    const isNamed = known && paths.length < 4;
+    const name = isNamed ? paths.map(nameOf).join(' ↔ ') : paths.length > 1 ? trans.__('Comparison') : '';
     tab.title.label = label || name || trans.__('Agent Sessions');
     tab.title.caption =
-      known && paths.length ? (paths.length > 1 ? trans.__('Comparison of %1 and %2', ...paths) : paths[0]!) : tab.title.label;
+      known && paths.length ? (paths.length > 1 ? trans.__('Comparison of %1', paths.join(', ')) : paths[0]!) : tab.title.label;
     tab.title.icon = logIcon;
     tab.title.closable = true;
     return tab;
@@ -117,8 +119,8 @@ export function addLogCommands(
   files: IFileBrowserFactory | null,
   palette: ICommandPalette | null
 ): void {
-  const one = (args: object) => pathsOf(args, 'path', 'other') ?? selectedLogs(files, 1);
-  const two = (args: object) => pathsOf(args, 'paths') ?? selectedLogs(files, 2);
+  const one = (args: object) => pathsOf(args, 'path', 'other', 'paths') ?? selectedLogs(files, 1, 1);
+  const several = (args: object) => pathsOf(args, 'paths') ?? selectedLogs(files, 2, MOST_LOGS);
   const path = { type: 'string' as const, description: trans.__('The path of a log, as in the file browser') };
   app.commands.addCommand(OPEN_LOG, {
     label: trans.__('Open as Agent Trace'),
@@ -131,18 +133,18 @@ export function addLogCommands(
         tabs.open([]);
         return;
       }
-      const paths = one(args) ?? (isChoice(args) ? await choose?.(trans.__('Open a Session Log'), 1) : null);
+      const paths = one(args) ?? (isChoice(args) ? await choose?.(trans.__('Open a Session Log'), 1, 1) : null);
       paths && tabs.open(paths, typeof args['label'] === 'string' ? args['label'].slice(0, 200) : '');
     }
   });
   app.commands.addCommand(COMPARE_LOGS, {
     label: trans.__('Compare Agent Traces'),
-    caption: trans.__('Compare two session logs of one task in a tab'),
+    caption: trans.__('Compare several session logs in a tab'),
     icon: logIcon,
-    describedBy: { args: { type: 'object', properties: { paths: { type: 'array', items: path, minItems: 2, maxItems: 2 } } } },
-    isVisible: args => two(args) !== null || isChoice(args),
+    describedBy: { args: { type: 'object', properties: { paths: { type: 'array', items: path, minItems: 2, maxItems: MOST_LOGS } } } },
+    isVisible: args => several(args) !== null || isChoice(args),
     execute: async args => {
-      const paths = two(args) ?? (isChoice(args) ? await choose?.(trans.__('Choose Two Session Logs'), 2) : null);
+      const paths = several(args) ?? (isChoice(args) ? await choose?.(trans.__('Choose Session Logs'), 2, MOST_LOGS) : null);
       paths && tabs.open(paths);
     }
   });
@@ -169,14 +171,14 @@ function isChoice(args: object): boolean {
 function pathsOf(args: object, ...names: string[]): string[] | null {
   const values = names.flatMap(name => (args as Record<string, unknown>)[name] ?? []);
   const paths = values.filter(value => typeof value === 'string' && value !== '' && value.length <= MAX_PATH) as string[];
-  return paths.length && paths.length === values.length && paths.length <= 2 ? paths : null;
+  return paths.length && paths.length === values.length && paths.length <= MOST_LOGS ? paths : null;
 }
 
-/** Returns the paths of the selected files if there are `count` and all may be logs; else null. */
-function selectedLogs(files: IFileBrowserFactory | null, count: number): string[] | null {
+/** Returns the paths of the selected files if there are `least` to `most` and all may be logs; else null. */
+function selectedLogs(files: IFileBrowserFactory | null, least: number, most: number): string[] | null {
   const items = [...(files?.tracker.currentWidget?.selectedItems() ?? [])];
   const logs = items.filter(({ type, name }) => type !== 'directory' && LOG.test(name));
-  return logs.length === count && items.length === count ? logs.map(({ path }) => path) : null;
+  return logs.length >= least && logs.length <= most && items.length === logs.length ? logs.map(({ path }) => path) : null;
 }
 
 function parseRequest(text: string | null): string[] | null {

@@ -1,5 +1,4 @@
 import { Clipboard } from '@jupyterlab/apputils';
-import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import type { ICardServices } from '../shared/tokens.js';
@@ -13,6 +12,10 @@ import { type LogSession, NoLogKernel } from './log_session.js';
 import type { LogAnswer, TraceView } from './model.js';
 import type { SessionRow, SessionsView } from '../sessions/model.js';
 import { SessionsListView } from '../sessions/sessions.js';
+import { ComparisonInPlace } from '../comparison/in_place.js';
+import type { PlaceContext } from '../comparison/context.js';
+import { ComparePicker } from '../comparison/picker.js';
+import type { ComparisonView } from '../comparison/model.js';
 
 /** Marks the id of a listed session, where a log's path could be. */
 export const SESSION_PREFIX = 'session:';
@@ -23,22 +26,23 @@ export interface LogServices extends ICardServices {
   /** Why a path cannot be opened; empty if the server serves it as a file. */
   problemOf(path: string): Promise<string>;
   openLog(path: string, title?: string): void;
-  /** Lets the person choose files and returns their paths, `count` of them, else null.  Null if the application has no dialog for it. */
-  readonly choose: ((title: string, count: number) => Promise<string[] | null>) | null;
+  /** Lets the person choose files and returns their paths, else null.  Null if the application has no dialog for it. */
+  readonly choose: ((title: string, least: number, most: number) => Promise<string[] | null>) | null;
   compareLogs(paths: readonly string[]): void;
   /** Adds a cell to a notebook that the person chooses. */
   addCell(log: string, source: string, run: boolean): void;
 }
 
-/** The content of a log's tab: the explorer of one log, or the comparison of two. */
+/** The content of a log's tab: the explorer of one log, or the comparison of several. */
 export class LogView extends Widget {
   private explorer: ExplorerView | null = null;
-  private comparison: IRenderMime.IRenderer | null = null;
+  private comparison: ComparisonInPlace | null = null;
+  private picker: ComparePicker | null = null;
   private sessions: SessionsListView | null = null;
   private traceView: TraceView | null = null;
   private opening = false;
 
-  /** `paths` are one or two paths of the contents API. */
+  /** `paths` are paths of the contents API. */
   constructor(
     readonly paths: readonly string[],
     private readonly services: LogServices
@@ -73,7 +77,7 @@ export class LogView extends Widget {
       return {
         view: null,
         sessions: null,
-        comparison: '',
+        comparison: null,
         problem: error instanceof NoLogKernel ? error.message : trans.__('The server does not answer.')
       };
     });
@@ -86,7 +90,7 @@ export class LogView extends Widget {
   private async answer(): Promise<LogAnswer> {
     const problems = await Promise.all(this.paths.map(path => this.services.problemOf(path)));
     const problem = problems.filter(Boolean).join(' ');
-    return problem ? { view: null, sessions: null, comparison: '', problem } : this.services.session.open(this.paths);
+    return problem ? { view: null, sessions: null, comparison: null, problem } : this.services.session.open(this.paths);
   }
 
   private draw({ view, sessions, comparison, problem }: LogAnswer): void {
@@ -125,23 +129,51 @@ export class LogView extends Widget {
         recovery: trans.__('The kernel had ended; the list is being opened again.'),
         query: task => this.query(task, view.explorer),
         open: session => services.openLog(path(session), session.title),
-        compare: (a, b) => services.compareLogs([path(a), path(b)])
+        compare: selected => services.compareLogs(selected.map(path))
       },
       view
     );
     this.node.replaceChildren(this.sessions.node);
   }
 
-  /** Draws the kernel's HTML of a comparison, sanitized as in an untrusted notebook. */
-  private drawComparison(html: string): void {
-    const { rendermime } = this.services;
+  private drawComparison(view: ComparisonView): void {
     this.disposeExplorer();
-    this.comparison = rendermime.createRenderer('text/html');
-    void this.comparison.renderModel(rendermime.createModel({ data: { 'text/html': html }, trusted: false }));
+    this.comparison = new ComparisonInPlace(this.place(), view);
     const links = this.paths.map((path, i) =>
-      linkButton(`${'AB'[i]}: ${path}`, () => this.services.openLog(path), this.trans.__('Open this log'))
+      linkButton(
+        `${view.runs[i]?.name ?? ''}: ${path.startsWith(SESSION_PREFIX) ? (view.runs[i]?.title ?? '') : path}`,
+        () => this.services.openLog(path),
+        this.trans.__('Open this log')
+      )
     );
     this.node.replaceChildren(element('nav', 'nbtools-log-links', ...links), this.comparison.node);
+  }
+
+  /** What explorers in place of a comparison use. */
+  private place(): PlaceContext {
+    const context = this.explorerContext();
+    return {
+      trans: this.trans,
+      recovery: context.recovery,
+      query: (explorer, task) => this.query(task, explorer),
+      explorer: query => ({ ...context, query, compare: null })
+    };
+  }
+
+  /** Lets the person choose sessions, or files, and compares them with this log in a tab. */
+  private pickSessions(): void {
+    const { services, paths, trans } = this;
+    const { choose } = services;
+    const compare = (others: readonly string[]) => services.compareLogs([...paths, ...others]);
+    this.picker?.dispose();
+    this.picker = new ComparePicker(this.place(), this.traceView!.explorer, this.explorer!, {
+      compare: sessions => compare(sessions.map(({ id }) => `${SESSION_PREFIX}${id}`)),
+      files:
+        choose &&
+        (() => {
+          void choose(trans.__('Compare With'), 1, 19).then(others => others && compare(others));
+        })
+    });
   }
 
   private showMessage(text: string, ...more: Node[]): void {
@@ -152,27 +184,23 @@ export class LogView extends Widget {
   }
 
   private disposeExplorer(): void {
+    this.picker?.dispose();
     this.explorer?.dispose();
     this.comparison?.dispose();
     this.sessions?.dispose();
-    this.explorer = this.comparison = this.sessions = null;
+    this.explorer = this.comparison = this.sessions = this.picker = null;
   }
 
   private explorerContext(): ExplorerContext {
     const { services, trans } = this;
     const [path = ''] = this.paths;
-    const { choose, opener } = services;
+    const { opener } = services;
     return {
       ...cardContext(services, trans, () => null), // recorded paths may be of another time or machine
       recovery: trans.__('The kernel had ended; the log is being opened again.'),
       query: task => this.query(task),
       addCell: (source, run) => services.addCell(path, source, run),
-      compare:
-        choose &&
-        (async () => {
-          const other = await choose(trans.__('Compare With'), 1);
-          other && services.compareLogs([path, ...other]);
-        }),
+      compare: () => this.pickSessions(),
       openRelative: relative => {
         const inside = !relative.startsWith('/') && !relative.split('/').includes('..');
         void (inside && opener?.open(relative, null));
@@ -183,7 +211,7 @@ export class LogView extends Widget {
   }
 
   /** Sends a request.  If the kernel has lost the explorer, the log is opened again. */
-  private async query(task: Task, explorer = this.traceView!.explorer): Promise<Reply> {
+  private async query(task: Task, explorer = this.traceView?.explorer ?? ''): Promise<Reply> {
     const { session } = this.services;
     try {
       return await explorerKernels.request(await session.kernel(), explorer, task, () => undefined);

@@ -3,6 +3,7 @@
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
 import { parseOpenSessionsTask, parseSessionsPage, parseSessionsTask, parseSessionsView, type OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';
+import { parseBaselineTask, parseComparedOutcomes, parseComparedPage, parseComparedTask, parseCompareWithTask, parseComparisonView, parseOpenRunTask, parseOutcomesTask, type BaselineTask, type ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } from '../comparison/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
 export const TRACE_TARGET = 'nbtools_trace';
@@ -54,7 +55,7 @@ export const parseFollowTask: parse.Parser<FollowTask> = parse.record<FollowTask
   version: parse.number,
 });
 
-/** Asks a kernel of log tabs to open one log, or to compare two; none: for the list of all sessions.
+/** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
 A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. */
 export interface LogRequest {
@@ -699,12 +700,12 @@ export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
+  readonly task: BaselineTask | CellTask | ChangesTask | CompareWithTask | ComparedTask | FileDiffTask | FollowTask | OpenTask | OpenRunTask | OpenSessionsTask | OutcomesTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
 }
 export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
   id: parse.number,
   explorer: parse.text,
-  task: parse.tagged<CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | OpenSessionsTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ cell: parseCellTask, changes: parseChangesTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_sessions: parseOpenSessionsTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, samples: parseSamplesTask, saved_filters: parseSavedFiltersTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
+  task: parse.tagged<BaselineTask | CellTask | ChangesTask | CompareWithTask | ComparedTask | FileDiffTask | FollowTask | OpenTask | OpenRunTask | OpenSessionsTask | OutcomesTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ baseline: parseBaselineTask, cell: parseCellTask, changes: parseChangesTask, compare_with: parseCompareWithTask, compared: parseComparedTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_run: parseOpenRunTask, open_sessions: parseOpenSessionsTask, outcomes: parseOutcomesTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, samples: parseSamplesTask, saved_filters: parseSavedFiltersTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
 });
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
@@ -788,30 +789,30 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   fresh: parse.otherwise(parse.flag, false),
 });
 
-/** The view of one log, the HTML of a comparison of two, the list of all sessions, or the problem with one of them. */
+/** The view of one log, the comparison of several, the list of all sessions, or the problem with one of them. */
 export interface LogAnswer {
   readonly view: TraceView | null;
   readonly sessions: SessionsView | null;
-  readonly comparison: string;
+  readonly comparison: ComparisonView | null;
   readonly problem: string;
 }
 export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
   view: parse.otherwise(parse.nullable(parseTraceView), null),
   sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
-  comparison: parse.otherwise(parse.text, ''),
+  comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
   problem: parse.otherwise(parse.text, ''),
 });
 
-/** The view of one session opened from a list, or the HTML of a comparison of two. */
+/** The view of one session that was opened, or of the comparison of several. */
 export interface OpenedLogs {
   readonly type: 'logs';
   readonly view: TraceView | null;
-  readonly comparison: string;
+  readonly comparison: ComparisonView | null;
 }
 export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs>({
   type: parse.oneOf('logs'),
   view: parse.otherwise(parse.nullable(parseTraceView), null),
-  comparison: parse.otherwise(parse.text, ''),
+  comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
 });
 
 /** Reply to ``FollowTask``.  ``view`` is None if nothing has changed; its page has no lines.
@@ -873,10 +874,10 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
+  readonly reply: TraceCell | TraceChanges | ComparedPage | ComparisonView | TraceFollow | OpenedLogs | TraceOpened | ComparedOutcomes | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | OpenedLogs | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, page: parseTracePage, pending: parseTracePending, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | ComparedPage | ComparisonView | TraceFollow | OpenedLogs | TraceOpened | ComparedOutcomes | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, compared: parseComparedPage, comparison: parseComparisonView, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, outcomes: parseComparedOutcomes, page: parseTracePage, pending: parseTracePending, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });

@@ -53,10 +53,10 @@ const logs: JupyterFrontEndPlugin<void> = {
       compareLogs: (paths: readonly string[]) => void app.commands.execute(COMPARE_LOGS, { paths: [...paths] }),
       choose:
         manager &&
-        (async (title: string, count: number) => {
+        (async (title: string, least: number, most: number) => {
           const { value } = await FileDialog.getOpenFiles({ manager, title });
           const paths = (value ?? []).filter(({ type }) => type !== 'directory').map(({ path }) => path);
-          return paths.length === count ? paths : null;
+          return paths.length >= least && paths.length <= most ? paths : null;
         })
     };
     let session: LogSession | null = null;

@@ -8,6 +8,7 @@ import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
 import { plainTextFallback, cardContext } from '../cards/context.js';
+import { ComparePicker } from '../comparison/picker.js';
 import { addCellBelow } from './insert_cell.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import { ExplorerView } from './explorer.js';
@@ -33,6 +34,7 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   private model: IRenderMime.IMimeModel | null = null;
   private traceView: TraceView | null = null;
   private explorer: ExplorerView | null = null;
+  private picker: ComparePicker | null = null;
   private savedHtml: IRenderMime.IRenderer | null = null;
   /** The id of the explorer that the kernel has confirmed. */
   private knownExplorer = '';
@@ -137,6 +139,8 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   }
 
   private disposeExplorer(): void {
+    this.picker?.dispose();
+    this.picker = null;
     this.explorer?.dispose();
     this.savedHtml?.dispose();
     this.explorer = this.savedHtml = null;
@@ -148,10 +152,23 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
       recovery: this.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.'),
       query: task => this.query(task),
       addCell: (source, run) => void (this.panel && addCellBelow(this.panel, this.node, source, run)),
-      compare: null,
+      compare: () => this.compare(),
       openRelative: place => this.openRelative(place),
       copy: async text => Clipboard.copyToSystem(text)
     };
+  }
+
+  /** Shows sessions to compare with, and their comparison, in place of the explorer. */
+  private compare(): void {
+    const context = this.explorerContext();
+    const place = {
+      trans: this.trans,
+      recovery: context.recovery,
+      query: (explorer: string, task: Task) => this.query(task, explorer),
+      explorer: (query: ExplorerContext['query']) => ({ ...context, query, openRelative: null })
+    };
+    this.picker?.dispose();
+    this.picker = new ComparePicker(place, this.traceView!.explorer, this.explorer!);
   }
 
   private openRelative(relativePath: string): boolean {
@@ -164,12 +181,12 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     return opener !== null && serverPath !== null;
   }
 
-  private async query(task: Task): Promise<Reply> {
+  private async query(task: Task, explorer = this.traceView!.explorer): Promise<Reply> {
     const kernel = this.kernel();
     if (!kernel) {
       throw new ExplorerLost();
     }
-    return explorerKernels.request(kernel, this.traceView!.explorer, task, late => task.type === 'follow' || this.showBusy(late));
+    return explorerKernels.request(kernel, explorer, task, late => task.type === 'follow' || this.showBusy(late));
   }
 
   private showBusy(busy: boolean): void {

@@ -10,6 +10,8 @@ export interface SessionsContext {
   /** Sends a request about the list to the kernel.  Rejects with `ExplorerLost`. */
   query(task: Task): Promise<Reply>;
   open(session: SessionRow): void;
-  /** Compares two sessions; null where the front end cannot show a comparison. */
-  readonly compare: ((a: SessionRow, b: SessionRow) => void) | null;
+  /** Compares the selected sessions. */
+  compare(sessions: readonly SessionRow[]): void;
+  /** The least number of selected sessions that can be compared; two if absent. */
+  readonly least?: number;
 }

@@ -1,26 +1,17 @@
 import { element, linkButton } from '../shared/element.js';
-import { ExplorerView } from '../explorer/explorer.js';
-import { ExplorerLost, type ExplorerContext, type Reply, type Task } from '../explorer/explorer_context.js';
-import type { SessionsContext } from './context.js';
+import { ExplorerLost, type Reply } from '../explorer/explorer_context.js';
+import type { PlaceContext } from '../comparison/context.js';
+import { ComparisonInPlace } from '../comparison/in_place.js';
+import { ExplorerInPlace } from '../comparison/picker.js';
 import type { SessionsView } from './model.js';
 import { SessionsListView } from './sessions.js';
 
-/** What the front end provides for a list whose sessions open in its place. */
-export interface PlaceContext extends Pick<SessionsContext, 'trans' | 'recovery'> {
-  /** Sends a request to the kernel, about the list or one of the explorers opened from it. */
-  query(explorer: string, task: Task): Promise<Reply>;
-  /** Returns the context of an explorer that was opened from the list. */
-  explorer(query: (task: Task) => Promise<Reply>): ExplorerContext;
-  /** Draws the kernel's HTML of a comparison; null where the front end cannot sanitize it. */
-  readonly comparison: ((html: string) => Node) | null;
-}
-
-/** The list of sessions, and in its place the session that is opened from it, with a way back. */
+/** The list of sessions, and in its place the session or the comparison that is opened from it, with a way back. */
 export class SessionsInPlace {
   readonly node = element('div', 'nbtools-sessions-place');
   private readonly list: SessionsListView;
   private readonly listId: string;
-  private explorer: ExplorerView | null = null;
+  private opened: { readonly node: HTMLElement; dispose(): void } | null = null;
 
   constructor(
     private readonly context: PlaceContext,
@@ -33,7 +24,7 @@ export class SessionsInPlace {
         recovery: context.recovery,
         query: task => context.query(this.listId, task),
         open: ({ id }) => void this.open([id]),
-        compare: context.comparison && ((a, b) => void this.open([a.id, b.id]))
+        compare: sessions => void this.open(sessions.map(({ id }) => id))
       },
       view
     );
@@ -42,7 +33,7 @@ export class SessionsInPlace {
 
   dispose(): void {
     this.list.dispose();
-    this.explorer?.dispose();
+    this.opened?.dispose();
   }
 
   private async open(ids: string[]): Promise<void> {
@@ -57,12 +48,11 @@ export class SessionsInPlace {
       throw error;
     });
     if (reply.type === 'logs' && reply.view) {
-      const { view } = reply;
-      this.explorer = new ExplorerView(this.context.explorer(task => this.context.query(view.explorer, task)));
-      this.show(this.explorer.node);
-      this.explorer.update(view);
-    } else if (reply.type === 'logs' && this.context.comparison) {
-      this.show(this.context.comparison(reply.comparison));
+      this.opened = new ExplorerInPlace(this.context, reply.view);
+      this.show(this.opened.node);
+    } else if (reply.type === 'logs' && reply.comparison) {
+      this.opened = new ComparisonInPlace(this.context, reply.comparison);
+      this.show(this.opened.node);
     } else {
       this.show(element('p', 'nbtools-sessions-message', reply.type === 'problem' ? reply.text : ''));
     }
@@ -75,8 +65,8 @@ export class SessionsInPlace {
   }
 
   private back(): void {
-    this.explorer?.dispose();
-    this.explorer = null;
+    this.opened?.dispose();
+    this.opened = null;
     this.node.replaceChildren(this.list.node);
     this.list.focus();
   }

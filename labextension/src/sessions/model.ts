@@ -4,7 +4,7 @@ import * as parse from '../shared/parse.js';
 
 export const SESSIONS_MIME = 'application/vnd.nbtools.sessions.v1+json';
 
-/** Asks to open one session, or to compare two, by their ids. */
+/** Asks to open one session, or to compare several, by their ids. */
 export interface OpenSessionsTask {
   readonly type: 'open_sessions';
   readonly ids: readonly string[];

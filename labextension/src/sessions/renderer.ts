@@ -12,21 +12,34 @@ import { explorerKernels } from '../explorer/kernel_connection.js';
 import { catalogue } from '../shared/catalogue.js';
 import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
+import type { PlaceContext } from '../comparison/context.js';
+import { ComparisonInPlace } from '../comparison/in_place.js';
+import { COMPARISON_MIME, parseComparisonView } from '../comparison/model.js';
 import { SessionsInPlace } from './in_place.js';
-import { parseSessionsView, SESSIONS_MIME, type SessionsView } from './model.js';
+import { parseSessionsView, SESSIONS_MIME } from './model.js';
 
-/** Renders the list of sessions if the kernel has it, else its saved HTML.  Untrusted outputs are always shown as saved HTML. */
-export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
+/** A page that the kernel answers: its id there, a request that tells whether the kernel has it, and how it is drawn from the reply. */
+interface Page {
+  readonly explorer: string;
+  readonly probe: Task;
+  create(context: PlaceContext, reply: Reply): { readonly node: HTMLElement; dispose(): void };
+}
+
+/**
+ * Renders the list of sessions, or a comparison, if the kernel has it, else its saved HTML.
+ *
+ * Untrusted outputs are always shown as saved HTML.
+ */
+export class RenderedPlace extends Widget implements IRenderMime.IRenderer {
   private readonly trans: TranslationBundle;
   private model: IRenderMime.IMimeModel | null = null;
-  private view: SessionsView | null = null;
-  private list: SessionsInPlace | null = null;
+  private page: Page | null = null;
+  private drawn: ReturnType<Page['create']> | null = null;
   private panel: NotebookPanel | null = null;
-  /** HTML of the kernel that is shown: the saved list, or a comparison. */
   private htmlView: IRenderMime.IRenderer | null = null;
 
   constructor(
-    options: IRenderMime.IRendererOptions,
+    private readonly options: IRenderMime.IRendererOptions,
     private readonly services: TraceServices
   ) {
     super();
@@ -36,8 +49,8 @@ export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     this.model = model;
-    this.view = tryParse(parseSessionsView, model.data[SESSIONS_MIME]);
-    if (this.view === null) {
+    this.page = this.options.mimeType === SESSIONS_MIME ? sessionsPage(model) : comparisonPage(model);
+    if (this.page === null) {
       const notice = this.trans.__(
         'This output cannot be displayed because it was written by another version of nbtools. Its text follows.'
       );
@@ -48,39 +61,38 @@ export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
   }
 
   override dispose(): void {
-    this.list?.dispose();
+    this.drawn?.dispose();
     this.htmlView?.dispose();
     super.dispose();
   }
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    if (this.view !== null && this.list === null) {
+    if (this.page !== null && this.drawn === null) {
       void this.connect();
     }
   }
 
-  /** Draws the list once the kernel has confirmed that it has it. */
+  /** Draws the page once the kernel has confirmed that it has it. */
   private async connect(): Promise<void> {
-    const { view, services } = this;
+    const { page, services } = this;
     this.panel = services.notebooks.find(panel => panel.node.contains(this.node)) ?? null;
     this.drawSavedHtml('');
     await this.panel?.sessionContext.ready;
-    const task: Task = { type: 'sessions', filter: view!.filter, first: 0, count: view!.page.rows.length, look: false };
-    const known = this.model!.trusted && (await this.query(view!.explorer, task).catch(() => null));
-    if (this.isDisposed || this.view !== view) {
+    const reply = this.model!.trusted && (await this.query(page!.explorer, page!.probe).catch(() => null));
+    if (this.isDisposed || this.page !== page) {
       return;
     }
-    if (known && known.type === 'sessions') {
-      this.list?.dispose();
-      this.list = new SessionsInPlace(this.context(), { ...view!, page: known });
-      this.node.replaceChildren(this.list.node);
+    if (reply && reply.type !== 'problem') {
+      this.drawn?.dispose();
+      this.drawn = page!.create(this.context(), reply);
+      this.node.replaceChildren(this.drawn.node);
     } else {
       this.drawSavedHtml(this.trans.__('Saved view · run the cell again to search and open sessions'));
     }
   }
 
-  private context(): ConstructorParameters<typeof SessionsInPlace>[0] {
+  private context(): PlaceContext {
     const { services, trans } = this;
     const recovery = trans.__('The kernel no longer has this list. Run the cell again.');
     return {
@@ -95,8 +107,7 @@ export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
         compare: null,
         openRelative: null,
         copy: async text => Clipboard.copyToSystem(text)
-      }),
-      comparison: html => this.savedHtml(html)
+      })
     };
   }
 
@@ -121,4 +132,26 @@ export class RenderedSessions extends Widget implements IRenderMime.IRenderer {
     void this.htmlView.renderModel(rendermime.createModel({ data: { 'text/html': html }, trusted: false }));
     return this.htmlView.node;
   }
+}
+
+function sessionsPage({ data }: IRenderMime.IMimeModel): Page | null {
+  const view = tryParse(parseSessionsView, data[SESSIONS_MIME]);
+  return (
+    view && {
+      explorer: view.explorer,
+      probe: { type: 'sessions', filter: view.filter, first: 0, count: view.page.rows.length, look: false },
+      create: (context, reply) => new SessionsInPlace(context, reply.type === 'sessions' ? { ...view, page: reply } : view)
+    }
+  );
+}
+
+function comparisonPage({ data }: IRenderMime.IMimeModel): Page | null {
+  const view = tryParse(parseComparisonView, data[COMPARISON_MIME]);
+  return (
+    view && {
+      explorer: view.explorer,
+      probe: { type: 'compared', baseline: view.baseline, first: 0, count: 0, unfolded: [] },
+      create: context => new ComparisonInPlace(context, view)
+    }
+  );
 }

@@ -23,20 +23,17 @@ export function columnLabel(column: Column, trans: TranslationBundle): string {
 }
 
 /** Draws one session as a row of the table. */
-export function drawRow(session: SessionRow, selected: boolean, selectable: boolean, trans: TranslationBundle): HTMLTableRowElement {
+export function drawRow(session: SessionRow, selected: boolean, trans: TranslationBundle): HTMLTableRowElement {
   const row = element('tr', session.unread ? 'nbtools-sessions-unread' : '');
   row.tabIndex = -1;
   row.dataset['id'] = session.id;
   row.setAttribute('aria-selected', String(selected));
-  if (selectable) {
-    const box = element('input');
-    box.type = 'checkbox';
-    box.tabIndex = -1;
-    box.checked = selected;
-    box.setAttribute('aria-label', trans.__('Select %1', session.title));
-    row.append(element('td', 'nbtools-sessions-box', box));
-  }
-  row.append(...COLUMNS.map(column => drawCell(session, column, trans)));
+  const box = element('input');
+  box.type = 'checkbox';
+  box.tabIndex = -1;
+  box.checked = selected;
+  box.setAttribute('aria-label', trans.__('Select %1', session.title));
+  row.append(element('td', 'nbtools-sessions-box', box), ...COLUMNS.map(column => drawCell(session, column, trans)));
   return row;
 }
 

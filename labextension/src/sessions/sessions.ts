@@ -12,6 +12,7 @@ const MAX_ROWS = 2000;
 /** Milliseconds between requests while logs are being read, and otherwise. */
 const READING_INTERVAL = 1000;
 const INTERVAL = 5000;
+const MOST_COMPARED = 20;
 /** Columns that are sorted upwards at first. */
 const ASCENDING: readonly string[] = ['title', 'agent', 'model', 'project'];
 
@@ -24,6 +25,8 @@ export class SessionsListView {
   private readonly box = element('div', 'nbtools-sessions-box-scroll');
   private readonly foot = element('div', 'nbtools-sessions-foot');
   private readonly compareButton: HTMLButtonElement;
+  private readonly status = element('span');
+  private parts: readonly string[] = [];
   private readonly message = element('div', 'nbtools-sessions-message');
   private rows: SessionRow[] = [];
   private selected = new Map<string, SessionRow>();
@@ -65,9 +68,8 @@ export class SessionsListView {
     const table = element('table', '', element('thead', '', this.head), this.body);
     table.setAttribute('role', 'grid');
     table.setAttribute('aria-label', trans.__('Sessions'));
-    table.setAttribute('aria-multiselectable', String(this.context.compare !== null));
-    this.context.compare && this.head.append(element('td'));
-    this.head.append(...COLUMNS.map(column => this.columnHead(column)));
+    table.setAttribute('aria-multiselectable', 'true');
+    this.head.append(element('td'), ...COLUMNS.map(column => this.columnHead(column)));
     this.box.append(table);
     this.box.addEventListener('scroll', () => this.onScroll(), { passive: true });
     this.body.addEventListener('click', event => this.onClick(event));
@@ -122,8 +124,7 @@ export class SessionsListView {
   private show(page: SessionsPage, first: number, rest: readonly SessionRow[] = []): void {
     const { trans } = this.context;
     this.rows = [...this.rows.slice(0, first), ...page.rows, ...rest].slice(0, page.total);
-    const compares = this.context.compare !== null;
-    const fresh = element('tbody', '', ...this.rows.map(session => drawRow(session, this.selected.has(session.id), compares, trans)));
+    const fresh = element('tbody', '', ...this.rows.map(session => drawRow(session, this.selected.has(session.id), trans)));
     const focused = this.body.contains(document.activeElement);
     updateChildren(this.body, fresh);
     this.setActive(this.rows.some(({ id }) => id === this.active) ? this.active : (this.rows[0]?.id ?? ''), focused);
@@ -159,20 +160,26 @@ export class SessionsListView {
   }
 
   private showFoot({ unread, left, unreadable }: SessionsPage): void {
-    const { trans, compare } = this.context;
+    const { trans } = this.context;
     const parts = [
       left > 0 ? trans._n('%1 log is not listed yet', '%1 logs are not listed yet', left) : '',
       unread > 0 ? trans._n('reading %1 log completely', 'reading %1 logs completely', unread) : '',
       unreadable > 0 ? trans._n('%1 file is in no known format', '%1 files are in no known format', unreadable) : ''
     ].filter(Boolean);
-    const keys = compare ? trans.__('Enter opens, Space selects, / searches') : trans.__('Enter opens, / searches');
-    this.compareButton.hidden = this.selected.size !== 2;
-    const chosen = this.selected.size && this.selected.size !== 2 ? trans.__('%1 selected: two can be compared', this.selected.size) : '';
-    this.foot.replaceChildren(
-      this.compareButton,
-      element('span', '', [chosen, ...parts].filter(Boolean).join(' · ')),
-      element('span', '', keys)
-    );
+    const keys = trans.__('Enter opens, Space selects, / searches');
+    this.parts = parts;
+    this.foot.replaceChildren(this.compareButton, this.status, element('span', '', keys));
+    this.showSelected();
+  }
+
+  /** Shows how many sessions are selected, and whether they can be compared. */
+  private showSelected(): void {
+    const { trans, least = 2 } = this.context;
+    const { size } = this.selected;
+    this.compareButton.hidden = size < least || size > MOST_COMPARED;
+    const one = size > 0 && size < least ? trans.__('select another one to compare') : '';
+    const many = size > MOST_COMPARED ? trans.__('at most %1 can be compared', MOST_COMPARED) : '';
+    setText(this.status, [size ? trans.__('%1 selected', size) : '', one || many, ...this.parts].filter(Boolean).join(' · '));
   }
 
   private schedule({ unread, left }: SessionsPage): void {
@@ -208,7 +215,7 @@ export class SessionsListView {
       return;
     }
     this.setActive(session.id, true);
-    if (target.closest('.nbtools-sessions-box') || ((event.ctrlKey || event.metaKey || event.shiftKey) && this.context.compare)) {
+    if (target.closest('.nbtools-sessions-box') || event.ctrlKey || event.metaKey || event.shiftKey) {
       this.toggle(session);
     } else {
       this.context.open(session);
@@ -222,15 +229,14 @@ export class SessionsListView {
     row?.setAttribute('aria-selected', String(selected));
     const box = row?.querySelector('input');
     box && (box.checked = selected);
-    this.compareButton.hidden = this.selected.size !== 2;
+    this.showSelected();
   }
 
-  /** Compares two selected sessions, else opens the one that has the focus. */
+  /** Compares the selected sessions, else opens the one that has the focus. */
   private openSelected(): void {
-    const [a, b] = [...this.selected.values()];
     const session = this.rows.find(({ id }) => id === this.active);
-    if (this.selected.size === 2 && this.context.compare) {
-      this.context.compare(a!, b!);
+    if (!this.compareButton.hidden) {
+      this.context.compare([...this.selected.values()]);
     } else if (session) {
       this.context.open(session);
     }
@@ -274,7 +280,7 @@ export class SessionsListView {
     const session = this.rows[at];
     if (key === 'Enter') {
       this.openSelected();
-    } else if (key === ' ' && session && this.context.compare) {
+    } else if (key === ' ' && session) {
       this.toggle(session);
     }
     return key === 'Enter' || key === ' ';

@@ -110,10 +110,16 @@ class ComparedPage(Wire):
     partings: tuple[int, ...] = ()
 
 
+class ComparedForm(Wire):
+    """A form of checks, and what it states."""
+
+    form: str
+    states: str
+
+
 class ComparisonView(Wire):
     """The comparison against one baseline.  ``explorer`` is its id in the kernel, which requests name; ``facts`` summarise it.
-
-    ``forms`` are the forms of checks, each with what it states.
+    ``forms`` are the forms of checks.
     """
 
     type: Literal["comparison"] = "comparison"
@@ -124,7 +130,7 @@ class ComparisonView(Wire):
     totals: tuple[ComparedTotal, ...]
     outcomes: ComparedOutcomes
     page: ComparedPage
-    forms: tuple[tuple[str, str], ...] = ()
+    forms: tuple[ComparedForm, ...] = ()
 
 
 class ComparedTask(Wire):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from nbtools.notebook.cards.phrases import counted, elapsed
 from nbtools.notebook.comparison.model import (
@@ -23,9 +24,11 @@ from nbtools.notebook.explorer.recorded_card import icon_of, outcome_of
 from nbtools.notebook.explorer.redaction import redacted
 from nbtools.notebook.explorer.summary import short_number
 from nbtools.notebook.hidden_characters import one_line
+from nbtools.notebook.sessions.rows import home_relative
 from nbtools.traces.comparison.comparison import Comparison, Step
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.run import Run, has_failed
+from nbtools.traces.comparison.steps import CHANGES
 from nbtools.traces.model import Call
 from nbtools.traces.review.statistics import Rate
 
@@ -57,11 +60,12 @@ class Fold:
 
 def run_row(comparison: Comparison, at: int) -> ComparedRun:
     run, parting = comparison.runs[at], comparison.partings[at]
-    about = " · ".join(filter(None, [", ".join(run.agents), ", ".join(run.models[:3]), run.log]))
+    about = " · ".join(filter(None, [", ".join(run.agents), ", ".join(run.models[:3]), home_relative(run.log)]))
+    is_known_by_title = sum(other.title == run.title for other in comparison.runs) == 1
     text = "" if parting is None else comparison.parting_text(parting)
     return ComparedRun(
         name=run.name,
-        title=one_line(redacted(run.title), 200),
+        title=one_line(redacted(run.title if is_known_by_title else PurePath(run.log).name or run.title), 200),
         about=one_line(redacted(about), 500),
         totals=_totals(run),
         parts="baseline" if at == comparison.baseline else text or "the same steps",
@@ -125,12 +129,19 @@ class Rows:
     """The rows of a comparison, with its equal steps folded."""
 
     def __init__(self, comparison: Comparison) -> None:
-        self._comparison = comparison
+        self.comparison = comparison
         self._folds = tuple(_folds(comparison.steps))
         self._partings: dict[int, list[str]] = {}
         for one in comparison.partings:
             if one is not None:
                 self._partings.setdefault(one.step, []).append(comparison.runs[one.run].name)
+
+    def _other(self, at: int, run: int, named: Call) -> ComparedCall:
+        """Returns the call of a run that is similar to the one that the row names."""
+        call = self.comparison.steps[at].calls[run] or named
+        is_change = (call.op, call.paths) == (named.op, named.paths) and call.op in CHANGES
+        text = f"{one_line(call.name, 100)} {_subject(self.comparison.runs[run], call)}{' (another change)' if is_change else ''}"
+        return ComparedCall(run=run, text=text, ending=outcome_of(call))
 
     def page(self, first: int, count: int, unfolded: Collection[int] = ()) -> ComparedPage:
         first, count = max(0, first), min(max(0, count), MAX_ROWS)
@@ -152,7 +163,7 @@ class Rows:
     @property
     def count(self) -> int:
         """The number of steps, folded ones included."""
-        return len(self._comparison.steps)
+        return len(self.comparison.steps)
 
     def steps(self, first: int, count: int) -> Iterator[ComparedRow]:
         """Yields the rows of steps, without folds."""
@@ -162,7 +173,7 @@ class Rows:
         return sorted(step for step in self._partings if fold.first <= step < fold.first + fold.count)
 
     def _row(self, at: int) -> ComparedRow:
-        step, comparison = self._comparison.steps[at], self._comparison
+        step, comparison = self.comparison.steps[at], self.comparison
         run = _named_run(step, comparison.baseline)
         calls = list(enumerate(step.calls))
         call = next(one for at, one in calls if at == run and one is not None)
@@ -175,11 +186,7 @@ class Rows:
             note=step.note,
             numbers=tuple(comparison.number(other, one) for other, one in calls),
             marks=tuple(_mark(one, is_alike=other in step.alike) for other, one in calls),
-            others=tuple(
-                ComparedCall(run=other, text=f"{one_line(one.name, 100)} {_subject(comparison.runs[other], one)}", ending=outcome_of(one))
-                for other, one in calls
-                if other in step.alike and one is not None
-            ),
+            others=tuple(self._other(at, other, call) for other in sorted(step.alike)),
             parts=", ".join(self._partings.get(at, ())),
             differs=step.differs,
         )

@@ -32,7 +32,7 @@ def compared(options: Namespace) -> str:
     comparison = compare(*command.logs, baseline=command.baseline, checks=command.checks)
     if options.json:
         return json.dumps(_records(comparison), indent=2)
-    return comparison_text(ComparisonDisplay(comparison).view(), Rows(comparison))
+    return comparison_text(ComparisonDisplay(comparison).opened(), Rows(comparison))
 
 
 def _command(options: Namespace) -> CompareLogs:

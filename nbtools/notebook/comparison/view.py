@@ -3,36 +3,93 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from copy import copy
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
+from nbtools.core.errors import TraceError
 from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.comparison.html import MARKS, comparison_html
-from nbtools.notebook.comparison.model import ComparisonView
+from nbtools.notebook.comparison.model import (
+    COMPARISON_MIME,
+    BaselineTask,
+    ComparedForm,
+    ComparedOutcomes,
+    ComparedPage,
+    ComparedTask,
+    ComparisonView,
+    OpenRunTask,
+    OutcomesTask,
+)
 from nbtools.notebook.comparison.rows import TOTALS, Rows, facts_of, outcome_rows, rate_text, run_row
 from nbtools.notebook.comparison.text import comparison_text
+from nbtools.notebook.explorer.comm import register_in_kernel
+from nbtools.notebook.explorer.explorer import Explorer
+from nbtools.notebook.explorer.model import OpenedLogs
 from nbtools.notebook.explorer.redaction import redacted
+from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.notebook.frontend import needs_widgets
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.traces.comparison.checks import CHECK_FORMS
 from nbtools.traces.comparison.comparison import Comparison
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 
+if TYPE_CHECKING:
+    from nbtools.notebook.explorer.widget import ExplorerWidget
+
 INITIAL_ROWS = 200
 
 
 class ComparisonDisplay:
-    """Displays a comparison."""
+    """Displays a comparison, and answers the requests of its page."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.id = uuid.uuid4().hex
         self.comparison = comparison
+        self.size = sum(run.steps for run in comparison.runs)
+        self._rows: dict[int, Rows] = {}
+        self._lock = Lock()
+
+    def answer(self, task: Any) -> ComparedPage | ComparedOutcomes | ComparisonView | OpenedLogs:
+        """Answers a request of the page. Raises ``TraceError``."""
+        match task:
+            case ComparedTask():
+                return self._rows_of(self._against(task.baseline)).page(task.first, task.count, frozenset(task.unfolded))
+            case BaselineTask():
+                return self.view(self._against(task.baseline))
+            case OutcomesTask():
+                against = self._against(task.baseline)
+                return outcome_rows(against, against.outcomes(*task.checks))
+            case OpenRunTask():
+                return OpenedLogs(view=self._explorer(task.run, task.step).view())
+        raise TraceError("This comparison cannot answer that request. Run the cell again.")
 
     def bundle(self) -> dict[str, Any]:
-        """Returns a MIME bundle: HTML without scripts, and text."""
-        view, rows = self.view(), Rows(self.comparison)
-        return {"text/html": comparison_html(self.comparison, view, rows), "text/plain": comparison_text(view, rows)}
+        """Returns a MIME bundle: for the extension, as a widget where needed, as HTML without scripts, and as text."""
+        view, rows = self.opened(), self._rows_of(self.comparison)
+        register_in_kernel()
+        return {
+            COMPARISON_MIME: view.model_dump(mode="json"),
+            **(self._widget(view).bundle() if needs_widgets() else {}),
+            "text/html": comparison_html(self.comparison, view, rows),
+            "text/plain": comparison_text(view, rows),
+        }
 
-    def view(self) -> ComparisonView:
-        comparison = self.comparison
+    def opened(self) -> ComparisonView:
+        """Returns the initial view of a comparison that answers requests from now on."""
+        EXPLORERS.add(self)
+        return self.view(self.comparison)
+
+    def widget(self) -> ExplorerWidget:
+        """Returns the comparison as an anywidget, for every front end that supports ipywidgets."""
+        return self._widget(self.opened())
+
+    def _widget(self, view: ComparisonView) -> ExplorerWidget:
+        from nbtools.notebook.explorer.widget import ExplorerWidget  # noqa: PLC0415 - ipywidgets takes 70 ms to load
+
+        return ExplorerWidget(view)
+
+    def view(self, comparison: Comparison) -> ComparisonView:
         return ComparisonView(
             explorer=self.id,
             baseline=comparison.baseline,
@@ -40,9 +97,30 @@ class ComparisonDisplay:
             runs=tuple(run_row(comparison, at) for at in range(len(comparison.runs))),
             totals=TOTALS,
             outcomes=outcome_rows(comparison, comparison.outcomes()),
-            page=Rows(comparison).page(0, INITIAL_ROWS),
-            forms=tuple(CHECK_FORMS.items()),
+            page=self._rows_of(comparison).page(0, INITIAL_ROWS),
+            forms=tuple(ComparedForm(form=form, states=states) for form, states in CHECK_FORMS.items()),
         )
+
+    def _against(self, baseline: int) -> Comparison:
+        if not 0 <= baseline < len(self.comparison.runs):
+            raise TraceError(f"There is no run {baseline}.")
+        return self._rows_of(self.comparison.against(baseline), baseline).comparison
+
+    def _rows_of(self, comparison: Comparison, baseline: int | None = None) -> Rows:
+        """Returns the rows against a baseline, which are aligned once."""
+        at = comparison.baseline if baseline is None else baseline
+        with self._lock:
+            if at not in self._rows:
+                self._rows[at] = Rows(self.comparison if at == self.comparison.baseline else comparison)
+            return self._rows[at]
+
+    def _explorer(self, run: int, step: str) -> Explorer:
+        if not 0 <= run < len(self.comparison.traces):
+            raise TraceError(f"There is no run {run}.")
+        trace = copy(self.comparison.traces[run])  # it may grow, while what is compared stays as it is
+        explorer = Explorer(trace, log=self.comparison.runs[run].log, step=step)
+        EXPLORERS.add(explorer)
+        return explorer
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return self.bundle()

@@ -6,14 +6,15 @@ import uuid
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from nbtools.core.errors import TraceError
+from nbtools.notebook.comparison.model import CompareWithTask
 from nbtools.notebook.explorer.comm import register_in_kernel
 from nbtools.notebook.explorer.export.static_html import trace_html, trace_text
 from nbtools.notebook.explorer.facets import Facet, Facets
 from nbtools.notebook.explorer.following import Following
-from nbtools.notebook.explorer.model import TRACE_MIME, FollowTask, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceView
+from nbtools.notebook.explorer.model import TRACE_MIME, FollowTask, OpenedLogs, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceView
 from nbtools.notebook.explorer.nesting import LineRow
 from nbtools.notebook.explorer.page_requests import PageResponder, Reply, Task
 from nbtools.notebook.explorer.registry import EXPLORERS
@@ -24,6 +25,7 @@ from nbtools.notebook.explorer.saved_filters.model import SavedFilters, SavedFil
 from nbtools.notebook.explorer.summary import Summary, summary_of
 from nbtools.notebook.explorer.timeline import Bar, Timeline, bars, timeline
 from nbtools.notebook.frontend import needs_widgets
+from nbtools.notebook.sessions.model import SessionsPage, SessionsTask
 from nbtools.traces.model import Call, Event
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.trace import Trace, load
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.explorer.reviewing.signal_search import SignalSearch
     from nbtools.notebook.explorer.widget import ExplorerWidget
 
+AnyTask: TypeAlias = Task | FollowTask | ReviewTask | SavedFiltersTask | SessionsTask | CompareWithTask
 INITIAL_LINES = 200
 """Lines sent with the initial view."""
 _BARS = 240
@@ -100,7 +103,7 @@ class Explorer:
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(self, task: Task | FollowTask | ReviewTask | SavedFiltersTask) -> Reply | TraceFollow | TraceReview | SavedFilters:
+    def answer(self, task: AnyTask) -> Reply | TraceFollow | TraceReview | SavedFilters | SessionsPage | OpenedLogs:
         """Answers a request of a page.  Raises ``TraceError``."""
         match task:
             case FollowTask():
@@ -109,6 +112,10 @@ class Explorer:
                 return self._review(task)
             case SavedFiltersTask():
                 return saved_filters.answer(task)
+            case SessionsTask() | CompareWithTask():
+                from nbtools.notebook.comparison.picker import choose  # noqa: PLC0415 - loaded when sessions are chosen
+
+                return choose(self.trace, task)
             case _:
                 return self._answers.answer(task)
 

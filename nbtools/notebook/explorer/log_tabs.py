@@ -40,7 +40,7 @@ def answer(folder: Path, request: Any) -> LogAnswer:
     """Opens or compares the logs that ``request`` names, below ``folder``.  Never raises."""
     try:
         logs = [_path(folder, log) for log in LogRequest.model_validate(request).logs]
-        return _compare(*logs) if len(logs) > 1 else _open(logs[0]) if logs else _list()
+        return _compare(logs) if len(logs) > 1 else _open(logs[0]) if logs else _list()
     except ValidationError:
         return LogAnswer(problem="The page sent a request that this kernel does not support. Reload the page.")
     except TraceError as error:
@@ -82,8 +82,8 @@ def _list() -> LogAnswer:
     return LogAnswer(sessions=sessions.view())
 
 
-def _compare(a: Path, b: Path) -> LogAnswer:
+def _compare(logs: list[Path]) -> LogAnswer:
     from nbtools.notebook.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
     from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
 
-    return LogAnswer(comparison=ComparisonDisplay(compare(a, b)).bundle()["text/html"])
+    return LogAnswer(comparison=ComparisonDisplay(compare(*logs)).opened())

@@ -13,6 +13,16 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from nbtools.notebook.cards.model import Card, Span, Wire
+from nbtools.notebook.comparison.model import (
+    BaselineTask,
+    ComparedOutcomes,
+    ComparedPage,
+    ComparedTask,
+    CompareWithTask,
+    ComparisonView,
+    OpenRunTask,
+    OutcomesTask,
+)
 from nbtools.notebook.explorer.recorded_card import Tone
 from nbtools.notebook.explorer.reviewing.model import ReviewTask, TraceReview
 from nbtools.notebook.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
@@ -201,7 +211,12 @@ TraceTask = Annotated[
     | FileDiffTask
     | ReviewTask
     | SavedFiltersTask
-    | ShareTask,
+    | ShareTask
+    | ComparedTask
+    | BaselineTask
+    | OutcomesTask
+    | OpenRunTask
+    | CompareWithTask,
     Field(discriminator="type"),
 ]
 
@@ -404,11 +419,11 @@ class TracePending(Wire):
 
 
 class OpenedLogs(Wire):
-    """The view of one session opened from a list, or the HTML of a comparison of two."""
+    """The view of one session that was opened, or of the comparison of several."""
 
     type: Literal["logs"] = "logs"
     view: TraceView | None = None
-    comparison: str = ""
+    comparison: ComparisonView | None = None
 
 
 TraceReply = Annotated[
@@ -428,7 +443,10 @@ TraceReply = Annotated[
     | TraceProblem
     | TracePending
     | SessionsPage
-    | OpenedLogs,
+    | OpenedLogs
+    | ComparedPage
+    | ComparedOutcomes
+    | ComparisonView,
     Field(discriminator="type"),
 ]
 
@@ -442,18 +460,18 @@ class TraceAnswer(Wire):
 
 
 class LogRequest(Wire):
-    """Asks a kernel of log tabs to open one log, or to compare two; none: for the list of all sessions.
+    """Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
     A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.
     """
 
-    logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=2)
+    logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=20)
 
 
 class LogAnswer(Wire):
-    """The view of one log, the HTML of a comparison of two, the list of all sessions, or the problem with one of them."""
+    """The view of one log, the comparison of several, the list of all sessions, or the problem with one of them."""
 
     view: TraceView | None = None
     sessions: SessionsView | None = None
-    comparison: str = ""
+    comparison: ComparisonView | None = None
     problem: str = ""

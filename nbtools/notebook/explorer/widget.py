@@ -8,7 +8,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from nbtools.notebook.explorer.model import TraceView
+from nbtools.notebook.comparison.model import ComparisonView
+from nbtools.notebook.explorer.model import OpenedLogs, TraceView
 from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.sessions.model import SessionsView
 from nbtools.notebook.subshells import answer_on_subshell
@@ -17,27 +18,30 @@ _STATIC = Path(__file__).parents[1] / "static"
 
 
 class ExplorerWidget(anywidget.AnyWidget):
-    """Shows the explorer of ``view``, which must be in the registry; its page sends requests as custom messages.
+    """Shows an explorer, the list of sessions, or a comparison, which must be in the registry, and what is opened from it.
 
-    A message is ``{"request": …}`` with a ``TraceRequest`` for this explorer; the reply is ``{"answer": …}`` with a ``TraceAnswer``.
-    Other messages are ignored.  The page can change the widget's state, but nothing in the kernel depends on it.
+    Its page sends custom messages ``{"request": …}`` with a ``TraceRequest`` for one of these; the reply is ``{"answer": …}`` with a
+    ``TraceAnswer``.  Other messages are ignored.  The page can change the widget's state, but nothing in the kernel depends on it.
     """
 
     _esm = (_STATIC / "explorer.js").read_text(encoding="utf-8")
     _css = (_STATIC / "explorer.css").read_text(encoding="utf-8")
     view = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, view: TraceView | SessionsView) -> None:
+    def __init__(self, view: TraceView | SessionsView | ComparisonView) -> None:
         super().__init__(view=view.model_dump(mode="json"))
-        self._explorer = view.explorer
+        self._opened = {view.explorer}
         self.on_msg(self._on_request)
         if self.comm is not None:
             answer_on_subshell(self.comm)
 
     def _on_request(self, _widget: object, content: Any, _buffers: object) -> None:
         request = content.get("request") if isinstance(content, dict) else None
-        if isinstance(request, dict) and request.get("explorer") == self._explorer:
-            self.send({"answer": EXPLORERS.respond(request).model_dump(mode="json")})
+        if isinstance(request, dict) and request.get("explorer") in self._opened:
+            answer = EXPLORERS.respond(request)
+            if isinstance(answer.reply, OpenedLogs):
+                self._opened |= {view.explorer for view in (answer.reply.view, answer.reply.comparison) if view is not None}
+            self.send({"answer": answer.model_dump(mode="json")})
 
     def bundle(self) -> dict[str, Any]:
         """Returns the widget's part of a MIME bundle, without its ``text/plain``."""

@@ -73,10 +73,10 @@ class SessionsTask(Wire):
 
 
 class OpenSessionsTask(Wire):
-    """Asks to open one session, or to compare two, by their ids."""
+    """Asks to open one session, or to compare several, by their ids."""
 
     type: Literal["open_sessions"] = "open_sessions"
-    ids: tuple[Annotated[str, Field(max_length=40)], ...] = Field(min_length=1, max_length=2)
+    ids: tuple[Annotated[str, Field(max_length=40)], ...] = Field(min_length=1, max_length=20)
 
 
 class SessionsPage(Wire):

@@ -28,7 +28,10 @@ from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, 
 from nbtools.traces.session_index.places import label_of
 
 if TYPE_CHECKING:
-    from nbtools.notebook.sessions.widget import SessionsWidget
+    from collections.abc import Sequence
+
+    from nbtools.notebook.explorer.widget import ExplorerWidget
+    from nbtools.traces.trace import Trace
 
 MAX_ROWS = 200
 """Largest number of sessions in one reply."""
@@ -66,12 +69,16 @@ class SessionList:
         """Answers a request of a page. Raises ``TraceError``."""
         match task:
             case SessionsTask():
-                if task.look:
-                    self._look()
-                return self.page(task)
+                return self.looked_up(task)
             case OpenSessionsTask():
                 return open_sessions(task.ids)
         raise TraceError("This list cannot answer that request. Run the cell again.")
+
+    def looked_up(self, task: SessionsTask) -> SessionsPage:
+        """Returns sessions under a filter, after a look at the folders if the task asks for it."""
+        if task.look:
+            self._look()
+        return self.page(task)
 
     def view(self) -> SessionsView:
         """Returns the initial view, after a first look at the folders."""
@@ -93,15 +100,15 @@ class SessionList:
             "text/plain": sessions_text(view.page),
         }
 
-    def widget(self) -> SessionsWidget:
+    def widget(self) -> ExplorerWidget:
         """Returns the list as an anywidget."""
         EXPLORERS.add(self)
         return self._widget(self.view())
 
-    def _widget(self, view: SessionsView) -> SessionsWidget:
-        from nbtools.notebook.sessions.widget import SessionsWidget  # noqa: PLC0415 - ipywidgets takes 70 ms to load
+    def _widget(self, view: SessionsView) -> ExplorerWidget:
+        from nbtools.notebook.explorer.widget import ExplorerWidget  # noqa: PLC0415 - ipywidgets takes 70 ms to load
 
-        return SessionsWidget(view)
+        return ExplorerWidget(view)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return self.bundle()
@@ -151,10 +158,10 @@ def listed_log(id: str) -> Path:  # noqa: A002 - the field's name
     return catalog.path_of(id)
 
 
-def open_sessions(ids: tuple[str, ...]) -> OpenedLogs:
-    """Opens one listed session, or compares two. Raises ``TraceError``."""
+def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:
+    """Opens one listed session, or compares several; ``first`` is compared with them. Raises ``TraceError``."""
     paths = [listed_log(one) for one in ids]
-    if len(paths) == 1:
+    if len(paths) == 1 and first is None:
         from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
 
         explorer = open_trace(paths[0])
@@ -163,8 +170,7 @@ def open_sessions(ids: tuple[str, ...]) -> OpenedLogs:
     from nbtools.notebook.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
     from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
 
-    a, b = paths
-    return OpenedLogs(comparison=ComparisonDisplay(compare(a, b)).bundle()["text/html"])
+    return OpenedLogs(comparison=ComparisonDisplay(compare(*([] if first is None else [first]), *paths)).opened())
 
 
 def _query(wanted: SessionFilter) -> SessionQuery:

@@ -43,6 +43,7 @@ def comparable_call(call: Call, cwd: str) -> ComparableCall:
     return ComparableCall(call, call.op, relative_path(call.subject, cwd) or " ".join(paths) or call.name, paths)
 
 
+@lru_cache(maxsize=1 << 14)
 def relative_path(path: str, cwd: str) -> str:
     """Returns the path relative to ``cwd``, where it is inside."""
     return posixpath.relpath(path, cwd) if cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/")) else path

@@ -31,7 +31,7 @@ def test_a_log_is_opened_and_its_explorer_answers(folder):
 
 def test_two_logs_are_compared(folder):
     compared = answer(folder, {"logs": ["a.jsonl", "a.jsonl"]})
-    assert "no difference" in compared.comparison.lower() or "same" in compared.comparison
+    assert "no difference" in compared.comparison.facts
     assert compared.view is None
 
 
@@ -44,7 +44,7 @@ def test_a_path_cannot_leave_the_folder(folder, path):
 
 @pytest.mark.parametrize(
     "request_",
-    [None, "x", [], {}, {"logs": "a.jsonl"}, {"logs": [1]}, {"logs": ["a"] * 3}, {"logs": [""]}, {"logs": ["x" * 5000]}],
+    [None, "x", [], {}, {"logs": "a.jsonl"}, {"logs": [1]}, {"logs": ["a"] * 21}, {"logs": [""]}, {"logs": ["x" * 5000]}],
 )
 def test_an_invalid_request_is_a_problem(folder, request_):
     assert answer(folder, request_).problem

@@ -8,12 +8,12 @@ import pytest
 
 from nbtools.notebook.explorer.log_tabs import answer
 from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.notebook.explorer.widget import ExplorerWidget
 from nbtools.notebook.sessions import session_list
 from nbtools.notebook.sessions.model import SessionFilter, SessionsTask
 from nbtools.notebook.sessions.rows import age
 from nbtools.notebook.sessions.session_list import SessionList
 from nbtools.notebook.sessions.text import cell_width, sessions_text
-from nbtools.notebook.sessions.widget import SessionsWidget
 from tests.traces.session_index.conftest import empty_home, home  # noqa: F401 - fixtures
 from tests.traces.session_index.home import BY_AGENT, CLAUDE
 from tests.traces.session_index.test_hostile import TITLE, user
@@ -73,9 +73,9 @@ def test_a_listed_session_is_opened_and_two_are_compared(listed):
     assert opened.view.title == one.title
     compared = ask(listed, type="open_sessions", ids=[one.id, two.id])
     assert compared.view is None
-    assert "table" in compared.comparison
+    assert [run.name for run in compared.comparison.runs] == ["A", "B"]
     assert answer(None, {"logs": [f"session:{one.id}"]}).view.title == one.title
-    assert "table" in answer(None, {"logs": [f"session:{one.id}", f"session:{two.id}"]}).comparison
+    assert len(answer(None, {"logs": [f"session:{one.id}", f"session:{two.id}", f"session:{one.id}"]}).comparison.runs) == 3
 
 
 def test_log_tabs_list_the_sessions(home):  # noqa: F811
@@ -122,7 +122,7 @@ def test_hostile_titles_stay_text(empty_home):  # noqa: F811
 def test_a_widget_asks_only_for_its_list_and_what_it_opened(listed, home):  # noqa: F811
     other = SessionList()
     EXPLORERS.add(other)
-    widget = SessionsWidget(listed.view())
+    widget = ExplorerWidget(listed.view())
     answers = []
     widget.send = answers.append
     (row, *_) = page(listed, text="upgrade").rows

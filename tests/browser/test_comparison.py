@@ -1,0 +1,180 @@
+"""Several runs side by side: outcomes, totals, aligned steps; opened from a cell, from an explorer and from the list of sessions."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.accessibility import cut_buttons, is_accessible
+from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs
+
+COMPARISON = "application/vnd.nbtools.comparison.v1+json"
+
+
+class Comparison:
+    """A comparison on a page."""
+
+    def __init__(self, page, node):
+        self.page, self.node = page, node
+        self.runs = node.locator(".nbtools-compare-runs tbody tr")
+        self.steps = node.get_by_role("grid", name="Aligned steps")
+        self.rows = self.steps.locator(".nbtools-compare-rows [role=row]")
+        self.active = self.steps.locator(".nbtools-compare-active")
+        self.heads = node.locator(".nbtools-compare-runs thead th")
+
+    def row(self, text):
+        return self.rows.filter(has_text=text).first
+
+    def run(self, letter):
+        return self.runs.filter(has=self.page.get_by_role("rowheader", name=re.compile(f"^{letter}: ")))
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """The runs as sessions of Claude Code on this machine, for this test only."""
+    folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-runs"
+    folder.mkdir(parents=True)
+    write_runs(folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+async def open_runs(open_notebook, *more):
+    """Opens a notebook that compares the runs, with the usual one as the baseline."""
+    tab = await open_notebook(f"%trace {' '.join(f'{name}.jsonl' for name in RUNS)} --baseline A", *more)
+    write_runs(tab.folder)
+    await tab.run(1)
+    return tab, Comparison(tab.page, tab.cell(1).locator(".nbtools-compare"))
+
+
+async def test_runs_are_compared_and_opened_where_they_part(open_notebook):
+    tab, shown = await open_runs(open_notebook)
+    await expect(shown.node).to_contain_text("5 runs · 3 steps shared at the beginning")
+    await expect(shown.runs).to_have_count(6)  # with the rates
+    await expect(shown.run("C")).to_contain_text("at step 8 (A: 8)")
+    await expect(shown.run("C")).to_contain_text("✗ exit code 1")
+    await expect(shown.run("E")).to_contain_text("? its own exit code is not recorded")
+    await expect(shown.runs.last).to_contain_text("2 of 3 (21–94 %)")
+    assert await tab.page.evaluate("window.pwned") is None
+    await shown.steps.focus()
+    await tab.page.keyboard.press("p")
+    await expect(shown.active).to_contain_text("parts here: D")
+    await expect(shown.active).to_contain_text(MARKUP)
+    await tab.page.keyboard.press("j")
+    await expect(shown.active).to_contain_text("ls -la")
+    await tab.page.keyboard.press("P")
+    await tab.page.keyboard.press("ArrowRight")
+    await tab.page.keyboard.press("ArrowRight")
+    await tab.page.keyboard.press("ArrowRight")
+    await is_accessible(tab.page)
+    await tab.look("comparison", tab.cell(1))
+    await tab.page.keyboard.press("Enter")
+    explorer = tab.cell(1).locator(".nbtools-trace")
+    await expect(explorer.locator(".nbtools-trace-row[aria-selected=true]")).to_contain_text(MARKUP)
+    await tab.cell(1).get_by_role("button", name="← Comparison").click()
+    await expect(shown.steps).to_be_focused()
+    await expect(shown.active).to_contain_text(MARKUP)
+    await shown.row("git stash").locator("[data-run='2']").click()
+    await expect(explorer.locator(".nbtools-trace-row[aria-selected=true]")).to_contain_text("git stash")
+
+
+async def test_checks_are_added_in_place(open_notebook):
+    tab, shown = await open_runs(open_notebook)
+    check = shown.node.get_by_label("Check", exact=True)
+    await shown.node.get_by_label("Kind of check").select_option("file PATH contains TEXT")
+    await expect(check).to_be_focused()
+    await tab.page.keyboard.type("part1.py")  # PATH is selected
+    await expect(check).to_have_value("file part1.py contains TEXT")
+    await check.fill("file part1.py contains Decimal")
+    await tab.page.keyboard.press("Enter")
+    await expect(shown.heads.filter(has_text="file part1.py contains Decimal")).to_be_visible()
+    await expect(shown.run("A")).to_contain_text("✓ contained")
+    await expect(shown.run("C")).to_contain_text("? the log has only a part of the file")
+    await check.fill("rm -rf /")
+    await tab.page.keyboard.press("Enter")
+    await expect(shown.node.get_by_role("status").filter(has_text="is not a check")).to_be_visible()
+    await shown.node.get_by_label("Kind of check").select_option("verdict")
+    await expect(shown.heads.filter(has_text="verdict")).to_be_visible()
+    await shown.heads.filter(has_text="verdict").get_by_role("button").click()
+    await expect(shown.heads.filter(has_text="verdict")).to_have_count(0)
+
+
+async def test_the_beginning_is_folded_and_the_baseline_chosen(open_notebook):
+    tab = await open_notebook("%trace usual.jsonl careful.jsonl hasty.jsonl")
+    write_runs(tab.folder)
+    await tab.run(1)
+    shown = Comparison(tab.page, tab.cell(1).locator(".nbtools-compare"))
+    await expect(shown.row("6 steps the same")).to_be_visible()
+    before = await shown.rows.count()
+    await shown.row("6 steps the same").click()
+    await expect(shown.rows).to_have_count(before + 5)
+    await shown.node.get_by_label("Baseline").select_option("2")
+    await expect(shown.run("C")).to_contain_text("baseline")
+    await expect(shown.run("A")).to_contain_text("at step 8 (C: 8)")
+
+
+async def test_twenty_runs_scroll_inside_the_page(open_notebook):
+    tab = await open_notebook("%trace runs/*.jsonl")
+    (tab.folder / "runs").mkdir()
+    for number in range(20):
+        write_run(tab.folder / "runs" / f"{number:02}.jsonl", [*RUNS[list(RUNS)[number % 5]]])
+    await tab.run(1)
+    shown = Comparison(tab.page, tab.cell(1).locator(".nbtools-compare"))
+    await expect(shown.runs).to_have_count(21)
+    before = tab.page.viewport_size
+    for width in (800, 1280):
+        await tab.page.set_viewport_size({"width": width, "height": 900})
+        await tab.look(f"comparison-20-{width}")
+        assert await shown.node.evaluate("node => node.scrollWidth <= node.clientWidth")
+        assert await cut_buttons(tab.page, ".nbtools-compare-form") == []
+        box = shown.node.locator(".nbtools-compare-box")
+        await box.evaluate("box => box.scrollTo(10000, 0)")
+        first = shown.run("A").get_by_role("button").first
+        await expect(first).to_be_in_viewport()
+    await is_accessible(tab.page)
+    await tab.page.set_viewport_size(before)
+
+
+async def test_a_saved_comparison_is_html(open_notebook):
+    tab, _ = await open_runs(open_notebook)
+    saved = await tab.save()
+    data = saved["cells"][1]["outputs"][0]["data"]
+    assert set(data) == {COMPARISON, "text/html", "text/plain"}
+    assert "<script" not in "".join(data["text/html"])
+    assert MARKUP not in "".join(data["text/html"])
+
+
+async def test_an_open_explorer_is_compared_with_listed_sessions(open_notebook, logs):
+    tab = await open_notebook("%trace mine.jsonl")
+    write_run(tab.folder / "mine.jsonl", RUNS["usual"])
+    await tab.run(1)
+    await tab.cell(1).get_by_role("button", name="compare…").click()
+    listed = tab.cell(1).locator(".nbtools-sessions")
+    await listed.get_by_role("searchbox").fill("make the total")
+    rows = listed.locator("tbody tr")
+    await expect(rows).to_have_count(5)
+    await rows.nth(0).get_by_role("checkbox").click()
+    await rows.nth(1).get_by_role("checkbox").click()
+    await listed.get_by_role("button", name="Compare", exact=True).click()
+    await expect(tab.cell(1).locator(".nbtools-compare")).to_contain_text("3 runs")
+    await tab.look("comparison-picked", tab.cell(1))
+    await tab.cell(1).get_by_role("button", name="Back to the log").click()
+    await expect(tab.cell(1).locator(".nbtools-trace-row").first).to_be_visible()
+
+
+async def test_more_than_two_sessions_of_the_list_are_compared(open_notebook, logs):
+    tab = await open_notebook("%trace cart")
+    await tab.run(1)
+    listed = tab.cell(1).locator(".nbtools-sessions")
+    rows = listed.locator("tbody tr")
+    await expect(rows).to_have_count(5)
+    for number in range(3):
+        await rows.nth(number).get_by_role("checkbox").click()
+    await expect(listed).to_contain_text("3 selected")
+    await listed.get_by_role("button", name="Compare", exact=True).click()
+    await expect(tab.cell(1).locator(".nbtools-compare")).to_contain_text("3 runs")
