@@ -111,7 +111,7 @@ class RecordedModel(Playback):
         if recording is None:
             raise AgentError("The recording has not been opened.")
         if self.is_over:
-            raise AgentError(f"The recording has ended: all {len(recording.turns)} prompts were played. agent.new() starts it again.")
+            raise AgentError("The recording has ended: every prompt was played. agent.new() starts it again.")
         self._heard = heard
         if not self._announced:
             self._announced = True

@@ -184,7 +184,7 @@ async def test_one_call_at_a_time_and_limits(tmp_path: Path, project: Path) -> N
         assert "limit of 1 step" in (await agent.run("")).stopped
         agent.limits = Limits()
         assert (await agent.run("")).ok
-        with pytest.raises(AgentError, match="all 1 prompts were played"):
+        with pytest.raises(AgentError, match="every prompt was played"):
             await agent.run("")
         agent.new()
         assert (await agent.run("Raise the price.\n\n# Why\n<b>x</b>", heard=heard)).ok

@@ -62,7 +62,10 @@ def overview(agent: NotebookAgent) -> Sheet:
             *messages[-_MAX_MESSAGES:],
         ),
         code=frozenset(),
-        lines=("%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M --steps N changes settings",),
+        lines=(
+            *(("%agent continue goes on with the recorded session · %agent --project FOLDER --pace SECONDS",) if agent.is_recorded else ()),
+            "%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M --steps N changes settings",
+        ),
     )
 
 
