@@ -8,6 +8,7 @@ import re
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.explorer import Explorer
 from tests.notebook.agent.scripts import PLAYING
 
 pytestmark = pytest.mark.timeout(300)  # every kernel loads pydantic-ai, which takes its time on a busy machine
@@ -205,3 +206,21 @@ async def test_bad_models_and_hostile_ones_do_no_harm(open_agent):
     assert await tab.page.evaluate("window.hacked ?? null") is None
     await tab.run(6)
     await tab.look("agent-overview", tab.cell(6))
+
+
+async def test_an_explorer_follows_the_agent_of_its_own_notebook(open_agent):
+    turns = f'agent.model = playing([{READ}], ["I have read it."], [{FIX}], ["It is exact."])'
+    tab = await open_agent(turns, TASK, "t = %trace latest nbtools\nt", "%%agent\nNow change it.")
+    await tab.run(3)
+    await tab.run(4)
+    trace = Explorer(tab, 4)
+    await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
+    await expect(trace.row("I have read it.")).to_be_visible()
+    await tab.start(5)
+    await expect(status(tab, 5)).to_have_text("Needs your answer")
+    await expect(trace.row("Now change it.")).to_be_visible()
+    await tab.answer(5, "Approve once")
+    await tab.done(5)
+    await expect(trace.rows.filter(has_text="edit").first).to_be_visible()
+    await expect(trace.row("It is exact.")).to_be_visible()
+    await tab.look("agent-followed", trace.cell)

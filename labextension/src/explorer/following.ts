@@ -3,8 +3,14 @@ import { element, setText } from '../shared/element.js';
 import { type PageRequests, RequestFailed } from './page_requests.js';
 import type { TraceFollow, TraceView } from './model.js';
 
-/** Milliseconds between two requests: while the log is fresh, and later. */
+/** Milliseconds between two requests while the log grows. */
 const INTERVAL = 500;
+/** Milliseconds without a change, and how old an answer must be from then on: each one costs JupyterLab's page 20 ms for the kernel's status. */
+const LATER: readonly (readonly [number, number])[] = [
+  [60_000, 1900],
+  [10_000, 900]
+];
+/** The same for a log to which nobody writes any longer. */
 const LATER_INTERVAL = 5000;
 /** Milliseconds without a change after which the page no longer asks by itself. */
 const PATIENCE = 3_600_000;
@@ -77,7 +83,8 @@ export class Following {
     if (this.isVisible()) {
       this.onTick();
       if (!this.asked || quiet < PATIENCE) {
-        await this.askIfDue(this.isFresh && !this.failed ? 0 : LATER_INTERVAL);
+        const later = LATER.find(([least]) => quiet >= least)?.[1] ?? 0;
+        await this.askIfDue(this.isFresh && !this.failed ? later : LATER_INTERVAL);
       }
     }
     this.schedule();

@@ -8,6 +8,8 @@ import { RecordListView } from './review_records.js';
 
 /** Milliseconds until the review is read again while the kernel looks for signals. */
 const SIGNALS_DELAY = 500;
+/** Each further time comes after twice as long, and at most this. */
+const MAX_SIGNALS_DELAY = 16_000;
 /** Milliseconds until the review is read again after the log has grown. */
 const GROWTH_DELAY = 3000;
 /** A review that takes long is read again after this many times as long. */
@@ -62,6 +64,7 @@ export class ReviewView {
   /** The marks that are shown, as JSON. */
   private marks = '[]';
   private timer = 0;
+  private signalsDelay = SIGNALS_DELAY;
   /** Milliseconds that the last answer took. */
   private took = 0;
   private disposed = false;
@@ -236,7 +239,8 @@ export class ReviewView {
       this.marks = marks;
       this.events.changed(marksByLine(review.marks));
     }
-    review.complete || this.schedule(SIGNALS_DELAY);
+    this.signalsDelay = review.complete ? SIGNALS_DELAY : Math.min(2 * this.signalsDelay, MAX_SIGNALS_DELAY);
+    review.complete || this.schedule(this.signalsDelay / 2);
   }
 
   private schedule(delay: number): void {

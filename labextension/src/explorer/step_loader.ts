@@ -13,6 +13,8 @@ const BUSY_AFTER = 150;
 export class StepLoader {
   private selectedLine: number | null = null;
   private shownLine: number | null = null;
+  /** The selected line, if it could not be loaded. */
+  private failedLine: number | null = null;
   private loadTimer = 0;
   private busyTimer = 0;
 
@@ -28,6 +30,7 @@ export class StepLoader {
     }
     this.stop();
     this.selectedLine = line;
+    this.failedLine = null;
     this.loadTimer = window.setTimeout(() => void this.open(line), this.shownLine === null ? 0 : SELECT_DELAY);
     this.busyTimer = window.setTimeout(() => this.detailPane.setBusy(true), BUSY_AFTER);
   }
@@ -39,14 +42,15 @@ export class StepLoader {
 
   /** Takes over where the log's lines are now.  A step that has changed is loaded again, and one whose links lead to lines that have moved. */
   move(moves: LineMoves, changed: readonly number[]): void {
-    const { selectedLine: line } = this;
+    const line = this.selectedLine ?? this.failedLine;
     if (line === null) {
       return;
     }
     const to = moves.of(line);
+    const failed = this.selectedLine === null;
     this.selectedLine = to;
     this.shownLine = this.shownLine === line ? to : null;
-    if (!moves.isIdentity || to !== line || changed.includes(to)) {
+    if (failed || !moves.isIdentity || to !== line || changed.includes(to)) {
       this.stop();
       const { scrollTop } = this.detailPane.node;
       void this.open(to).then(() => (this.detailPane.node.scrollTop = scrollTop));
@@ -55,13 +59,13 @@ export class StepLoader {
 
   reset(): void {
     this.stop();
-    this.selectedLine = this.shownLine = null;
+    this.selectedLine = this.shownLine = this.failedLine = null;
     this.detailPane.showMessage(this.trans.__('Select a step to see its details.'), keyHint(this.trans));
   }
 
   /** The detail pane shows something else: the next selected step is loaded, even if it was the last one. */
   forget(): void {
-    this.selectedLine = this.shownLine = null;
+    this.selectedLine = this.shownLine = this.failedLine = null;
   }
 
   stop(): void {
@@ -79,7 +83,10 @@ export class StepLoader {
         throw error;
       }
       this.showIfSelected(line, () => this.detailPane.showMessage(error.message));
-      this.selectedLine = this.selectedLine === line ? null : this.selectedLine;
+      if (this.selectedLine === line) {
+        this.selectedLine = null;
+        this.failedLine = line;
+      }
     }
   }
 

@@ -1,0 +1,136 @@
+"""An open explorer whose log is cut, written anew, deleted and replaced, and whose kernel or tab ends."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import islice
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.explorer import Explorer
+from tests.browser.test_following import IS_AT_END, KEPT, LINES
+from tests.traces.test_generated import SESSION, chain
+
+SAME = json.loads(LINES[KEPT])["sessionId"].encode()
+ASKED = """() => {
+    window.asked = 0;
+    const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+    kernel.anyMessage.connect((_, { msg, direction }) => {
+        window.asked += direction === 'send' && JSON.stringify(msg.content).includes('"follow"');
+    });
+}"""
+HOSTILE = [
+    (
+        b'{"type":"user","uuid":"x","parentUuid":null,"sessionId":"s","timestamp":"now","message":{"role":"user","content":'
+        b'"<img src=x onerror=window.broken=true>\\u202e\\u0000 [a](javascript:window.broken=true)"}}\n'
+    ),
+    (
+        b'{"type":"assistant","uuid":"y","parentUuid":"x","sessionId":"s","message":{"role":"assistant","content":[{"type":"tool_use",'
+        b'"id":"<b>","name":"<img src=x onerror=window.broken=true>","input":{"file_path":"../../etc/passwd"}}]}}\n'
+    ),
+    b"<script>window.broken = true</script>\n",
+    b"\xff\xfe\x00" * 100 + b"\n",
+    b"[" * 5_000 + b"\n",
+    b'{"type":"user","uuid":"z","parentUuid":"y","sessionId":"s","message":{"role":"user","content":"' + b"a" * 2_000_000 + b'"}}\n',
+]
+
+
+@pytest.fixture
+def open_growing(open_notebook, project):
+    async def open_growing(*cells):
+        log = project / "session.jsonl"
+        log.write_bytes(b"".join(LINES[:KEPT]))
+        tab = await open_notebook("t = %trace session.jsonl\nt", *cells)
+        await tab.run(1)
+        trace = Explorer(tab, 1)
+        await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
+        return trace, log
+
+    return open_growing
+
+
+async def test_pieces_of_any_size_two_explorers_and_five_thousand_lines_at_once(open_growing):
+    trace, log = await open_growing("%trace session.jsonl")
+    await trace.tab.run(2)
+    other = Explorer(trace.tab, 2)
+    await trace.rows.nth(3).click()
+    chosen = await trace.chosen.inner_text()
+    chance, rest = random.Random(17), b"".join(LINES[KEPT:])
+    at = 0
+    with log.open("ab") as file:
+        while at < len(rest):
+            size = chance.choice((1, 7, 300, 5_000, 60_000))
+            file.write(rest[at : at + size])
+            file.flush()
+            at += size
+            await trace.tab.page.evaluate("null")
+    for one in (trace, other):
+        await expect(one.chip("All")).to_have_text("All 134")
+    await other.to_end()
+    with log.open("ab") as file:
+        file.writelines(line.replace(SESSION.encode(), SAME) + b"\n" for line in islice(chain(), 5_001))
+    for one in (trace, other):
+        await expect(one.chip("All").first).to_have_text("All 2,635")
+    await expect(trace.chosen).to_have_text(chosen, use_inner_text=True)
+    assert await other.list.evaluate(IS_AT_END)
+    await expect(trace.node.locator(".nbtools-trace-new-steps button")).to_have_text("2580 new steps")
+
+
+async def test_a_log_that_is_cut_deleted_and_replaced(open_growing):
+    trace, log = await open_growing()
+    page = trace.tab.page
+    await trace.to_end()
+    await trace.rows.last.click()
+    log.write_bytes(b"".join(LINES[:60]))
+    await expect(trace.node).to_contain_text("60 records")
+    await expect(trace.card).to_be_visible()
+    count = await trace.chip("All").inner_text()
+    await expect(trace.rows.first).to_be_visible()
+    log.unlink()
+    await page.wait_for_timeout(1500)
+    await expect(trace.chip("All")).to_have_text(count)
+    await trace.rows.first.click()
+    await expect(trace.panel).to_contain_text("No such file")
+    log.write_bytes(b"".join(LINES[:KEPT]))
+    await expect(trace.node).to_contain_text(f"{KEPT} records")
+    await trace.rows.first.click()
+    await expect(trace.card).to_be_visible()
+    log.write_bytes(b"".join(HOSTILE))
+    await expect(trace.chip("All")).to_have_text("All 3")
+    for row in range(3):
+        await trace.list.locator(f'[data-index="{row}"]').click()
+        await expect(trace.card).to_be_visible()
+    await trace.tab.look("following-hostile", trace.cell)
+    assert await page.evaluate("window.broken") is None
+    new = log.with_suffix(".new")
+    new.write_bytes(b"".join(LINES))
+    new.rename(log)
+    await expect(trace.chip("All")).to_have_text("All 134")
+    assert await page.evaluate("window.broken") is None
+
+
+async def test_a_restart_and_a_closed_tab_end_the_requests(open_growing):
+    trace, log = await open_growing()
+    page = trace.tab.page
+    await page.evaluate(ASKED)
+    await trace.tab.press("restart")
+    await page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
+    await expect(trace.notice).to_contain_text("Run the cell again")
+    await trace.tab.ready()
+    before = await page.evaluate("window.asked")
+    await page.wait_for_timeout(4000)
+    assert await page.evaluate("window.asked") <= before + 1
+    await trace.tab.run(0)
+    await trace.tab.run(1)
+    with log.open("ab") as file:
+        file.writelines(LINES[KEPT:])
+    await expect(trace.chip("All")).to_have_text("All 134")
+    await page.evaluate("window.asked = 0")
+    await page.wait_for_function("window.asked > 1")
+    await trace.tab.close()
+    await page.wait_for_timeout(1000)
+    before = await page.evaluate("window.asked")
+    await page.wait_for_timeout(1500)
+    assert await page.evaluate("window.asked") == before
