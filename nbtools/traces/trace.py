@@ -225,21 +225,23 @@ class Trace:
         redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (),
         keep: Collection[str] = (),
         home: bool = True,
+        notes: bool = False,
     ) -> Path:
         """Writes one HTML file for other people, with the explorer and all steps. It needs no kernel and loads nothing.
 
         Secrets are removed: ``find_secrets`` lists them, ``redact`` are regular expressions of further ones, and ``keep`` the ids of those
-        that stay. With ``home``, home folders and the names of their owners become ``~``. The raw records of the log are not included.
+        that stay. With ``home``, home folders and the names of their owners become ``~``, with ``notes``, the review's notes, labels and
+        verdicts are in the file. The raw records of the log are not included.
         Returns the path. An existing file is never overwritten; the next free name beside it is used.
         """
-        written: Path = extension("traces.write_html")(self, path, redact, keep, home)
+        written: Path = extension("traces.write_html")(self, path, redact, keep, home, notes)
         return written
 
     def find_secrets(
-        self, *, redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (), home: bool = True
+        self, *, redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (), home: bool = True, notes: bool = False
     ) -> tuple[Secret, ...]:
         """Returns what ``to_html`` would remove: the kind of each secret, its beginning, and the steps in which it occurs."""
-        found: tuple[Secret, ...] = extension("traces.find_secrets")(self, redact, home)
+        found: tuple[Secret, ...] = extension("traces.find_secrets")(self, redact, home, notes)
         return found
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from playwright.async_api import expect
 
@@ -60,3 +62,33 @@ async def test_an_invalid_pattern_says_so(open_planted, project):
     await expect(panel.get_by_role("status")).to_contain_text("is not a regular expression")
     await expect(panel.locator("li")).not_to_have_count(0)
     assert not (project / "session.html").exists()
+
+
+async def test_notes_are_shared_only_if_the_person_says_so(open_planted, project):
+    trace = await open_planted()
+    note = f"<b>odd</b> {uuid.uuid4().hex[:6]}"
+    keys = trace.tab.page.keyboard
+    await trace.rows.nth(1).click()
+    await keys.press("n")
+    await keys.type(note)
+    await keys.press("Enter")
+    await trace.node.get_by_role("button", name="share…").click()
+    panel = trace.node.get_by_role("region", name="Share this session")
+    box = panel.get_by_role("checkbox", name="With the notes and labels of the review")
+    await expect(panel).to_contain_text("(1)")
+    await expect(box).not_to_be_checked()
+    await box.focus()
+    await keys.press("Space")
+    await expect(box).to_be_checked()
+    await expect(panel.get_by_role("status")).to_contain_text("The file has")
+    await is_accessible(trace.tab.page)
+    await panel.get_by_role("button", name="Write HTML file").click()
+    await expect(trace.notice).to_contain_text("session.html")
+    page = await trace.tab.page.context.new_page()
+    await page.goto((project / "session.html").as_uri())
+    shared = page.locator(".nbtools-trace")
+    await shared.get_by_role("button", name="note 1").click()
+    await expect(shared.locator(".nbtools-trace-row:visible")).to_have_count(1)
+    await shared.locator(".nbtools-trace-row:visible").click()
+    await expect(shared.locator(".nbtools-trace-around dd").first).to_have_text(note)
+    await page.close()

@@ -185,12 +185,14 @@ export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFil
 
 /** Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
 
-``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. */
+``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``.
+``notes``: the review's notes, labels and verdicts are in the file. */
 export interface ShareTask {
   readonly type: 'share';
   readonly patterns: readonly string[];
   readonly keep: readonly string[];
   readonly home: boolean;
+  readonly notes: boolean;
   readonly write: boolean;
 }
 export const parseShareTask: parse.Parser<ShareTask> = parse.record<ShareTask>({
@@ -198,6 +200,7 @@ export const parseShareTask: parse.Parser<ShareTask> = parse.record<ShareTask>({
   patterns: parse.otherwise(parse.list(parse.text), []),
   keep: parse.otherwise(parse.list(parse.text), []),
   home: parse.otherwise(parse.flag, true),
+  notes: parse.otherwise(parse.flag, false),
   write: parse.otherwise(parse.flag, false),
 });
 
@@ -669,17 +672,21 @@ export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceRev
   version: parse.otherwise(parse.number, 0),
 });
 
-/** The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written. */
+/** The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written.
+
+``notes`` counts the notes, labels and verdicts that can be in it. */
 export interface TraceShare {
   readonly type: 'share';
   readonly size: number;
   readonly secrets: readonly TraceSecret[];
+  readonly notes: number;
   readonly path: string;
 }
 export const parseTraceShare: parse.Parser<TraceShare> = parse.record<TraceShare>({
   type: parse.oneOf('share'),
   size: parse.number,
   secrets: parse.list(parseTraceSecret),
+  notes: parse.otherwise(parse.number, 0),
   path: parse.otherwise(parse.text, ''),
 });
 

@@ -9,6 +9,8 @@ export class SharePanel {
   private readonly list = element('ul', 'nbtools-trace-secrets');
   private readonly patterns = element('textarea', 'nbtools-trace-patterns');
   private readonly home = element('input', '');
+  private readonly notes = element('input', '');
+  private readonly noteCount = element('span', 'nbtools-trace-quiet');
   private readonly status = element('span', 'nbtools-trace-quiet');
   private readonly write: HTMLButtonElement;
   private readonly keep = new Set<string>();
@@ -26,6 +28,8 @@ export class SharePanel {
     this.home.type = 'checkbox';
     this.home.checked = true;
     this.home.addEventListener('change', () => void this.request(false));
+    this.notes.type = 'checkbox';
+    this.notes.addEventListener('change', () => void this.request(false));
     this.patterns.rows = 2;
     this.patterns.spellcheck = false;
     this.patterns.addEventListener('change', () => void this.request(false));
@@ -54,6 +58,7 @@ export class SharePanel {
       ),
       this.list,
       element('label', '', this.home, trans.__('Home folders and user names become ~')),
+      element('label', '', this.notes, trans.__('With the notes and labels of the review'), this.noteCount),
       element('label', '', trans.__('Remove also (regular expressions, one a line)'), this.patterns),
       element(
         'div',
@@ -72,7 +77,7 @@ export class SharePanel {
     setText(this.status, trans.__('Searching for secrets…'));
     try {
       const patterns = this.patterns.value.split('\n').filter(line => line.trim() !== '');
-      const answer = await this.requests.share({ patterns, keep: [...this.keep], home: this.home.checked, write });
+      const answer = await this.requests.share({ patterns, keep: [...this.keep], home: this.home.checked, notes: this.notes.checked, write });
       if (number === this.last) {
         this.show(answer);
       }
@@ -85,8 +90,9 @@ export class SharePanel {
     }
   }
 
-  private show({ secrets, size, path }: TraceShare): void {
+  private show({ secrets, size, notes, path }: TraceShare): void {
     const { trans } = this;
+    setText(this.noteCount, `(${notes.toLocaleString()})`);
     if (path) {
       this.node.hidden = true;
       this.onWritten(path);

@@ -172,12 +172,14 @@ class ShareTask(Wire):
     """Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
 
     ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``.
+    ``notes``: the review's notes, labels and verdicts are in the file.
     """
 
     type: Literal["share"] = "share"
     patterns: tuple[Annotated[str, Field(max_length=1_000)], ...] = Field((), max_length=100)
     keep: tuple[Annotated[str, Field(max_length=100)], ...] = Field((), max_length=10_000)
     home: bool = True
+    notes: bool = False
     write: bool = False
 
 
@@ -323,11 +325,15 @@ class TraceSecret(Wire):
 
 
 class TraceShare(Wire):
-    """The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written."""
+    """The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written.
+
+    ``notes`` counts the notes, labels and verdicts that can be in it.
+    """
 
     type: Literal["share"] = "share"
     size: int
     secrets: tuple[TraceSecret, ...]
+    notes: int = 0
     path: str = ""
 
 

@@ -24,10 +24,10 @@ from nbtools.notebook.explorer.facets import Facets
 from nbtools.notebook.explorer.listing import wire_line
 from nbtools.notebook.explorer.model import OpenTask
 from nbtools.notebook.explorer.redaction import redacting
+from nbtools.notebook.explorer.sharing.notes import Notes, without_unreviewed
 from nbtools.notebook.explorer.sharing.removal import HEAD, HOME_KIND, Removal, RemovingRedactor, owners
 from nbtools.notebook.explorer.sharing.shortening import shortened
 from nbtools.notebook.explorer.sharing.wire_texts import remove_from, texts_in
-from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.traces.trace import Trace
 from nbtools.workspace.processes.environment import secret_variables
 
@@ -45,12 +45,13 @@ _MAX_TOOL = 4_000
 class ShareOptions:
     """``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay.
 
-    ``home``: home folders become ``~``.
+    ``home``: home folders become ``~``.  ``notes``: the notes, labels and verdicts of the review are in the file.
     """
 
     patterns: tuple[str | re.Pattern[str], ...] = ()
     keep: tuple[str, ...] = ()
     home: bool = True
+    notes: bool = False
 
 
 def write_html(trace: Trace, path: str | Path, options: ShareOptions) -> tuple[Path, tuple[Secret, ...]]:
@@ -71,18 +72,18 @@ def write_page(page: str, target: Path) -> Path:
         raise TraceError(f"{target}: {error.strerror or error}.") from error
 
 
-def trace_to_html(trace: Trace, path: str | Path, redact: Patterns, keep: Collection[str], home: bool) -> Path:
+def trace_to_html(trace: Trace, path: str | Path, redact: Patterns, keep: Collection[str], home: bool, notes: bool) -> Path:
     """``Trace.to_html``."""
-    return write_html(trace, path, options_of(redact, keep, home=home))[0]
+    return write_html(trace, path, options_of(redact, keep, home=home, notes=notes))[0]
 
 
-def find_secrets(trace: Trace, redact: Patterns, home: bool) -> tuple[Secret, ...]:
+def find_secrets(trace: Trace, redact: Patterns, home: bool, notes: bool) -> tuple[Secret, ...]:
     """``Trace.find_secrets``."""
-    return shared_page(trace, options_of(redact, home=home))[1]
+    return shared_page(trace, options_of(redact, home=home, notes=notes))[1]
 
 
-def options_of(redact: Patterns, keep: Collection[str] = (), *, home: bool = True) -> ShareOptions:
-    return ShareOptions((redact,) if isinstance(redact, str | re.Pattern) else tuple(redact), tuple(keep), home)
+def options_of(redact: Patterns, keep: Collection[str] = (), *, home: bool = True, notes: bool = False) -> ShareOptions:
+    return ShareOptions((redact,) if isinstance(redact, str | re.Pattern) else tuple(redact), tuple(keep), home, notes)
 
 
 def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret, ...]]:
@@ -93,22 +94,24 @@ def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret,
         variables=secret_variables(os.environ),
         names=owners(trace.sessions) if options.home else None,
     )
-    log = _content(trace, removal)
+    log = _content(trace, removal, notes=options.notes)
     log["note"] = _note(removal.secrets)
     return _smallest(log), removal.secrets
 
 
-def _content(trace: Trace, removal: Removal) -> dict[str, Any]:
+def _content(trace: Trace, removal: Removal, *, notes: bool) -> dict[str, Any]:
     """Returns a ``SharedLog`` as JSON, without its note."""
     from nbtools.notebook.explorer.explorer import Explorer  # noqa: PLC0415 - the explorer offers to share
 
     with redacting(RemovingRedactor(removal=removal)):
         explorer = Explorer(trace)
+        reviewed = Notes(trace, explorer) if notes else None
         numbers = explorer.lines.numbers
         opened = []
         for line, number in enumerate(numbers):
             removal.place = number
-            opened.append(_details(explorer.answer(OpenTask(line=line)).model_dump(mode="json")))
+            details = _details(explorer.answer(OpenTask(line=line)).model_dump(mode="json"))
+            opened.append(details if reviewed is None else reviewed.added(line, details))
         lines = []
         for line, number in enumerate(numbers):
             removal.place = number
@@ -116,7 +119,8 @@ def _content(trace: Trace, removal: Removal) -> dict[str, Any]:
         removal.place = HEAD
         view = explorer.view().model_dump(mode="json")
     view |= {"explorer": "", "page": {**view["page"], "lines": []}, "actions": [], "fresh": False, "changed": 0}
-    head = {"view": view, "chips": _chips(trace, explorer.lines, view["page"]["facets"])}
+    facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
+    head = {"view": view, "chips": _chips(explorer.facets, facets)}
     steps = [{"line": line, "opened": details} for line, details in zip(lines, opened, strict=True)]
     head, steps = _removed(head, steps, numbers, removal)
     return {**head, "lines": [step["line"] for step in steps], "opened": [step["opened"] for step in steps]}
@@ -128,8 +132,7 @@ def _details(opened: dict[str, Any]) -> dict[str, Any]:
     return {**opened, "raw": "", "replay": "", "obstacle": "", "link": "", "tool": tool}
 
 
-def _chips(trace: Trace, lines: Timeline, facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    known = Facets(trace, lines)
+def _chips(known: Facets, facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {"key": choice["key"], "lines": list(known.matching([choice["key"]])[facet["name"]])}
         for facet in facets

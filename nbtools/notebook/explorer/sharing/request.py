@@ -15,11 +15,14 @@ _MAX_PLACES = 6
 
 def share(trace: Trace, task: ShareTask, target: Path) -> TraceShare:
     """Returns what would be removed; with ``task.write`` after writing the file.  Raises ``TraceError``."""
+    from nbtools.notebook.explorer.sharing.notes import shared_labels  # noqa: PLC0415 - loads the review
     from nbtools.notebook.explorer.sharing.page import ShareOptions, shared_page, write_page  # noqa: PLC0415 - loads all tools
 
-    page, secrets = shared_page(trace, ShareOptions(task.patterns, task.keep, task.home))
+    page, secrets = shared_page(trace, ShareOptions(task.patterns, task.keep, task.home, task.notes))
     path = str(write_page(page, target)) if task.write else ""
-    return TraceShare(size=len(page.encode("utf-8", "replace")), secrets=tuple(map(_wire, secrets)), path=path)
+    return TraceShare(
+        size=len(page.encode("utf-8", "replace")), secrets=tuple(map(_wire, secrets)), notes=len(shared_labels(trace)), path=path
+    )
 
 
 def _wire(secret: Secret) -> TraceSecret:
