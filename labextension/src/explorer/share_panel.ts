@@ -77,7 +77,13 @@ export class SharePanel {
     setText(this.status, trans.__('Searching for secrets…'));
     try {
       const patterns = this.patterns.value.split('\n').filter(line => line.trim() !== '');
-      const answer = await this.requests.share({ patterns, keep: [...this.keep], home: this.home.checked, notes: this.notes.checked, write });
+      const answer = await this.requests.share({
+        patterns,
+        keep: [...this.keep],
+        home: this.home.checked,
+        notes: this.notes.checked,
+        write
+      });
       if (number === this.last) {
         this.show(answer);
       }
