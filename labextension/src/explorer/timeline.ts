@@ -1,5 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IDisposable } from '@lumino/disposable';
 import { element, linkButton } from '../shared/element.js';
+import { onRedraw } from './redraws.js';
 import { barAtOffset, barAt, lineAt, lineCount, rangeBetween, barRects, barsWidth, type Range } from './timeline_bars.js';
 import type { TraceBar } from './model.js';
 
@@ -35,8 +37,7 @@ export class TimelineView {
   private anchor: number | null = null;
   private edge = 0;
   private width = 0;
-  private readonly resizeObserver = new ResizeObserver(() => this.draw());
-  private readonly themeObserver = new MutationObserver(() => this.draw());
+  private readonly redraws: IDisposable;
 
   constructor(
     private readonly trans: TranslationBundle,
@@ -55,8 +56,7 @@ export class TimelineView {
     this.node.addEventListener('pointerup', event => this.onUp(event));
     this.node.addEventListener('pointercancel', () => this.cancelDrag());
     this.node.addEventListener('dblclick', () => this.events.selectRange(null));
-    this.resizeObserver.observe(this.node);
-    this.themeObserver.observe(document.body, { attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light'] });
+    this.redraws = onRedraw(this.node, () => this.draw());
   }
 
   update(bars: readonly TraceBar[]): void {
@@ -88,8 +88,7 @@ export class TimelineView {
   }
 
   dispose(): void {
-    this.resizeObserver.disconnect();
-    this.themeObserver.disconnect();
+    this.redraws.dispose();
   }
 
   private drawLegend(): void {

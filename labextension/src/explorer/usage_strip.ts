@@ -1,6 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IDisposable } from '@lumino/disposable';
 import { element } from '../shared/element.js';
 import type { StripBar, TraceStrip } from './model.js';
+import { onRedraw } from './redraws.js';
 import type { TimelineEvents } from './timeline.js';
 import type { Range } from './timeline_bars.js';
 import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween } from './usage_strip_bars.js';
@@ -37,8 +39,7 @@ export class UsageStripView {
   private dragStart: number | null = null;
   private anchor: number | null = null;
   private edge = 0;
-  private readonly resizeObserver = new ResizeObserver(() => this.draw());
-  private readonly themeObserver = new MutationObserver(() => this.draw());
+  private readonly redraws: IDisposable;
 
   constructor(
     private readonly trans: TranslationBundle,
@@ -56,8 +57,7 @@ export class UsageStripView {
     this.node.addEventListener('pointerup', event => this.onUp(event));
     this.node.addEventListener('pointercancel', () => this.cancelDrag());
     this.node.addEventListener('dblclick', () => this.events.selectRange(null));
-    this.resizeObserver.observe(this.node);
-    this.themeObserver.observe(document.body, { attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light'] });
+    this.redraws = onRedraw(this.node, () => this.draw());
   }
 
   update(strip: TraceStrip): void {
@@ -96,8 +96,7 @@ export class UsageStripView {
   }
 
   dispose(): void {
-    this.resizeObserver.disconnect();
-    this.themeObserver.disconnect();
+    this.redraws.dispose();
   }
 
   private get bars(): readonly StripBar[] {

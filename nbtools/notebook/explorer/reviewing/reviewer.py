@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from threading import Lock
 
 from nbtools.core.errors import TraceError
@@ -56,6 +57,8 @@ class Reviewer:
         self._search = search
         self._version = version
         self._found_signals: tuple[Sequence[Signal], Sequence[tuple[Signal, Sequence[int]]]] = ((), ())
+        self._signal_marks: tuple[object, Sequence[TraceMark]] = (None, ())
+        self._lines_by_signal: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
         self._label_marks: dict[str, Sequence[TraceMark]] = {}
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
         self.review_facet = ReviewFacet(self)
@@ -74,7 +77,7 @@ class Reviewer:
                 codes=tuple(ReviewCode(name=code.name, key=code.key, description=code.description) for code in review.book.codes),
                 labels=tuple(self._wire_labels()),
                 records=len(review.labels),
-                marks=tuple(self._marks())[:_MAX_MARKS],
+                marks=tuple(islice(self._marks(), _MAX_MARKS)),
                 agreements=tuple(self._agreements()),
                 done=done,
                 total=total,
@@ -107,10 +110,13 @@ class Reviewer:
 
     def lines_by_signal(self) -> Mapping[str, Sequence[int]]:
         """Returns the lines with each signal, as far as signals have been looked for."""
-        lines: dict[str, set[int]] = defaultdict(set)
-        for signal, places in self._signal_lines():
-            lines[SIGNAL_NAMES[signal.kind]].update(places)
-        return {name: sorted(lines[name]) for name in SIGNAL_NAMES.values() if name in lines}
+        found = self._signal_lines()
+        if found is not self._lines_by_signal[0]:
+            lines: dict[str, set[int]] = defaultdict(set)
+            for signal, places in found:
+                lines[SIGNAL_NAMES[signal.kind]].update(places)
+            self._lines_by_signal = (found, {name: sorted(lines[name]) for name in SIGNAL_NAMES.values() if name in lines})
+        return self._lines_by_signal[1]
 
     # --- changes
 
@@ -218,9 +224,11 @@ class Reviewer:
             if label.id not in self._label_marks:
                 self._label_marks[label.id] = self._marks_of(label)
             yield from self._label_marks[label.id]
-        for signal, places in self._signal_lines():
-            title = f"{one_line(signal.explanation, 300)}. {DEFINITIONS[signal.kind]}"
-            yield from (TraceMark(line=line, tone="signal", text=SIGNAL_NAMES[signal.kind], title=title) for line in places)
+        found = self._signal_lines()
+        if found is not self._signal_marks[0]:
+            marks = (mark for signal, places in found for mark in _signal_marks(signal, places))
+            self._signal_marks = (found, tuple(islice(marks, _MAX_MARKS)))
+        yield from self._signal_marks[1]
 
     def _marks_of(self, label: Label) -> Sequence[TraceMark]:
         places = self._lines_of(label)
@@ -284,6 +292,11 @@ class SignalFacet(Facet):
 
     def title(self, key: str) -> str:
         return next((DEFINITIONS[kind] for kind, name in SIGNAL_NAMES.items() if name == key), "")
+
+
+def _signal_marks(signal: Signal, places: Sequence[int]) -> Iterator[TraceMark]:
+    title = f"{one_line(signal.explanation, 300)}. {DEFINITIONS[signal.kind]}"
+    return (TraceMark(line=line, tone="signal", text=SIGNAL_NAMES[signal.kind], title=title) for line in places)
 
 
 def _steps(label: Label) -> str:
