@@ -23,13 +23,15 @@ import type {
 const PENDING_INTERVAL = 100;
 
 /** Requests that the page sends by itself, whose answers leave the notice that a person may be reading. */
-const UNASKED: ReadonlySet<Task['type']> = new Set<Task['type']>(['follow', 'strip']);
+const UNASKED: ReadonlySet<Task['type']> = new Set<Task['type']>(['follow', 'review', 'strip']);
 
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
 
 /** The requests of one explorer.  They reject with `RequestFailed`; each reports to `onAnswer` whether the kernel has lost the explorer. */
 export class PageRequests {
+  private lost = false;
+
   constructor(
     private readonly context: ExplorerContext,
     private readonly onAnswer: (lost: boolean) => void
@@ -110,16 +112,23 @@ export class PageRequests {
     try {
       for (;;) {
         const reply = await this.context.query(task);
-        UNASKED.has(task.type) || this.onAnswer(false);
+        this.answered(task, false);
         if (reply.type !== 'pending') {
           return reply;
         }
         await new Promise(resolve => window.setTimeout(resolve, PENDING_INTERVAL));
       }
     } catch (error) {
-      this.onAnswer(error instanceof ExplorerLost);
+      this.answered(task, error instanceof ExplorerLost);
       throw error instanceof ExplorerLost ? new RequestFailed(this.context.recovery) : error;
     }
+  }
+
+  private answered(task: Task, lost: boolean): void {
+    if (lost || this.lost || !UNASKED.has(task.type)) {
+      this.onAnswer(lost);
+    }
+    this.lost = lost;
   }
 }
 
