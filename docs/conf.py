@@ -17,7 +17,7 @@ author = "the nbtools developers"
 copyright = author  # noqa: A001 - Sphinx's name
 html_title = "nbtools"
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "notebooks/*.ipynb", "tests/traces/samples/SOURCES.md"]
+include_patterns = ["docs/**.md", "notebooks/*.ipynb", "notebooks/course/*.ipynb", "tests/traces/samples/SOURCES.md"]
 exclude_patterns = [".*", "**/node_modules", "labextension", "nbtools", "bench", "dist", "build", "notebooks/scratch"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_design", "sphinx_copybutton", "generated_pages", "gallery"]
 
