@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).resolve().parents[2]
 _MIME_TYPES = ("text/html", "text/plain", "image/png", "image/svg+xml")
 _SECONDS = 300
+_TEMPORARY = re.compile(r"((?:/var)?/tmp/nbtools-)[\w-]+")
 
 
 def notebooks() -> list[Path]:
@@ -91,7 +93,8 @@ def _store(notebook: Any, path: Path, home: str) -> None:
 
 def _stored(output: Any, home: str) -> Any:
     """Returns an output with the types that are stored; paths of this machine are replaced."""
-    plain = json.loads(json.dumps(output).replace(home, "~").replace(sys.prefix, "~/nbtools/.venv"))
+    text = json.dumps(output).replace(home, "~").replace(sys.prefix, "~/nbtools/.venv")
+    plain = json.loads(_TEMPORARY.sub(r"\1…", text))
     if "data" in plain:
         plain |= {"data": {mime: value for mime, value in plain["data"].items() if mime in _MIME_TYPES}, "metadata": {}}
     return nbformat.from_dict(plain)
