@@ -147,7 +147,11 @@ class Tab:
     async def save(self) -> dict[str, Any]:
         """Saves the notebook; returns what is on disk."""
         await self.command("docmanager:save")
-        await self.page.wait_for_function("window.jupyterapp.shell.currentWidget.context.model.dirty === false")
+        # An output may arrive while the notebook is being saved.
+        await self.page.evaluate("""async () => {
+            const { context } = window.jupyterapp.shell.currentWidget;
+            while (context.model.dirty) await context.save();
+        }""")
         return dict(json.loads(self.path.read_text(encoding="utf-8")))
 
     async def close(self) -> None:

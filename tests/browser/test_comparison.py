@@ -156,6 +156,8 @@ async def test_an_open_explorer_is_compared_with_listed_sessions(open_notebook, 
     await tab.cell(1).get_by_role("button", name="compare…").click()
     listed = tab.cell(1).locator(".nbtools-sessions")
     await listed.get_by_role("searchbox").fill("make the total")
+    projects = listed.locator("select").nth(1)
+    await projects.select_option(await projects.locator("option", has_text="cart").first.get_attribute("value"))
     rows = listed.locator("tbody tr")
     await expect(rows).to_have_count(5)
     await rows.nth(0).get_by_role("checkbox").click()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import AgentError, SessionError
-from nbtools.notebook.copy_cards import show_calls
 from nbtools.notebook.waits import PATIENCE
 
 if TYPE_CHECKING:
@@ -84,4 +83,6 @@ class RecordedSource:
             self._runtime.bridge.blocking.submit(self.playback.close()).result(PATIENCE)
 
     def _equip(self, session: Session, _: Copy) -> None:
+        from nbtools.notebook.copy_cards import show_calls  # noqa: PLC0415 - cards are not needed to load the extension
+
         self._session, self._cards = session, show_calls(self._runtime, session)
