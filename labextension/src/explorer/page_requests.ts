@@ -23,7 +23,7 @@ import type {
 const PENDING_INTERVAL = 100;
 
 /** Requests that the page sends by itself, whose answers leave the notice that a person may be reading. */
-const UNASKED: ReadonlySet<Task['type']> = new Set<Task['type']>(['follow', 'review', 'strip']);
+const AUTOMATIC: ReadonlySet<Task['type']> = new Set<Task['type']>(['follow', 'review', 'strip']);
 
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
@@ -112,20 +112,20 @@ export class PageRequests {
     try {
       for (;;) {
         const reply = await this.context.query(task);
-        this.answered(task, false);
+        this.reportAnswer(task, false);
         if (reply.type !== 'pending') {
           return reply;
         }
         await new Promise(resolve => window.setTimeout(resolve, PENDING_INTERVAL));
       }
     } catch (error) {
-      this.answered(task, error instanceof ExplorerLost);
+      this.reportAnswer(task, error instanceof ExplorerLost);
       throw error instanceof ExplorerLost ? new RequestFailed(this.context.recovery) : error;
     }
   }
 
-  private answered(task: Task, lost: boolean): void {
-    if (lost || this.lost || !UNASKED.has(task.type)) {
+  private reportAnswer(task: Task, lost: boolean): void {
+    if (lost || this.lost || !AUTOMATIC.has(task.type)) {
       this.onAnswer(lost);
     }
     this.lost = lost;
