@@ -131,9 +131,11 @@ class Explorer:
 
     def _add_review_facets(self) -> None:
         if not self._is_reviewed:
+            from nbtools.notebook.explorer.reviewing.reviewer import ReviewFacet, SignalFacet  # noqa: PLC0415 - loaded with the first review
+
             self._is_reviewed = True
-            self.add_facet(lambda explorer: explorer.reviewer.review_facet)
-            self.add_facet(lambda explorer: explorer.reviewer.signal_facet)
+            self.add_facet(lambda explorer: ReviewFacet(explorer.reviewer))
+            self.add_facet(lambda explorer: SignalFacet(explorer.reviewer))
 
     def rows_under(self, query: TraceFilter) -> list[LineRow]:
         """Returns the rows that a filter lists, when all of the log has been searched.  Raises ``TraceError``."""

@@ -92,13 +92,13 @@ class PageResponder:
         self._search = Search(trace, lines)
         self._requests = LineRequests(trace, lines)
         self._listing = LineFilter(lines, facets, self._search, self._requests)
-        self._usage_answers = UsageAnswers(self._usage, len(lines))
+        self._usage_answers = UsageAnswers(len(lines))
 
     def answer(self, task: Task) -> Reply:  # noqa: PLR0911 - one for each task
         """Returns the reply.  Raises ``TraceError`` for an unknown line or chip, and if the log has changed since it was read."""
         match task:
             case StripTask() | UsageTask():
-                return self._usage_answers.answer(task)
+                return self._usage_answers.answer(task, self._usage)
             case PageTask():
                 return self.page(task.filter, task.first, task.count)
             case PositionTask():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import weakref
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,9 +16,10 @@ import pytest
 import nbtools
 from nbtools.notebook.explorer.explorer import Explorer
 from nbtools.notebook.explorer.following import line_moves
-from nbtools.notebook.explorer.model import TraceAnswer, TraceFollow, TraceProblem
+from nbtools.notebook.explorer.model import TraceAnswer, TraceFollow, TracePending, TraceProblem
 from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.notebook.explorer.reviewing.model import TraceReview
+from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.review.model import Signal
 from tests.notebook.explorer.samples import sample
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
@@ -213,3 +216,38 @@ def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(codex:
         pass
     assert runs == sorted(set(runs))
     assert len(runs) == 2
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"type": "page", "filter": {}, "first": 0, "count": 50},
+        {"type": "page", "filter": {"text": "test"}, "first": 0, "count": 50},
+        {"type": "page", "filter": {"order": "tokens"}, "first": 0, "count": 50},
+        {"type": "place", "filter": {"chips": ["kind:shell"]}, "line": 3},
+        {"type": "open", "line": 3},
+        {"type": "raw", "line": 3},
+        {"type": "strip", "mode": "time"},
+        {"type": "strip", "mode": "tokens"},
+        {"type": "usage"},
+        {"type": "changes"},
+        {"type": "review", "action": "read"},
+    ],
+    ids=lambda task: "-".join(map(str, (task["type"], *task.get("filter", {}), task.get("mode", "")))).strip("-"),
+)
+def test_what_was_made_of_the_shorter_log_is_freed_without_a_garbage_collection(
+    codex: tuple[Path, list[bytes]], task: dict[str, Any]
+) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    version = explorer.view().version
+    freed = Event()
+    weakref.finalize(explorer.lines, freed.set)
+    with gc_paused():
+        EXPLORERS.add(explorer)
+        while isinstance(reply := EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": task}).reply, TracePending):
+            pass
+        assert not isinstance(reply, TraceProblem)
+        append(path, b"".join(rest))
+        assert ask(explorer, version).view
+        assert freed.wait(30)

@@ -61,8 +61,6 @@ class Reviewer:
         self._lines_by_signal: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
         self._label_marks: dict[str, Sequence[TraceMark]] = {}
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
-        self.review_facet = ReviewFacet(self)
-        self.signal_facet = SignalFacet(self)
 
     def answer(self, task: ReviewTask) -> TraceReview:
         """Carries out a request and returns the review after it.  Raises ``TraceError``, in which case nothing was changed."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from nbtools.notebook.explorer.model import TraceContext, TraceLink
-from nbtools.notebook.explorer.reviewing.reviewer import UNREVIEWED
+from nbtools.notebook.explorer.reviewing.reviewer import UNREVIEWED, ReviewFacet
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.traces.model import Session
 from nbtools.traces.review.model import Label
@@ -22,7 +22,7 @@ class Notes:
     """The notes, labels and verdicts of ``trace``, by their first line; those about a session are at the first line of the session."""
 
     def __init__(self, trace: Trace, explorer: Explorer) -> None:
-        explorer.add_facet(lambda one: one.reviewer.review_facet)
+        explorer.add_facet(lambda one: ReviewFacet(one.reviewer))
         self._codes = {label.about: label.value for label in trace.labels if label.kind == "code"}
         self._by_line: dict[int, list[Label]] = defaultdict(list)
         starts: dict[str, int] = {}

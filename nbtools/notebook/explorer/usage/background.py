@@ -17,20 +17,21 @@ _THREAD = ThreadPoolExecutor(1, thread_name_prefix="nbtools-usage")
 
 
 class UsageAnswers:
-    """The answers of a log of ``size`` lines, each computed once by ``compute``."""
+    """The answers of a log of ``size`` lines, each computed once."""
 
-    def __init__(self, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage], size: int) -> None:
-        self._compute = compute
+    def __init__(self, size: int) -> None:
         self._size = size
         self._answers: dict[StripTask | UsageTask, Future[TraceStrip | TraceUsage]] = {}
         self._lock = Lock()
 
-    def answer(self, task: StripTask | UsageTask) -> TraceStrip | TraceUsage | TracePending:
-        """Raises ``TraceError``, in which case it is computed again the next time."""
+    def answer(
+        self, task: StripTask | UsageTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]
+    ) -> TraceStrip | TraceUsage | TracePending:
+        """Returns what ``compute`` returns for the task.  Raises ``TraceError``, in which case it is computed again the next time."""
         with self._lock:
             answer = self._answers.get(task)
             if answer is None:
-                answer = self._answers[task] = _THREAD.submit(self._compute, task)
+                answer = self._answers[task] = _THREAD.submit(compute, task)
         try:
             return answer.result(None if self._size <= SHORT else _WAIT)
         except TimeoutError:
