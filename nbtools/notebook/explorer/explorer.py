@@ -172,7 +172,7 @@ class Explorer:
             page=self._answers.page(TraceFilter(), 0, lines),
             step=self.step,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
-            changed=self._answers.changed_files,
+            changed=self.summary.changed,
             samples=len(self.trace.samples),
             actions=self._cells.actions,
             version=self._following.version,

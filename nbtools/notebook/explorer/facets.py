@@ -132,14 +132,17 @@ class FileFacet(Facet):
     @cached_property
     def _paths(self) -> Mapping[str, list[int]]:
         paths: dict[str, list[int]] = defaultdict(list)
+        changed = self._changed
         for line, row in enumerate(self._timeline.rows):
             if type(row) is not Call:
                 continue
-            if (row.session, row.id) in self._changed or (len(row.paths) > 1 and row.op in _FILES):
+            named = row.paths if row.op in _FILES else ()
+            found = changed.get((row.session, row.id), named) if changed else named
+            if found == named and len(found) == 1:
+                paths[file_key(found[0], self._timeline.folder(row))].append(line)
+            elif found:
                 for path in set(self.paths_of(row)):
                     paths[path].append(line)
-            elif row.paths and row.op in _FILES:
-                paths[file_key(row.paths[0], self._timeline.folder(row))].append(line)
         return paths
 
     def paths_of(self, row: LineRow) -> Iterator[str]:
@@ -238,13 +241,14 @@ class Facets:
         return isinstance(row, Call) and (row.op in CHANGE_OPS or path in self._files.changed_by(row))
 
 
-def _changed(trace: Trace) -> dict[CallKey, list[str]]:
+def _changed(trace: Trace) -> dict[CallKey, tuple[str, ...]]:
     """Returns the files changed by each call."""
-    changed: dict[CallKey, list[str]] = defaultdict(list)
+    changed: dict[CallKey, tuple[str, ...]] = {}
     for change in trace.file_changes:
         if change.path:
-            changed[change.session, change.call].append(change.path)
-    return dict(changed)
+            key = (change.session, change.call)
+            changed[key] = (*changed.get(key, ()), change.path)
+    return changed
 
 
 def _most_used(lines: Mapping[str, Sequence[int]]) -> list[str]:

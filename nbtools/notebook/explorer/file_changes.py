@@ -54,10 +54,6 @@ class ChangedFiles:
         self._trace = trace
         self._lines = lines
 
-    @property
-    def count(self) -> int:
-        return len(self._by_file)
-
     def overview(self) -> TraceChanges:
         """Returns the changed files with their totals, in the order of their first change."""
         files = [_listed(key, changes, self._lines) for key, changes in self._by_file.items()]

@@ -122,10 +122,6 @@ class PageResponder:
             pass
         return listed.lines
 
-    @property
-    def changed_files(self) -> int:
-        return self._changes.count
-
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
         """Returns lines under a filter, at most ``MAX_LINES``; with the first ones what the list can be filtered by."""
         listed = self._listing.apply(query)

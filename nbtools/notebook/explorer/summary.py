@@ -48,10 +48,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``title`` is the session's own, else the first prompt, else the file's name."""
+    """``title`` is the session's own, else the first prompt, else the file's name; ``changed`` is the number of changed files."""
 
     title: str
     facts: tuple[Fact, ...]
+    changed: int = 0
 
 
 def summary_of(trace: Trace) -> Summary:
@@ -60,7 +61,8 @@ def summary_of(trace: Trace) -> Summary:
     Each fact says in its ``title`` what it counts; the explorer's chips of the same name count the same.  What is not recorded is omitted;
     an unreliable fact says why.
     """
-    return Summary(_title(trace), tuple(_facts(trace)))
+    changed = _changed_files(trace)
+    return Summary(_title(trace), tuple(_facts(trace, changed)), changed)
 
 
 def _title(trace: Trace) -> str:
@@ -71,7 +73,7 @@ def _title(trace: Trace) -> str:
     return one_line(redacted((typed_text(named) or typed_text(prompt) or name).strip()), _MAX_TITLE)
 
 
-def _facts(trace: Trace) -> Iterator[Fact]:
+def _facts(trace: Trace, changed: int) -> Iterator[Fact]:
     yield from map(Fact, _agents_and_models(trace.sessions))
     yield from _duration(trace.sessions)
     roots = sum(not session.parent for session in trace.sessions)
@@ -84,7 +86,7 @@ def _facts(trace: Trace) -> Iterator[Fact]:
             f"{counted(len(trace.problems), 'place')} unreadable", "Whatever could be recovered from these places is shown.", bad=True
         )
     yield from _calls(trace)
-    yield from _edits(trace)
+    yield from _edits(trace, changed)
     yield from _tokens(trace.sessions)
     yield from _cost(trace.sessions)
 
@@ -120,9 +122,9 @@ def score_texts(sample: SampleResult) -> list[str]:
 
 def _calls(trace: Trace) -> Iterator[Fact]:
     calls = trace.calls
-    nested = sum(call.level == "nested" for call in calls)
+    nested = len([call for call in calls if call.level == "nested"])
     yield Fact(counted(len(calls), "call") + (f" ({nested:,} nested)" if nested else ""), title=_calls_title(calls, nested))
-    failed = [call for call in calls if tone_of(call) == "failed"]
+    failed = [call for call in calls if (call.status != "ok" or call.exit_code) and tone_of(call) == "failed"]
     errors = sum(event.kind == "error" and bool(event.text) for event in trace.events)
     silent = not all(reading.format.tells_errors for reading in trace.readings)
     if failed or errors:
@@ -140,8 +142,8 @@ def _calls(trace: Trace) -> Iterator[Fact]:
 
 
 def _calls_title(calls: Sequence[Call], nested: int) -> str:
-    rewound = sum(not call.live for call in calls)
-    uncounted = sum(call.level == "model" and not call.counted for call in calls)
+    rewound = len([call for call in calls if not call.live])
+    uncounted = len([call for call in calls if not call.counted and call.level == "model"])
     parts = (
         (len(calls) - nested, "made by a model", "made by models"),
         (nested, "nested in another call", "nested in other calls"),
@@ -155,17 +157,20 @@ def _listed(parts: Iterable[tuple[int, str, str]]) -> str:
     return ", ".join(f"{count:,} {one if count == 1 else several}" for count, one, several in parts if count)
 
 
-def _edits(trace: Trace) -> Iterator[Fact]:
-    edits = sum(call.op in CHANGE_OPS for call in trace.calls)
-    done = [change for change in trace.file_changes if change.applied]
+def _changed_files(trace: Trace) -> int:
     folders = {session.id: session.cwd for session in trace.sessions}
-    files = {file_key(change.path, folders.get(change.session, "")) for change in done if change.path}
-    makers = {(change.session, change.call) for change in done}
+    paths = {(change.session, change.path) for change in trace.file_changes if change.applied and change.path}
+    return len({file_key(path, folders.get(session, "")) for session, path in paths})
+
+
+def _edits(trace: Trace, changed: int) -> Iterator[Fact]:
+    edits = len([call for call in trace.calls if call.op in CHANGE_OPS])
     if edits:
         yield Fact(counted(edits, "edit"), title="Calls that change files, whether or not the change took effect")
-    if files:
-        title = f"{counted(len(done), 'change')} made by {counted(len(makers), 'call')} took effect"
-        yield Fact(f"{counted(len(files), 'file')} changed", title=title)
+    if changed:
+        makers = [(change.session, change.call) for change in trace.file_changes if change.applied]
+        title = f"{counted(len(makers), 'change')} made by {counted(len(set(makers)), 'call')} took effect"
+        yield Fact(f"{counted(changed, 'file')} changed", title=title)
 
 
 def _tokens(sessions: Iterable[Session]) -> Iterator[Fact]:

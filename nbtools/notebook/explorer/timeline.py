@@ -67,6 +67,7 @@ class Timeline(Sequence[Line]):
         story = step_tree(trace)
         self.rows, self.numbers, self.depths, self.ends = story.rows, story.numbers, story.depths, story.ends
         self.sessions = {session.id: session for session in trace.sessions}
+        self._folders = {session.id: session.cwd for session in trace.sessions}
         self._steps = story.steps
         self._changed = _changed(trace)
         self.running = running_calls(trace)
@@ -85,7 +86,11 @@ class Timeline(Sequence[Line]):
 
     @cached_property
     def tones(self) -> list[Tone]:
-        return [self._tone_at(line) for line in range(len(self.rows))] if self.running else [_tone(row) for row in self.rows]
+        tones: list[Tone] = [_call_tone(row) if type(row) is Call else _tone(row) for row in self.rows]
+        for line, row in enumerate(self.rows) if self.running else ():
+            if self.is_running(row):
+                tones[line] = "unknown"
+        return tones
 
     @cached_property
     def weights(self) -> list[int]:
@@ -107,14 +112,10 @@ class Timeline(Sequence[Line]):
 
     def folder(self, row: LineRow) -> str:
         """Returns the working directory of the row's session; empty if it is not recorded."""
-        session = row if isinstance(row, Session) else self.sessions.get(row.session)
-        return session.cwd if session else ""
+        return row.cwd if isinstance(row, Session) else self._folders.get(row.session, "")
 
     def is_running(self, row: LineRow) -> bool:
         return isinstance(row, Call) and (row.session, row.id) in self.running
-
-    def _tone_at(self, line: int) -> Tone:
-        return "unknown" if self.is_running(self.rows[line]) else _tone(self.rows[line])
 
     def _line(self, line: int) -> Line:
         row, number, depth = self.rows[line], self.numbers[line], self.depths[line]
@@ -202,13 +203,12 @@ _TONES: dict[tuple[Op, str, bool], Tone] = {}
 
 def _changed(trace: Trace) -> dict[CallKey, tuple[int, int]]:
     """Returns the lines added and removed by each call."""
-    added: Counter[CallKey] = Counter()
-    removed: Counter[CallKey] = Counter()
+    changed: dict[CallKey, tuple[int, int]] = {}
     for change in trace.file_changes:
         key = (change.session, change.call)
-        added[key] += change.added or 0
-        removed[key] += change.removed or 0
-    return {key: (added[key], removed[key]) for key in added}
+        added, removed = changed.get(key, (0, 0))
+        changed[key] = (added + (change.added or 0), removed + (change.removed or 0))
+    return changed
 
 
 MAX_BARS = 120
