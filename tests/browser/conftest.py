@@ -17,7 +17,7 @@ from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, as
 from tests.browser.accessibility import emulate
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
-from tests.browser.tab import THEMES, Tab, open_lab
+from tests.browser.tab import PATIENCE, THEMES, Tab, open_lab
 
 HERE = Path(__file__).parent
 SHOTS = HERE / "screenshots"
@@ -27,6 +27,7 @@ ARGUMENTS = (
     *("--disable-component-update", "--disable-sync"),
     "--disable-features=LocalNetworkAccessChecks",  # pages that a test makes up talk to the server on this machine
 )
+WINDOW: ViewportSize = {"width": 1200, "height": 900}
 ZOOMED: ViewportSize = {"width": 600, "height": 450}
 """A window of 1,200 × 900 pixels at 200 %."""
 OpenNotebook = Callable[..., Awaitable[Tab]]
@@ -72,7 +73,8 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
     SHOTS.mkdir(exist_ok=True)
-    context = await browser.new_context(viewport={"width": 1200, "height": 900})
+    context = await browser.new_context(viewport=WINDOW)
+    context.set_default_timeout(PATIENCE)
     yield context
     await context.close()
 
@@ -107,9 +109,11 @@ def app(request: pytest.FixtureRequest) -> str:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def open_file(server: Server, lab: Page, notebook: Page) -> AsyncIterator[OpenNotebook]:
-    """Opens a notebook of the disk; ends all kernels after the story."""
+    """Opens a notebook of the disk, in a window of the usual size; ends all kernels after the story."""
     pages = {"lab": lab, "notebook": notebook}
     opened: list[Tab] = []
+    for page in pages.values():
+        await page.set_viewport_size(WINDOW)
 
     async def open_file(path: Path, app: str = "lab") -> Tab:
         tab = Tab(pages[app], path, SHOTS)

@@ -19,9 +19,10 @@ START = 90.0
 """Seconds that a server may take to start, on a slow machine too."""
 QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
     "@jupyterlab/codemirror-extension:plugin": {"defaultConfig": {"cursorBlinkRate": 0}},
 }
-"""Settings without which something appears on the page by itself."""
+"""Settings without which something appears on the page, or is saved, by itself."""
 
 
 class Server:

@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,14 @@ THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "high contrast
 expect.set_options(timeout=PATIENCE)
 
 
+async def eventually(wanted: object, read: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+    """Waits until ``read(*arguments)`` returns what is wanted; fails with what it returned last."""
+    end = time.monotonic() + PATIENCE / 1000
+    while (found := await read(*arguments)) != wanted and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+    assert found == wanted
+
+
 async def restored(page: Page) -> None:
     """Waits until the application stands as it will.  ``wait_for_function`` would take the promise itself for a yes."""
     await page.wait_for_function("window.jupyterapp?.restored !== undefined")
@@ -26,6 +35,7 @@ async def restored(page: Page) -> None:
 
 async def open_lab(page: Page, address: str) -> None:
     """Opens JupyterLab with nothing in it."""
+    page.set_default_timeout(PATIENCE)
     await page.goto(address)
     await restored(page)
     await page.evaluate("window.jupyterapp.shell.collapseLeft()")
@@ -112,6 +122,18 @@ class Tab:
     async def press(self, item: str) -> None:
         """Presses a button of the notebook's toolbar: ``interrupt``, ``restart``."""
         await self.panel.locator(f'.jp-Toolbar [data-jp-item-name="{item}"]').first.click()
+
+    async def restart(self) -> None:
+        """Restarts the kernel by the toolbar, and waits until the new one waits for work."""
+        await self.page.evaluate("""() => {
+            const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+            window.restarting = false;
+            kernel.statusChanged.connect((_, status) => { window.restarting ||= status === 'restarting'; });
+        }""")
+        await self.press("restart")
+        await self.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
+        await self.page.wait_for_function("window.restarting")  # until then the old one is idle
+        await self.ready()
 
     async def keys_count(self, index: int) -> None:
         """Waits until the question has the focus, and has had it for the half second in which keys do not answer it yet."""

@@ -13,6 +13,7 @@ from nbtools.notebook.cards.model import Block, State
 from tests.browser import catalogue
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible, violations, without_visible_focus
 from tests.browser.explorer import Explorer
+from tests.browser.tab import eventually
 from tests.browser.test_agent import STORY, TASK
 from tests.browser.test_trace import REAL
 from tests.notebook.agent.scripts import PLAYING
@@ -60,7 +61,7 @@ async def test_cards(open_catalogue, zoomed, show):
     await expect(tab.output(1)).to_have_count(len(catalogue.cards()))
     await in_all_themes(tab)
     await zoomed()
-    assert await cut_buttons(tab.page) == []
+    await eventually([], cut_buttons, tab.page)
 
 
 async def test_a_run_of_an_agent(open_notebook, zoomed):
@@ -73,7 +74,7 @@ async def test_a_run_of_an_agent(open_notebook, zoomed):
     await tab.done(3)
     await in_all_themes(tab)
     await zoomed()
-    assert await cut_buttons(tab.page) == []
+    await eventually([], cut_buttons, tab.page)
 
 
 async def test_the_explorer(open_notebook, project, zoomed):
@@ -94,7 +95,7 @@ async def test_the_explorer(open_notebook, project, zoomed):
     await explorer.search.fill("")
     await zoomed()
     await is_accessible(tab.page)
-    assert await cut_buttons(tab.page) == []
+    await eventually([], cut_buttons, tab.page)
     await tab.run(2)
     await is_accessible(tab.page)
 

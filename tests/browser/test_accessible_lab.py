@@ -9,6 +9,7 @@ from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible
 from tests.browser.long_log import write_cart_log
+from tests.browser.tab import eventually
 from tests.browser.test_accessible_questions import KINDS, SEVERAL
 from tests.browser.test_log_tabs import LogTab
 from tests.browser.test_mcp import ADD, CONNECTING
@@ -91,7 +92,7 @@ async def test_the_dialogs_and_the_tour(open_notebook, zoomed):
     await expect(dialog.locator(".nbtools-tool-fields textarea, .nbtools-tool-fields input").first).to_be_visible()
     await in_all_themes(tab, DIALOG)
     await zoomed()
-    assert await cut_buttons(tab.page, DIALOG) == []
+    await eventually([], cut_buttons, tab.page, DIALOG)
     await tab.page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
     await tab.command("nbtools:tour", wait=False)
@@ -100,7 +101,7 @@ async def test_the_dialogs_and_the_tour(open_notebook, zoomed):
     for _ in range(3):
         await tab.page.keyboard.press("Enter")
         await is_accessible(tab.page)
-        assert await cut_buttons(tab.page) == []
+        await eventually([], cut_buttons, tab.page)
     await tab.page.keyboard.press("Enter")
     await expect(tour).to_have_count(0)
 
@@ -125,4 +126,4 @@ async def test_logs_and_a_comparison_in_tabs(open_notebook, project, zoomed):
     await expect(log.node).to_contain_text("shared at the beginning")
     await in_all_themes(tab)
     await zoomed()
-    assert await cut_buttons(tab.page) == []
+    await eventually([], cut_buttons, tab.page)

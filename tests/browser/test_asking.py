@@ -9,6 +9,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.project import CART
+from tests.browser.tab import eventually
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 EDITED = CART.replace("total = 0", "total = Decimal(0)")
@@ -278,9 +279,9 @@ async def test_buttons_keep_their_whole_labels(open_notebook, sized, width):
         await tab.start(index)
         await tab.asked(index)
         buttons = tab.question(index).locator(".nbtools-buttons button")
-        assert await buttons.evaluate_all(WHOLE)
+        await eventually(True, buttons.evaluate_all, WHOLE)
         for button in await buttons.all():
-            assert await button.evaluate(IN_VIEW)
+            await eventually(True, button.evaluate, IN_VIEW)
         await tab.look(f"buttons-{index}-{width}")
         await tab.answer(index, "Deny")
         await tab.done(index)
@@ -300,13 +301,13 @@ async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_noteb
     await tab.keys_count(last)
     await tab.page.wait_for_timeout(1000)  # the notebook goes on scrolling to its new cell
     head = tab.question(last).locator(".nbtools-head")
-    assert await head.evaluate(IN_VIEW)
-    assert await tab.question(last).locator(".nbtools-approve").evaluate(IN_VIEW)
+    await eventually(True, head.evaluate, IN_VIEW)
+    await eventually(True, tab.question(last).locator(".nbtools-approve").evaluate, IN_VIEW)
     await expect(head).to_contain_text("in the workspace" if cell == SHELL else "src/cart.py")
     await tab.look(f"end-{'tall' if cell == TALL else cell.split()[1]}")
     await tab.answer(last, "Deny")
     await tab.done(last)
-    assert await tab.status(last).evaluate(IN_VIEW)
+    await eventually(True, tab.status(last).evaluate, IN_VIEW)
 
 
 async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_and_nothing_is_lost(open_notebook, app):

@@ -12,6 +12,7 @@ from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, is_accessible
 from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs
+from tests.browser.tab import eventually
 
 COMPARISON = "application/vnd.nbtools.comparison.v1+json"
 
@@ -130,8 +131,8 @@ async def test_twenty_runs_scroll_inside_the_page(open_notebook):
     for width in (800, 1280):
         await tab.page.set_viewport_size({"width": width, "height": 900})
         await tab.look(f"comparison-20-{width}")
-        assert await shown.node.evaluate("node => node.scrollWidth <= node.clientWidth")
-        assert await cut_buttons(tab.page, ".nbtools-compare-form") == []
+        await eventually(True, shown.node.evaluate, "node => node.scrollWidth <= node.clientWidth")
+        await eventually([], cut_buttons, tab.page, ".nbtools-compare-form")
         box = shown.node.locator(".nbtools-compare-box")
         await box.evaluate("box => box.scrollTo(10000, 0)")
         first = shown.run("A").get_by_role("button").first

@@ -2,6 +2,7 @@
 
 from playwright.async_api import expect
 
+from tests.browser.tab import eventually
 from tests.workspace.files.documents import written_document
 
 DRAWN = "images => images.every(image => image.complete && image.naturalWidth === 900)"
@@ -20,7 +21,7 @@ async def test_pages_are_pictures_and_all_are_shown_on_a_click(open_notebook, pr
     await pages.last.scroll_into_view_if_needed()
     await expect(tab.card(1).get_by_role("img", name="paper.pdf, page 4")).to_be_visible()
     await pages.first.scroll_into_view_if_needed()
-    assert await pages.evaluate_all(DRAWN)
+    await eventually(True, pages.evaluate_all, DRAWN)
     await tab.card(1).get_by_role("button", name="Collapse").first.click()
     await expect(pages).to_have_count(2)
     saved = await tab.save()

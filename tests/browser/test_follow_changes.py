@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest_asyncio
 from playwright.async_api import expect
 
+from tests.browser.tab import eventually
+
 EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
 
 
@@ -41,10 +43,12 @@ async def test_an_editor_shows_the_edit_and_keeps_its_cursor(open_notebook):
     await tab.page.evaluate("window.jupyterapp.shell.currentWidget.content.editor.setCursorPosition({ line: 9, column: 4 })")
     await run_cell(tab, 2)
     await expect(editor).to_contain_text("total = 0.0")
-    position = """() => [...window.jupyterapp.shell.widgets('main')].find(widget => widget.title.label === 'cart.py')
-        .content.editor.getCursorPosition()"""
-    found = await tab.page.evaluate(position)
-    assert (found["line"], found["column"]) == (9, 4)
+    position = """() => {
+        const cart = [...window.jupyterapp.shell.widgets('main')].find(widget => widget.title.label === 'cart.py');
+        const { line, column } = cart.content.editor.getCursorPosition();
+        return [line, column];
+    }"""
+    await eventually([9, 4], tab.page.evaluate, position)  # it is set after the text
     await run_cell(tab, 3)
     await expect(editor).not_to_contain_text("total = 0.0")
 

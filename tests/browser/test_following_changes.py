@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.explorer import Explorer
+from tests.browser.tab import eventually
 from tests.browser.test_following import IS_AT_END, KEPT, LINES
 from tests.traces.test_generated import SESSION, chain
 
@@ -74,7 +75,7 @@ async def test_pieces_of_any_size_two_explorers_and_five_thousand_lines_at_once(
     for one in (trace, other):
         await expect(one.chip("All").first).to_have_text("All 2,635")
     await expect(trace.chosen).to_have_text(chosen, use_inner_text=True)
-    assert await other.list.evaluate(IS_AT_END)
+    await eventually(True, other.list.evaluate, IS_AT_END)
     await expect(trace.node.locator(".nbtools-trace-new-steps button")).to_have_text("2580 new steps")
 
 

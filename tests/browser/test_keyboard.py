@@ -139,6 +139,8 @@ async def read_a_log(hands, tab):
     await hands.press("Enter")
     rows = log.node.locator(".nbtools-trace-list")
     await expect(rows).to_be_focused()
+    await expect(log.node.locator(".nbtools-trace-found")).to_contain_text("of")
+    await expect(log.trace).to_have_attribute("aria-busy", "false")  # until then the list is the unfiltered one
     await hands.press("j", "Enter")
     await expect(log.panel).to_be_focused()
     await expect(log.panel.locator(".nbtools-card")).to_contain_text("repo.go")

@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import restored
+from tests.browser.tab import eventually, restored
 from tests.browser.test_trace import REAL
 
 OPEN = "Open as Agent Trace"
@@ -18,7 +18,9 @@ COMPARE = "Compare Agent Traces"
 CHUNK = re.compile(r"/explorer\.[0-9a-f]+\.js")
 SESSIONS = """() => window.jupyterapp.serviceManager.sessions.refreshRunning().then(
     () => [...window.jupyterapp.serviceManager.sessions.running()].map(({ name, type }) => [name, type]))"""
-NO_SESSION = f"async () => (await ({SESSIONS})()).length === 0"
+OURS = [["Agent logs", "console"]]
+WORKSPACE = """() => window.jupyterapp.serviceManager.workspaces.fetch('restored').then(
+    ({ data }) => JSON.stringify(data).includes('nbtools-agent-logs'))"""
 ODD_NAME = "it's \"50 %\" $HOME{1}\u2028open('pwned','w')#\x1c ü 日本 %20 " + "x" * 120 + ".jsonl"
 
 
@@ -75,15 +77,15 @@ async def test_a_log_gets_a_tab_and_leaves_no_notebook(browse, project, screensh
     tab = LogTab(browse)
     await expect(tab.row("Read")).to_be_visible()
     await expect(browse.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("my session.jsonl")
-    assert await browse.evaluate(SESSIONS) == [["Agent logs", "console"]]
+    await eventually(OURS, browse.evaluate, SESSIONS)
     await screenshots(browse, "log-tab")
     await tab.chip("edits").click()
     await tab.row("Edit").click()
     await expect(tab.panel.locator(".nbtools-diff")).to_be_visible()
     await choose(browse, "my session.jsonl", OPEN)
-    assert await browse.locator(".nbtools-log").count() == 1
+    await expect(browse.locator(".nbtools-log")).to_have_count(1)
     await browse.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
-    await browse.wait_for_function(NO_SESSION)
+    await eventually([], browse.evaluate, SESSIONS)
     assert listed(project) == before
 
 
@@ -120,7 +122,7 @@ async def test_only_files_that_jupyter_serves_are_opened(browse, project, server
     for path in (f"../{outside.name}", str(outside), f"{project.name}/../../{outside.name}", f"{project.name}", "no such.jsonl"):
         await browse.evaluate("path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", path)
         await expect(LogTab(browse).node).to_contain_text("does not exist, or Jupyter does not serve it")
-    assert await browse.evaluate(SESSIONS) == []
+    await eventually([], browse.evaluate, SESSIONS)
     tabs = await browse.locator(".nbtools-log").count()
     await browse.evaluate("window.jupyterapp.commands.execute('nbtools:open-log', { path: 7 }).then(() => null)")
     assert await browse.locator(".nbtools-log").count() == tabs
@@ -162,19 +164,16 @@ async def test_the_tab_is_restored_after_a_reload_with_the_same_kernel(server, c
         "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
     )
     await expect(LogTab(page).row("Read")).to_be_visible()
-    await page.wait_for_function("""async () => {
-        const { data } = await window.jupyterapp.serviceManager.workspaces.fetch('restored');
-        return JSON.stringify(data).includes('nbtools-agent-logs');
-    }""")
+    await eventually(True, page.evaluate, WORKSPACE)
     await page.reload()
     await restored(page)
     await expect(LogTab(page).row("Read")).to_be_visible()
-    assert await page.evaluate(SESSIONS) == [["Agent logs", "console"]]
+    await eventually(OURS, page.evaluate, SESSIONS)
     await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
     await LogTab(page).chip("edits").click()  # the kernel has ended: the log is opened again by another
     await expect(LogTab(page).row("Edit")).to_be_visible()
     await expect(LogTab(page).chip("edits")).to_have_attribute("aria-pressed", "true")
-    assert await page.evaluate(SESSIONS) == [["Agent logs", "console"]]
+    await eventually(OURS, page.evaluate, SESSIONS)
     await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
     await page.close()
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.tab import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -28,7 +30,8 @@ async def test_run_all_runs_through(checkout, open_file, name):
     tab = await open_file(checkout / "notebooks" / f"{name}.ipynb")
     await tab.command("notebook:run-all-cells", wait=False)
     await tab.page.wait_for_function(
-        "window.jupyterapp.shell.currentWidget.content.widgets.every(cell => cell.model.type !== 'code' || cell.model.executionCount)"
+        "window.jupyterapp.shell.currentWidget.content.widgets.every(cell => cell.model.type !== 'code' || cell.model.executionCount)",
+        timeout=4 * PATIENCE,
     )
     await tab.ready()
     await expect(tab.panel.locator(".nbtools-asking")).to_have_count(0)

@@ -40,7 +40,7 @@ def left(result: ToolResult) -> list[int]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.02)
 
@@ -88,7 +88,7 @@ async def test_a_command_without_background_names_none(tmp_path: Path) -> None:
 
 
 async def test_later_output_is_read_by_the_process_left(tmp_path: Path) -> None:
-    command = "(echo first; while [ ! -e go ]; do sleep 0.02; done; echo second; sleep 300) & sleep 0.1"
+    command = "(echo first; touch on; until [ -e go ]; do sleep 0.02; done; echo second; sleep 300) & until [ -e on ]; do sleep 0.02; done"
     async with Session(tmp_path, dialect="gemini", policy=YOLO) as session:
         result = await session.call("run_shell_command", {"command": command})
         assert "first" in text_of(result)
@@ -98,7 +98,7 @@ async def test_later_output_is_read_by_the_process_left(tmp_path: Path) -> None:
         async def read() -> str:
             return text_of(await session.call("read_background_output", {"pid": pid}))
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while "second" not in await read():
                 await asyncio.sleep(0.02)
 

@@ -75,13 +75,16 @@ def test_other_code_is_interrupted_as_ever(lab):
     assert cell.error == "KeyboardInterrupt"
 
 
-def test_a_background_call_ends_while_another_cell_blocks(lab):
+def test_a_background_call_ends_while_another_cell_blocks(lab, project):
     lab.run("%tools allow shell")
-    first = lab.run("call = tools.shell.background('sleep 0.5; echo finished')\ncall.done")
+    first = lab.run("call = tools.shell.background('until [ -e go ]; do sleep 0.05; done; echo finished')\ncall.done")
     assert first.text.endswith("False")
-    blocked = lab.start("import time\ntime.sleep(3)")
+    blocked = lab.start("import pathlib, time\nwhile not pathlib.Path('over').exists(): time.sleep(0.02)")
+    lab.until(lambda: blocked.count("execute_input"))
+    (project / "go").touch()
     lab.until(lambda: "finished" in first.text and "Done" in first.text)
     assert not blocked.done
+    (project / "over").touch()
     lab.until(lambda: blocked.done)
     assert lab.value("call.done, call.result().ok, call.result().data is not None") == (True, True, True)
 

@@ -55,5 +55,5 @@ def test_stop_closes_the_connection(lab, ask):
         lab.until(lambda: "Well," in cell.text)
         lab.interrupt()
         lab.until(lambda: cell.done)
-        assert server.left.wait(10)
+        assert server.left.wait(60)
     assert foot(cell)["status"] == "You stopped it"

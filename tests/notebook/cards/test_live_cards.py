@@ -45,7 +45,7 @@ def test_what_was_streamed_stays_after_a_cancellation(lab, how):
 
 def test_a_silent_command_counts_its_seconds(lab):
     lab.run("%tools allow shell")
-    cell = lab.run("%tool shell sleep 2.5")
+    cell = lab.run("%tool shell sleep 4")
     shown = [message["content"]["data"][MIME] for message in cell.messages if "data" in message["content"]]
     running = [card.get("detail") for card in shown if card["state"] == "executing"]
     assert len(set(running)) >= 3

@@ -234,8 +234,10 @@ async def test_a_terminal_does_not_inherit_ignored_signals(desk: Desk, number: s
 
 
 async def test_what_takes_a_moment_to_end_at_a_key_is_waited_for(desk: Desk) -> None:
-    running = await desk.run("bash -c 'trap \"sleep 1; exit 3\" INT; while :; do sleep 0.1; done'", wait=1)
+    running = await desk.run("bash -c 'trap \"sleep 1; exit 3\" INT; touch ready; while :; do sleep 0.1; done'", wait=0)
     assert not running.finished
+    while not (desk.workspace.root / "ready").exists():
+        await asyncio.sleep(0.02)
     ended = await desk.run("^C", enter=False)
     assert (ended.finished, ended.exit_code) == (True, 3)
 
@@ -257,16 +259,25 @@ async def test_what_comes_later_is_read_later(desk: Desk) -> None:
         text += (await desk.look(wait=20)).new
     assert "later\n" in text
     assert (await desk.look()).new == ""
-    ahead = await desk.run("sleep 0.3", wait=0)
+    ahead = await desk.run("cat go", wait=0)
     assert not ahead.finished
-    assert "typed ahead\n" in (await desk.run("echo typed ahead")).new
+    typed = asyncio.create_task(desk.run("echo typed ahead"))
+    await asyncio.to_thread((desk.workspace.root / "go").write_text, "")
+    assert "typed ahead\n" in (await typed).new
 
 
 async def test_the_window_is_shown_while_it_changes(desk: Desk) -> None:
-    shown: list[ToolResultDisplay] = []
-    await desk.runner.build({"id": "1", "command": "for i in 1 2 3; do echo step $i; sleep 0.2; done"}).execute(shown.append)
-    texts = [display.text for display in shown if isinstance(display, CommandOutput)]
-    assert any("step 1\n" in text + "\n" and "step 3" not in text.replace("1 2 3", "") for text in texts)
+    shown: list[str] = []
+
+    def show(display: ToolResultDisplay) -> None:
+        assert isinstance(display, CommandOutput)
+        shown.append(display.text)
+        if "step 1\n" in display.text + "\n":
+            (desk.workspace.root / "seen").touch()
+
+    command = "for i in 1 2 3; do echo step $i; until [ -e seen ]; do sleep 0.05; done; done"
+    assert (await desk.runner.build({"id": "1", "command": command}).execute(show)).ok
+    assert any("step 1\n" in text + "\n" and "step 2\n" not in text + "\n" for text in shown)
 
 
 async def test_numbers_and_names(desk: Desk) -> None:
@@ -315,9 +326,12 @@ async def test_policy_knows_where_a_command_runs(desk: Desk) -> None:
     await desk.run("cd sub")
     assert target() == CommandTarget("git status", "sub", moving=False)
     await desk.run("cd ..")
-    await desk.run("sleep 0.5; cd sub", wait=0)
+    os.mkfifo(desk.workspace.root / "go")
+    await desk.run("cat go; cd sub", wait=0)
     assert target().moving
-    await desk.look(wait=20)
+    await asyncio.to_thread((desk.workspace.root / "go").write_text, "")
+    while target().moving:
+        await desk.look(wait=20)
     assert target() == CommandTarget("git status", "sub", moving=False)
     await desk.run("cd ..; ", enter=False)
     assert target() == CommandTarget("cd ..; git status", "sub", moving=False)

@@ -95,13 +95,14 @@ async def test_what_ignores_the_request_is_killed() -> None:
 
 async def test_silence_ends_it_but_not_while_it_prints() -> None:
     ran = Ran()
-    ended = await ran.command("for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done; sleep 73.5", silence=1.5)
+    ended = await ran.command("for i in 1 2 3 4 5 6; do echo $i; sleep 0.6; done; sleep 73.5", silence=3)
     assert ended.stopped == "silence"
     assert ran.output == b"1\n2\n3\n4\n5\n6\n"
     assert not sleeping("73.5")
 
 
-async def test_background_work_that_holds_the_output_is_ended() -> None:
+async def test_background_work_that_holds_the_output_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbtools.workspace.processes.process.IDLE", 2)
     ran = Ran()
     ended = await ran.command("sleep 74.5 & (sleep 0.05; echo late) & echo done")
     assert ended.exit_code == 0
@@ -176,7 +177,7 @@ def test_it_works_in_a_thread_of_its_own() -> None:
     ran = Ran()
     thread = threading.Thread(target=lambda: asyncio.run(ran.command("echo there")))
     thread.start()
-    thread.join(20)
+    thread.join()
     assert ran.output == b"there\n"
 
 

@@ -55,7 +55,7 @@ def alive(seconds: int) -> list[int]:
     return found
 
 
-def until(true: Callable[[], object], seconds: float = 20) -> bool:
+def until(true: Callable[[], object], seconds: float = 60) -> bool:
     end = time.monotonic() + seconds
     while not (reached := bool(true())) and time.monotonic() < end:
         time.sleep(0.02)
