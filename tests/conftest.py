@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 # Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
@@ -26,15 +26,21 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False)
 settings.load_profile("same")
 
-BROWSER_TESTS = sorted(path.name for path in (Path(__file__).parent / "browser").glob("test_*.py"))
+BROWSER_TESTS = "tests/browser/"
 
 
 class FileScheduling(LoadFileScheduling):
-    """Gives each file to the next free process, and those of ``tests/browser`` to two: each has a browser and the servers that it opens."""
+    """Gives each file to the next free process, and those of ``tests/browser`` to two of them as long as there are others.
 
-    def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return f"tests/browser, part {BROWSER_TESTS.index(Path(file).name) % 2}" if file.startswith("tests/browser/") else file
+    Each of the two has a browser and the servers that it opens.  They begin with the files of the most tests.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        browser = sorted((file for file in self.workqueue if file.startswith(BROWSER_TESTS)), key=lambda file: -len(self.workqueue[file]))
+        others = [file for file in self.workqueue if not file.startswith(BROWSER_TESTS)]
+        first = [*browser, *others] if node in self.nodes[:2] else [*others, *browser]
+        self.workqueue.move_to_end(first[0], last=False)
+        super()._assign_work_unit(node)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:

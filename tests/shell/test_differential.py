@@ -98,7 +98,7 @@ def _of_help(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     asked = [*words, "-h" if words[0] == "git" and len(words) > 1 else "--help"]
     try:
         done = subprocess.run(
-            asked, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=5, cwd="/", env={"PATH": os.environ["PATH"]}
+            asked, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=20, cwd="/", env={"PATH": os.environ["PATH"]}
         )
     except (OSError, subprocess.TimeoutExpired):
         return (), ()
@@ -312,7 +312,7 @@ def make_folder(folder: Path) -> Path:
         "lz4 -q a a.lz4",
         "zip -q a.zip a",
     ):
-        subprocess.run(["sh", "-c", line], cwd=folder, check=False, capture_output=True, timeout=20)
+        subprocess.run(["sh", "-c", line], cwd=folder, check=False, capture_output=True, timeout=60)
     return folder
 
 

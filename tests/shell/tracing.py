@@ -58,7 +58,7 @@ def why_not() -> str:
     """Why command lines cannot be traced here, empty where they can."""
     if shutil.which("strace") is None:
         return "there is no strace"
-    tried = subprocess.run([*_STRACE, "true"], check=False, capture_output=True, timeout=20)
+    tried = subprocess.run([*_STRACE, "true"], check=False, capture_output=True, timeout=60)
     return "strace is not permitted, or too old" if tried.returncode else ""
 
 
@@ -67,7 +67,7 @@ def without_network() -> bool:
     """Whether lines can run without a network, and without rights over the system."""
     if shutil.which("unshare") is None:
         return False
-    return subprocess.run([*_NO_NETWORK, "true"], check=False, capture_output=True, timeout=20).returncode == 0
+    return subprocess.run([*_NO_NETWORK, "true"], check=False, capture_output=True, timeout=60).returncode == 0
 
 
 def run_traced(line: str, template: Path, parent: Path, extra: tuple[str, ...] = (), seconds: float = 5) -> Run:
