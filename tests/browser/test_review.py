@@ -37,6 +37,7 @@ class Review:
         self.message = self.node.locator(".nbtools-trace-review-message")
         self.counted = self.node.locator(".nbtools-trace-reviewed")
         self.records = self.node.locator(".nbtools-trace-records")
+        self.note = self.node.get_by_role("textbox", name="Note")
         self.keys = trace.tab.page.keyboard
 
     def marks(self, row: int):
@@ -89,7 +90,7 @@ async def test_verdicts_labels_and_notes_by_keys(open_review, app):
     await keys.press("Escape")
     await expect(trace.chosen).to_have_count(1)
     await keys.press("n")
-    await expect(review.node.get_by_role("textbox", name="Note")).to_be_focused()
+    await expect(review.note).to_be_focused()
     await keys.type("pf 1: it never ran")
     await keys.press("Enter")
     await expect(trace.list).to_be_focused()
@@ -130,9 +131,7 @@ async def test_a_review_is_there_after_a_reload(open_review):
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
     await trace.tab.run(2)
     await expect(trace.tab.output(2)).to_contain_text("('3', '3', 'label', 'wrong assumption'")
-    await trace.tab.press("restart")
-    await trace.tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
-    await trace.tab.ready()
+    await trace.tab.restart()
     await trace.tab.run(0)
     await trace.tab.run(1)
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
@@ -172,6 +171,7 @@ async def test_notes_are_sorted_by_menu_and_by_drag(open_review):
     for row, text in ((1, "one"), (2, "two")):
         await review.trace.rows.nth(row).click()
         await review.keys.press("n")
+        await expect(review.note).to_be_focused()
         await review.keys.type(text)
         await review.keys.press("Enter")
         await expect(review.marks(row)).to_have_text(["note"])
@@ -222,6 +222,7 @@ async def test_a_review_is_accessible(open_review):
     await review.trace.rows.nth(1).click()
     for key in ("p", "4", "j", "f", "j", "d", "n"):
         await review.keys.press(key)
+    await expect(review.note).to_be_focused()
     await review.keys.type("A note")
     await review.keys.press("Enter")
     await expect(review.marks(3)).to_have_text(["defer", "note"])

@@ -41,7 +41,9 @@ def open_two(open_notebook, project):
 
 async def opened(trace: Explorer) -> Locator:
     await trace.node.get_by_role("button", name="saved filters").click()
-    return trace.node.get_by_role("region", name="Saved filters")
+    panel = trace.node.get_by_role("region", name="Saved filters")
+    await expect(panel.get_by_label("Name for the current filter")).to_be_focused()
+    return panel
 
 
 async def test_a_filter_is_saved_and_found_again_in_another_log(open_two, app):
@@ -52,7 +54,6 @@ async def test_a_filter_is_saved_and_found_again_in_another_log(open_two, app):
     await one.chip("failed").click()
     await one.leaves(2)
     panel = await opened(one)
-    await expect(panel.get_by_label("Name for the current filter")).to_be_focused()
     await expect(panel).to_contain_text("shell · failed")
     await keys.type(name)
     await keys.press("Enter")
@@ -79,6 +80,8 @@ async def test_a_saved_filter_is_renamed_and_deleted_with_the_keyboard(open_two)
     await keys.type(name)
     await keys.press("Enter")
     await expect(panel.get_by_role("button", name=name, exact=True)).to_be_visible()
+    await expect(panel.get_by_label("Name for the current filter")).to_be_focused()
+    await expect(panel.get_by_label("Name for the current filter")).to_have_value("")
     await keys.type(name)
     await keys.press("Enter")
     await expect(panel.get_by_role("status")).to_contain_text("There is already a filter")
@@ -89,6 +92,7 @@ async def test_a_saved_filter_is_renamed_and_deleted_with_the_keyboard(open_two)
     await expect(panel.get_by_role("button", name=name, exact=True)).to_be_visible()
     await panel.get_by_role("button", name=f"rename {name}").focus()
     await keys.press("Enter")
+    await expect(panel.get_by_label("New name")).to_be_focused()
     await keys.type(f"other {name}")
     await keys.press("Enter")
     await expect(panel.get_by_role("button", name=f"other {name}", exact=True)).to_be_focused()

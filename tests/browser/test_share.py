@@ -70,6 +70,7 @@ async def test_notes_are_shared_only_if_the_person_says_so(open_planted, project
     keys = trace.tab.page.keyboard
     await trace.rows.nth(1).click()
     await keys.press("n")
+    await expect(trace.node.get_by_role("textbox", name="Note")).to_be_focused()
     await keys.type(note)
     await keys.press("Enter")
     await trace.node.get_by_role("button", name="share…").click()

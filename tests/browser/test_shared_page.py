@@ -14,7 +14,7 @@ from tests.browser.accessibility import cut_buttons, is_accessible, without_visi
 from tests.browser.conftest import SHOTS
 from tests.browser.hostile import CANARY, payloads
 from tests.browser.long_log import write_log
-from tests.browser.tab import PATIENCE
+from tests.browser.tab import PATIENCE, eventually
 from tests.notebook.explorer.samples import CLAUDE, sample
 
 COPY_BUTTONS = {"Copy as %toolc", "Copy link", "Copy as Markdown"}
@@ -98,12 +98,12 @@ async def test_only_what_the_file_answers_is_offered(open_file, shared):
     page = await open_file(shared, "#step-30")
     explorer = page.locator(".nbtools-trace")
     outside = explorer.locator("button:visible:not(.nbtools-trace-chip, .nbtools-trace-main *)")
-    assert set(await outside.all_inner_texts()) == {"first failure", "↑", "↓"}
-    menus = await explorer.locator("select:visible").evaluate_all("menus => menus.map(menu => menu.getAttribute('aria-label'))")
-    assert menus == ["Tool", "File"]
+    await expect(outside).to_have_text(["first failure", "↑", "↓"])
+    menus = explorer.locator("select:visible")
+    await eventually(["Tool", "File"], menus.evaluate_all, "menus => menus.map(menu => menu.getAttribute('aria-label'))")
+    await expect(page.locator(".nbtools-trace-foot button:visible")).not_to_have_count(0)
     buttons = await page.locator(".nbtools-trace-foot button:visible").all_inner_texts()
     assert set(buttons) <= COPY_BUTTONS
-    assert buttons
     await expect(page.locator(".nbtools-trace-raw, .nbtools-trace-review")).to_have_count(0)
     for key in "rpfdPnuz1?":
         await page.keyboard.press(key)

@@ -18,6 +18,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.accessibility import AXE_SCRIPT
+from tests.browser.tab import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("docs/index", "docs/tutorials", "notebooks/01_first_calls", "docs/how-to/write-a-rule", "docs/reference/tools", "docs/peers")
@@ -69,6 +70,7 @@ def address(site: Path) -> Iterator[str]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
     page = await browser.new_page(base_url=address)
+    page.set_default_timeout(PATIENCE)
     page.foreign = []  # type: ignore[attr-defined]
     page.on("request", lambda request: None if request.url.startswith((address, "data:", "blob:")) else page.foreign.append(request.url))  # type: ignore[attr-defined]
     yield page

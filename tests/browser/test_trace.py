@@ -13,6 +13,7 @@ from playwright.async_api import expect
 
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log, write_long_log
+from tests.browser.tab import eventually
 from tests.traces.recorded import SAMPLES
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
@@ -192,14 +193,14 @@ async def test_hits_of_a_search_are_marked_in_the_step(open_log):
     count = int((await place.inner_text()).split()[-1])
     for number in [*range(1, min(count, 9) + 1)]:
         await expect(place).to_have_text(f"Hit {number} of {count}")
-        assert await trace.panel.evaluate(CURRENT_HIT) == ["lifecycle", True]
+        await eventually(["lifecycle", True], trace.panel.evaluate, CURRENT_HIT)
         await trace.tab.page.keyboard.press("n")
     await trace.tab.look("trace-hits", trace.cell)
     await trace.panel.get_by_role("button", name="Previous hit").click()
     await trace.tab.page.keyboard.press("/")
     await trace.tab.page.keyboard.press("Escape")
     await expect(place).to_be_hidden()
-    assert await trace.panel.evaluate("() => CSS.highlights.get('nbtools-search').size") == 0
+    await eventually(0, trace.panel.evaluate, "() => CSS.highlights.get('nbtools-search').size")
 
 
 @pytest.fixture
@@ -261,9 +262,7 @@ async def test_a_kernel_that_cannot_answer_meanwhile_is_said_to_be_busy(open_log
 
 async def test_after_a_restart_the_cell_is_to_be_run_again(open_log):
     trace = await open_log()
-    await trace.tab.press("restart")
-    await trace.tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
-    await trace.tab.ready()
+    await trace.tab.restart()
     await trace.chip("edits").click()
     await expect(trace.notice).to_contain_text("Run the cell again")
     await trace.tab.run(0)
@@ -312,7 +311,7 @@ async def test_to_notebook_writes_beside_and_opens_what_it_wrote(open_notebook, 
     before = tab.path.read_bytes()
     await Explorer(tab, 1).node.get_by_role("button", name="to notebook").click()
     await expect(tab.panel.locator(".jp-MarkdownCell").first).to_contain_text("A recorded session")
-    assert await lab.evaluate("window.jupyterapp.shell.currentWidget.context.path") == f"{project.name}/story-2.ipynb"
+    await eventually(f"{project.name}/story-2.ipynb", lab.evaluate, "window.jupyterapp.shell.currentWidget.context.path")
     assert tab.path.read_bytes() == before
     assert (project / "story-1.ipynb").read_text(encoding="utf-8") == "mine"
 

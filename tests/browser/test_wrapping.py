@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
+from tests.browser.tab import eventually
+
 WIDE = "boxes => boxes.some(box => box.scrollWidth > box.clientWidth + 1)"
-HEIGHTS = (
-    """panes => panes.map(pane => [...pane.querySelectorAll('.nbtools-line, .nbtools-gap')].map(row => row.getBoundingClientRect().top))"""
-)
+ALIGNED = """([left, right]) => {
+    const tops = pane => [...pane.querySelectorAll('.nbtools-line, .nbtools-gap')].map(row => row.getBoundingClientRect().top);
+    return JSON.stringify(tops(left)) === JSON.stringify(tops(right));
+}"""
 
 
 async def test_lines_wrap_in_all_cards_of_the_kind(open_notebook, project):
@@ -20,23 +23,22 @@ async def test_lines_wrap_in_all_cards_of_the_kind(open_notebook, project):
     boxes = ".nbtools-scroll, .nbtools-pane"
     wrap = tab.card(2).get_by_role("button", name="Wrap lines")
     await expect(wrap).to_have_attribute("aria-pressed", "false")
-    assert await tab.card(2).locator(boxes).evaluate_all(WIDE)
+    await eventually(True, tab.card(2).locator(boxes).evaluate_all, WIDE)
     await wrap.focus()
     await tab.page.keyboard.press("Enter")
     await expect(wrap).to_have_attribute("aria-pressed", "true")
     await expect(wrap).to_be_focused()
     for index in (2, 4):
-        assert not await tab.card(index).locator(boxes).evaluate_all(WIDE)
+        await eventually(False, tab.card(index).locator(boxes).evaluate_all, WIDE)
     assert await tab.card(3).locator(boxes).evaluate_all(WIDE)  # another kind
     await tab.card(5).get_by_role("button", name="Wrap lines").click()
     await expect(tab.card(5).locator(".nbtools-diff")).to_have_attribute("data-layout", "split")
-    left, right = await tab.card(5).locator(".nbtools-pane").evaluate_all(HEIGHTS)
-    assert left == right
-    assert not await tab.card(5).locator(boxes).evaluate_all(WIDE)
+    await eventually(True, tab.card(5).locator(".nbtools-pane").evaluate_all, ALIGNED)
+    await eventually(False, tab.card(5).locator(boxes).evaluate_all, WIDE)
     await tab.look("wrapped", tab.panel)
     await wrap.click()
     await expect(wrap).to_have_attribute("aria-pressed", "false")
-    assert await tab.card(4).locator(boxes).evaluate_all(WIDE)
+    await eventually(True, tab.card(4).locator(boxes).evaluate_all, WIDE)
 
 
 async def test_a_card_without_long_lines_has_no_such_button(open_notebook):
