@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 
@@ -10,7 +11,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.project import CART, make_project
-from tests.browser.tab import Tab, restored
+from tests.browser.tab import PATIENCE, Tab, restored
 
 WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
@@ -93,6 +94,47 @@ async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be
     await tab.card(1).get_by_role("button", name="undo").click()
     await expect(tab.card(1)).to_contain_text("ndone")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+
+async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook):
+    tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
+    await tab.start(1)
+    await tab.answer(1, "Approve once")
+    await expect(tab.status(1)).to_have_text("Running")
+    await tab.save()
+    is_lossy, lost = True, []
+
+    def lose(socket):
+        """Passes on what page and kernel send each other, except updates and the page's questions for widgets as long as it is lossy."""
+        server = socket.connect_to_server()
+
+        def to_server(message):
+            if is_lossy and b"comm_info_request" in message and b"jupyter.widget" in message:
+                lost.append(message)
+            else:
+                server.send(message)
+
+        socket.on_message(to_server)
+        server.on_message(lambda message: (is_lossy and b"update_display_data" in message) or socket.send(message))
+
+    address = tab.page.url
+    await tab.page.goto("about:blank")
+    async with await tab.page.context.new_page() as page:
+        await page.route_web_socket(re.compile("/channels"), lose)
+        await page.goto(address)
+        again = Tab(page, tab.path, tab.shots)
+        await restored(page)
+        await expect(again.status(1)).to_have_text("Running")
+        (tab.folder / "go").touch()
+        await tab.exists("over")
+        await again.ready()
+        async with asyncio.timeout(PATIENCE / 1000):
+            while not lost:
+                await asyncio.sleep(0.05)
+        is_lossy = False
+        await expect(again.status(1)).to_have_text("Done")
+    await tab.page.goto(address)
+    await restored(tab.page)
 
 
 async def test_what_ended_while_the_page_was_away_is_shown_when_it_is_back(open_notebook):

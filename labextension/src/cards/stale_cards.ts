@@ -10,7 +10,7 @@ const WIDGET_MIME = 'application/vnd.jupyter.widget-view+json';
 const WIDGET_TARGET = 'jupyter.widget';
 /** States of an unfinished call. */
 const UNFINISHED: readonly unknown[] = ['validating', 'scheduled', 'awaiting_approval', 'executing'] satisfies Card['state'][];
-/** Milliseconds in which the kernel must send the current state of a call that it knows. */
+/** Milliseconds in which a kernel that is not executing a cell must answer. */
 const REPLY_TIMEOUT = 5000;
 
 interface Outputs {
@@ -22,11 +22,15 @@ interface Outputs {
  * Updates cards that JupyterLab no longer updates: after a page reload, or after the kernel has ended.
  *
  * JupyterLab updates an output only on the page that ran its cell.  The kernel's messages reach every page, so this class applies them to
- * the cards with the same id, and requests the updates that were missed during a reload.  An unfinished card whose call the kernel does
- * not know gets the status *Unknown*.
+ * the cards with the same id, and requests the updates that were missed during a reload or a lost connection, until each card is finished.
+ * An unfinished card whose call the kernel does not know gets the status *Unknown*.
  */
 export class StaleCards {
   private readonly replies = new KernelReplies();
+  /** The cards that were updated since they were requested. */
+  private readonly updated = new Set<unknown>();
+  /** The number of the last request of each notebook; earlier ones end. */
+  private readonly requests = new WeakMap<NotebookPanel, number>();
 
   constructor(
     notebooks: INotebookTracker,
@@ -41,9 +45,12 @@ export class StaleCards {
       (_, status) => ENDING_STATUSES.includes(status) && unfinishedCards(panel).forEach(output => this.markUnknown(output))
     );
     session.kernelChanged.connect(() => void this.requestMissedUpdates(panel));
+    session.connectionStatusChanged.connect((_, status) => status === 'connected' && void this.requestMissedUpdates(panel));
     session.iopubMessage.connect((_, { header, content }) => {
       if (header.msg_type === 'update_display_data') {
-        updateCards(panel, (content as { data: ReadonlyPartialJSONObject }).data);
+        const { data } = content as { data: ReadonlyPartialJSONObject };
+        this.updated.add(cardId(data));
+        updateCards(panel, data);
       }
     });
     await panel.context.ready;
@@ -51,23 +58,34 @@ export class StaleCards {
     await this.requestMissedUpdates(panel);
   }
 
-  /** Requests the current state of unfinished cards without a live widget.  Cards that the kernel does not update are marked as unknown. */
+  /** Requests the current state of unfinished cards without a live widget, again and again while the kernel updates them. */
   private async requestMissedUpdates(panel: NotebookPanel): Promise<void> {
-    const unfinished = unfinishedCards(panel).map(output => ({ output, model: widgetModelId(output), card: output.data[MIME] }));
-    if (unfinished.length === 0) {
-      return;
+    const request = (this.requests.get(panel) ?? 0) + 1;
+    this.requests.set(panel, request);
+    const isLast = () => this.requests.get(panel) === request && !panel.isDisposed;
+    while (isLast() && unfinishedCards(panel).length > 0) {
+      const kernel = panel.sessionContext.session?.kernel ?? null;
+      const widgets = kernel ? await widgetsOf(kernel) : [];
+      const orphaned = unfinishedCards(panel).filter(output => !widgets.includes(widgetModelId(output)));
+      if (!isLast() || orphaned.length === 0) {
+        return;
+      }
+      await this.requestUpdates(kernel?.isDisposed ? null : kernel, orphaned, isLast);
     }
-    const kernel = panel.sessionContext.session?.kernel;
-    const reply = await kernel?.requestCommInfo({ target_name: WIDGET_TARGET }).catch(() => null);
-    const comms = reply?.content.status === 'ok' ? reply.content.comms : {};
-    const isUnchanged = ({ output, model, card }: (typeof unfinished)[number]) =>
-      widgetModelId(output) === model && isEqual(output.data[MIME], card);
-    const orphaned = unfinished.filter(({ model }) => !model || !(model in comms));
-    for (const { output } of kernel ? orphaned : []) {
-      await this.replies.send(kernel as Kernel, { show: String(cardId(output.data)) });
+  }
+
+  /** Requests the current state of cards.  Those that the kernel does not update are marked as unknown. */
+  private async requestUpdates(kernel: Kernel | null, outputs: readonly IOutputModel[], isLast: () => boolean): Promise<void> {
+    const cards = outputs.map(output => ({ output, card: output.data[MIME], id: cardId(output.data) }));
+    cards.forEach(({ id }) => this.updated.delete(id));
+    if (kernel) {
+      await Promise.all(cards.map(({ id }) => this.replies.send(kernel, { show: String(id) })));
+      await delay(REPLY_TIMEOUT);
     }
-    await new Promise(resolve => window.setTimeout(resolve, kernel && orphaned.length > 0 ? REPLY_TIMEOUT : 0));
-    orphaned.filter(isUnchanged).forEach(({ output }) => this.markUnknown(output));
+    if (isLast()) {
+      const silent = cards.filter(({ output, card, id }) => !this.updated.has(id) && isEqual(output.data[MIME], card));
+      silent.forEach(({ output }) => this.markUnknown(output));
+    }
   }
 
   /** Sets the status *Unknown* in the card and in its HTML and plain text. */
@@ -96,6 +114,26 @@ export class StaleCards {
       }
     });
   }
+}
+
+/** Returns the ids of the kernel's widgets.  A kernel that does not answer although it is idle is asked again: the request was lost. */
+async function widgetsOf(kernel: Kernel): Promise<string[]> {
+  for (;;) {
+    const answer = kernel.requestCommInfo({ target_name: WIDGET_TARGET }).then(
+      ({ content }) => (content.status === 'ok' ? Object.keys(content.comms) : []),
+      () => []
+    );
+    do {
+      const widgets = await Promise.race([answer, delay(REPLY_TIMEOUT)]);
+      if (widgets || kernel.isDisposed) {
+        return widgets ?? [];
+      }
+    } while (kernel.status !== 'idle');
+  }
+}
+
+function delay(milliseconds: number): Promise<null> {
+  return new Promise(resolve => window.setTimeout(resolve, milliseconds, null));
 }
 
 /** Applies a display update to the cards with its id, unless JupyterLab has already applied it. */

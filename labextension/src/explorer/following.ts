@@ -127,6 +127,7 @@ export class Following {
   private draw(busy: boolean): void {
     const { trans, button, paused } = this;
     button.setAttribute('aria-pressed', String(!paused));
+    button.setAttribute('aria-busy', String(paused && this.asking));
     setText(button, paused ? trans.__('Paused') : busy ? trans.__('Following: the kernel is busy') : trans.__('Following'));
     button.title = paused ? trans.__('Show new steps as the log is written') : trans.__('Stop showing new steps');
   }
