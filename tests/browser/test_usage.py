@@ -92,3 +92,22 @@ async def test_a_log_without_tokens_says_so(open_log):
     trace = await open_log(SAMPLES / "swe-agent" / "pydicom__pydicom-1458.traj")
     await mode(trace, "Tokens").click()
     await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_have_text("This log does not record the tokens of its requests.")
+
+
+LISTEN = """() => {
+    window.asked = [];
+    window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.anyMessage.connect((_, { msg, direction }) => {
+        const task = direction === 'send' && msg.content.data?.request?.task;
+        task && window.asked.push(task.type);
+    });
+}"""
+
+
+async def test_the_kernel_adds_up_the_overviews_before_it_looks_for_signals(open_notebook, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    tab = await open_notebook("%trace session.jsonl")
+    await tab.page.evaluate(LISTEN)
+    await tab.run(1)
+    await tab.page.wait_for_function("window.asked.includes('review')")
+    asked = await tab.page.evaluate("window.asked.slice(0, window.asked.indexOf('review'))")
+    assert asked.count("strip") >= 2

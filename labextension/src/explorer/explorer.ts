@@ -140,7 +140,8 @@ export class ExplorerView {
     this.timeline.update(view.bars, true);
     this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
     sameExplorer ? this.showFilter() : this.showView(view);
-    this.review?.start();
+    // The kernel looks for signals, which takes long, after it has added up what the person may choose now.
+    this.review && void this.timeline.prefetch().then(() => this.review?.start());
   }
 
   /** Shows what was reviewed.  If the list is filtered by it, it is fetched again. */

@@ -9,8 +9,6 @@ import { UsageStripView } from './usage_strip.js';
 
 type Mode = 'steps' | TraceStrip['mode'];
 
-/** Milliseconds after a view is shown until the other overviews are loaded, so that switching to them needs no request. */
-const PREFETCH_DELAY = 200;
 /** Milliseconds between two requests for the overview that is shown, while the log grows. */
 const REFRESH_INTERVAL = 3000;
 
@@ -35,7 +33,6 @@ export class OverviewView {
   private readonly note = element('span', 'nbtools-trace-overview-note');
   private mode: Mode = 'steps';
   private strips = new Map<TraceStrip['mode'], Promise<TraceStrip | null>>();
-  private prefetchTimer = 0;
   private refreshTimer = 0;
   private refreshed = 0;
   /** Whether the tables were asked for with prices. */
@@ -77,15 +74,22 @@ export class OverviewView {
   update(bars: readonly TraceBar[], atOnce: boolean): void {
     this.timeline.update(bars);
     this.strips = new Map();
-    if (!this.context.isFile) {
-      this.prefetchTimer ||= window.setTimeout(() => this.prefetch(), PREFETCH_DELAY);
-    }
     if (atOnce) {
       this.refresh();
     } else {
       const delay = this.refreshed + REFRESH_INTERVAL - Date.now();
       this.refreshTimer ||= window.setTimeout(() => this.refresh(), Math.max(delay, 0));
     }
+  }
+
+  /** Loads the other overviews, so that switching to them needs no request. */
+  async prefetch(): Promise<void> {
+    const loading = (['time', 'tokens'] as const).map(mode => {
+      const strip = this.requests.strip(mode).catch(() => null);
+      this.strips.set(mode, strip);
+      return strip;
+    });
+    await Promise.all(loading);
   }
 
   mark(line: number | null, range: Range | null): void {
@@ -103,7 +107,7 @@ export class OverviewView {
   }
 
   dispose(): void {
-    [this.prefetchTimer, this.refreshTimer].forEach(timer => window.clearTimeout(timer));
+    window.clearTimeout(this.refreshTimer);
     this.timeline.dispose();
     this.usage.dispose();
   }
@@ -175,15 +179,6 @@ export class OverviewView {
       button.setAttribute('aria-pressed', String(mode === this.mode));
     }
     [this.node, this.bar].forEach(node => node.classList.toggle('nbtools-trace-by-usage', this.mode !== 'steps'));
-  }
-
-  private prefetch(): void {
-    for (const mode of ['time', 'tokens'] as const) {
-      this.strips.set(
-        mode,
-        this.requests.strip(mode).catch(() => null)
-      );
-    }
   }
 
   private toggleUsage(): void {

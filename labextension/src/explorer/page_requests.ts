@@ -20,7 +20,7 @@ import type {
 } from './model.js';
 
 /** Milliseconds until a request whose reply is being computed is sent again. */
-const PENDING_INTERVAL = 100;
+const PENDING_INTERVAL = 50;
 
 /** Requests that the page sends by itself, whose answers leave the notice that a person may be reading. */
 const AUTOMATIC: ReadonlySet<Task['type']> = new Set<Task['type']>(['follow', 'review', 'strip']);

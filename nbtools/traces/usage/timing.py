@@ -54,9 +54,13 @@ def turn_times(events: Iterable[Event], calls: Iterable[Call]) -> list[TurnTime]
                 turn.started = event.at if turn.started is None else min(turn.started, event.at)
             elif event.kind in _WORK:
                 turn.see(event.at)
+    session, number, turn = "", -1, _Turn()
     for call in calls:
         if call.live and call.level == "model":
-            turns[call.session][call.turn].add(call)
+            if call.turn != number or call.session != session:  # mostly it is the turn of the call before
+                session, number = call.session, call.turn
+                turn = turns[session][number]
+            turn.add(call)
     return [time for session, found in turns.items() for time in _times(session, found)]
 
 
@@ -73,16 +77,17 @@ class _Turn:
             self.ended = at
 
     def add(self, call: Call) -> None:
-        if call.at is None or (call.ended is None and call.answered):
+        start, end = call.at, call.ended
+        if start is None or (end is None and call.answered):
             self.all_timed = False
-        if call.at is None:
+        if start is None:
             return
-        self.see(call.at)
-        if call.ended is not None and call.ended >= call.at:
-            self.see(call.ended)
-            self.spans.append((call.at, call.ended))
+        timed = end is not None and end >= start
+        self.see(end if timed else start)  # type: ignore[arg-type]
+        if timed:
+            self.spans.append((start, end))  # type: ignore[arg-type]
             if call.duration is not None:
-                self.held = (self.held or 0.0) + max(call.ended - call.at - call.duration, 0.0)
+                self.held = (self.held or 0.0) + max(end - start - call.duration, 0.0)  # type: ignore[operator]
 
 
 def _times(session: str, turns: dict[int, _Turn]) -> Iterator[TurnTime]:

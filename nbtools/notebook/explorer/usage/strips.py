@@ -14,7 +14,7 @@ from nbtools.notebook.cards.phrases import counted, elapsed
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.explorer.usage.model import StripBar, StripTick, TraceStrip
 from nbtools.notebook.explorer.usage.requests import LineRequests, size_of, tokens_text
-from nbtools.traces.model import Call, Event, RequestUsage
+from nbtools.traces.model import RequestUsage, Session
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.requests import input_of
 from nbtools.traces.usage.timing import CallTime, TurnTime, call_times
@@ -88,9 +88,12 @@ class _Span:
     def add(self, end: float, first: int, last: int, failed: bool) -> None:
         self.count += 1
         self.failed |= failed
-        self.end = max(self.end, end)
-        self.first = min(self.first, first)
-        self.last = max(self.last, last)
+        if end > self.end:  # noqa: PLR1730 - runs for every call: max() takes three times as long
+            self.end = end
+        if first < self.first:  # noqa: PLR1730
+            self.first = first
+        if last > self.last:  # noqa: PLR1730
+            self.last = last
 
     @property
     def label(self) -> str:
@@ -103,12 +106,10 @@ class _Span:
 class _Lane:
     """A row of bars: a span for each bar, which stands for all that begins in the same of ``MAX_BARS`` stretches of the axis."""
 
-    def __init__(self, axis: _Axis) -> None:
-        self._axis = axis
+    def __init__(self) -> None:
         self.spans: dict[int, _Span] = {}
 
-    def add(self, source: CallTime | TurnTime, start: float, end: float, first: int, last: int, *, failed: bool) -> None:
-        place = self._axis.at(start) * MAX_BARS // AXIS
+    def add(self, source: CallTime | TurnTime, place: int, start: float, end: float, first: int, last: int, *, failed: bool) -> None:
         if (span := self.spans.get(place)) is None:
             self.spans[place] = _Span(start, end, first, last, failed, source)
         else:
@@ -129,6 +130,10 @@ class _Axis:
         self.knots.append(end)
         self.places.append(self.places[-1] + end - self.knots[-2])
         self.shortened = [(begin, stop) for begin, stop in waits if stop - begin > limit]
+
+    def stretch(self, time: float) -> int:
+        """Returns in which of ``MAX_BARS`` stretches of the axis a time is."""
+        return self.at(time) * MAX_BARS // AXIS
 
     def at(self, time: float) -> int:
         place = bisect_right(self.knots, time, 1, len(self.knots) - 1) - 1
@@ -183,30 +188,39 @@ def _waits(turns: Sequence[TurnTime]) -> list[tuple[float, float]]:
 def _turn_lane(turns: Sequence[TurnTime], roots: set[str], lines: Timeline, axis: _Axis) -> _Lane:
     first_lines: dict[tuple[str, int], int] = {}
     last_lines: dict[tuple[str, int], int] = {}
+    key, last = ("", -1), -1
     for line, row in enumerate(lines.rows):
-        if type(row) is Call or type(row) is Event:
+        if isinstance(row, Session):
+            continue
+        if row.turn != key[1] or row.session != key[0]:  # mostly it is the turn of the line before
+            last_lines[key] = last
             key = (row.session, row.turn)
             first_lines.setdefault(key, line)
-            last_lines[key] = line
-    lane = _Lane(axis)
+        last = line
+    last_lines[key] = last
+    lane = _Lane()
     for turn in turns:
         key = (turn.session, turn.turn)
         if turn.started is not None and turn.ended is not None and turn.session in roots and key in first_lines:
-            lane.add(turn, turn.started, turn.ended, first_lines[key], last_lines[key], failed=False)
+            lane.add(turn, axis.stretch(turn.started), turn.started, turn.ended, first_lines[key], last_lines[key], failed=False)
     return lane
 
 
 def _call_lanes(calls: Sequence[CallTime], roots: set[str], lines: Timeline, axis: _Axis) -> Iterator[tuple[str, _Lane]]:
-    lanes: dict[tuple[int, str], _Lane] = defaultdict(lambda: _Lane(axis))
+    lanes: dict[tuple[int, str], _Lane] = defaultdict(_Lane)
     agents: dict[str, int] = {}
-    for timed in calls:
-        call = timed.call
-        line = lines.line_by_row[id(call)]
+    places, tones, next_stretch, stretch = lines.line_by_row, lines.tones, 0, 0
+    for number, timed in enumerate(calls):
+        call, started, ended, free = timed
+        if number == next_stretch:  # the calls are sorted by their start
+            stretch = axis.stretch(started)
+            next_stretch = bisect_right(calls, stretch, number, key=lambda one: axis.stretch(one.started))
+        line = places[id(call)]
         if call.session in roots:
-            key = (min(timed.lane, _CALL_LANES - 1), "calls")
+            key = (min(free, _CALL_LANES - 1), "calls")
         else:
             key = (agents.setdefault(call.session, len(agents)) % _AGENT_LANES + _CALL_LANES, "sub-agents")
-        lanes[key].add(timed, timed.started, timed.ended, line, line, failed=lines.tones[line] == "failed")
+        lanes[key].add(timed, stretch, started, ended, line, line, failed=tones[line] == "failed")
     for (_, name), lane in sorted(lanes.items(), key=lambda entry: entry[0]):
         yield name, lane
 
