@@ -11,7 +11,6 @@ from playwright.async_api import expect
 from tests.browser.explorer import Explorer
 from tests.notebook.agent.scripts import PLAYING
 
-pytestmark = pytest.mark.timeout(300)  # every kernel loads pydantic-ai, which takes its time on a busy machine
 EDIT = """("edit", '{"path": "notes.txt", "old": "two", "new": "2"}')"""
 FIX = """("edit", '{"path": "src/cart.py", "old": "    total = 0", "new": "    total = Decimal(0)"}')"""
 READ = """("read", '{"path": "src/cart.py", "start": 16, "end": 20}')"""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.async_api import expect
 
 from tests.agents.openai_stub import Says, stub
 
-pytestmark = pytest.mark.timeout(300)  # pydantic-ai and the provider's package take their time to load on a busy machine
 LOADED = 150_000
 """Milliseconds."""
 TASK = "%%agent --model openai-chat:gpt-4o-mini\nMend the notes."

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from playwright.async_api import expect
 
 from tests.browser.explorer import Explorer
 from tests.notebook.agent.scripts import PLAYING
 
-pytestmark = pytest.mark.timeout(300)
 TEXT = """\
 Code in several languages, fenced:
 

@@ -7,10 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
 from playwright.async_api import expect
 
-pytestmark = pytest.mark.timeout(300)
 CONNECTING = 90_000
 """Milliseconds: a server starts, and the SDK is loaded on both sides."""
 SHOP = Path(__file__).parents[1] / "notebook" / "shop_server.py"

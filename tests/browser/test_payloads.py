@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Frame, Page, expect
 
@@ -195,7 +194,6 @@ def told(cell: dict[str, Any]) -> set[str]:
     return set(re.findall(r"‡\d\d", json.dumps(cell["outputs"], ensure_ascii=False) + "".join(cards)))
 
 
-@pytest.mark.timeout(300)
 async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, canary, plain_server, context):
     """Live, then saved: in an untrusted notebook, and without the extension, untrusted and trusted."""
     path = prepare(project, canary)

@@ -14,8 +14,8 @@ from playwright.async_api import expect
 from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
 from tests.browser.run_logs import write_runs
-from tests.browser.server import free_port
-from tests.browser.tab import PATIENCE
+from tests.browser.server import START, free_port
+from tests.browser.tab import PATIENCE, eventually
 from tests.browser.test_comparison import COMPARISON
 from tests.browser.test_trace import REAL
 from tests.browser.widget_host import open_host
@@ -107,11 +107,11 @@ async def test_hits_of_a_search_are_marked_in_the_step(open_page, highlights):
     await expect(place).to_have_text(f"Hit {count} of {count}")
     marks = panel.locator("mark")
     if highlights:
-        assert await host.page.evaluate("CSS.highlights.get('nbtools-search').size") == count
+        await eventually(count, host.page.evaluate, "CSS.highlights.get('nbtools-search').size")
         await expect(marks).to_have_count(0)
     else:
-        assert await marks.count() >= count
         await expect(panel.locator("mark.nbtools-current")).to_be_in_viewport()
+        assert await marks.count() >= count
         await expect(panel.locator("mark.nbtools-current")).to_have_text(re.compile("^testmain$", re.IGNORECASE))
     await trace.locator(".nbtools-trace-search").fill("")
     await expect(place).to_be_hidden()
@@ -128,14 +128,14 @@ async def test_it_has_the_colours_of_its_front_end(open_page, kind, theme):
     await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
     await trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first.click()
     await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
-    paper = await trace.evaluate("node => getComputedStyle(node).backgroundColor")
-    assert paper == await host.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    paper = await host.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    await expect(trace).to_have_css("background-color", paper)
     await is_accessible(host.page)
     assert await without_visible_focus(host.page) == []
     for width in (380, 800, 1280):
         await host.page.set_viewport_size({"width": width, "height": 900})
-        assert await host.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert await cut_buttons(host.page) == []
+        await eventually(True, host.page.evaluate, "document.documentElement.scrollWidth <= innerWidth")
+        await eventually([], cut_buttons, host.page)
         await host.page.screenshot(path=SHOTS / f"widget-{kind}-{theme}-{width}.png", animations="disabled")
 
 
@@ -210,7 +210,7 @@ async def marimo(context, tmp_path):
     port = free_port()
     command = (sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port))
     process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
-    async with asyncio.timeout(PATIENCE / 1000):
+    async with asyncio.timeout(START):
         async for line in process.stdout:
             if b"URL:" in line:
                 break
@@ -231,7 +231,7 @@ async def test_a_log_is_explored_in_marimo(marimo):
     await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
     await marimo.keyboard.press("/")
     await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
-    assert await trace.evaluate("node => getComputedStyle(node).backgroundColor") == "rgb(255, 255, 255)"
+    await expect(trace).to_have_css("background-color", "rgb(255, 255, 255)")
 
 
 @pytest.mark.parametrize(("kind", "theme"), [("vscode", "dark"), ("colab", "light")])
@@ -246,8 +246,8 @@ async def test_a_question_is_answered_through_a_comm(open_page, plain_server, ki
     assert await without_visible_focus(host.page) == []
     for width in (380, 800, 1280):
         await host.page.set_viewport_size({"width": width, "height": 900})
-        assert await host.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert await cut_buttons(host.page) == []
+        await eventually(True, host.page.evaluate, "document.documentElement.scrollWidth <= innerWidth")
+        await eventually([], cut_buttons, host.page)
         await host.page.screenshot(path=SHOTS / f"question-{kind}-{theme}-{width}.png", animations="disabled")
     await question.get_by_role("button", name="Deny").click()
     await expect(host.cells.nth(1)).to_contain_text("Denied by you")

@@ -6,6 +6,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.accessibility import OURS, cut_buttons
+from tests.browser.tab import eventually
 from tests.browser.test_accessible_lab import DIALOG, WORK, open_edit_of_a_log, open_log
 from tests.browser.test_asking import IN_VIEW
 from tests.browser.test_editing import WRITE
@@ -25,7 +26,10 @@ OUTSIDE = """selector => {
         })
         .map(node => node.outerHTML.slice(0, 200));
 }"""
-REVEAL = "question => question.scrollIntoView({ block: 'nearest' })"
+REVEALS = f"""(question, parts) => {{
+    question.scrollIntoView({{ block: 'nearest' }});
+    return parts.every(part => ({IN_VIEW})(question.querySelector(part)));
+}}"""
 READ = "%tool read src/cart.py"
 LOOK = ("%tool grep total src --context 1", "%tool ls", "%tool glob '**/*.py'", "%tool shell ls -la", "tools.read('no such file')")
 
@@ -42,8 +46,8 @@ async def widths(lab):
             await lab.set_viewport_size({"width": width, "height": HEIGHT})
             await lab.evaluate(SETTLED)
             await tab.look(f"{name}-{width}")
-            assert await cut_buttons(lab, selector) == [], width
-            assert await lab.evaluate(OUTSIDE, selector) == [], width
+            await eventually([], cut_buttons, lab, selector)
+            await eventually([], lab.evaluate, OUTSIDE, selector)
             yield width
 
     yield widths
@@ -56,16 +60,12 @@ async def test_questions_and_the_editor(open_notebook, widths):
         await tab.start(index)
         await tab.asked(index)
         question = tab.question(index)
-        async for width in widths(tab, f"widths-{name}"):
-            await question.evaluate(REVEAL)
-            for part in (".nbtools-head", ".nbtools-approve", ".nbtools-cancel"):
-                assert await question.locator(part).evaluate(IN_VIEW), (width, part)
+        async for _ in widths(tab, f"widths-{name}"):
+            await eventually(True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-approve", ".nbtools-cancel"])
         await tab.answer(index, "Modify…")
         await expect(question.locator(".nbtools-editor-host :focus")).to_have_count(1)
-        async for width in widths(tab, f"widths-modify-{name}"):
-            await question.evaluate(REVEAL)
-            for part in (".nbtools-head", ".nbtools-apply", ".nbtools-back"):
-                assert await question.locator(part).evaluate(IN_VIEW), (width, part)
+        async for _ in widths(tab, f"widths-modify-{name}"):
+            await eventually(True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-apply", ".nbtools-back"])
         await tab.answer(index, "Back")
         await tab.answer(index, "Deny")
         await tab.done(index)
