@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 _MAX_VALUE = 300
 """Maximum number of characters of a value in a message."""
+_WIDTH = 80
+"""Maximum number of characters of a line, so that no cell needs a scroll bar."""
 _failures: dict[str, int] = {}
 """Failed tries by task, in this process."""
 
@@ -39,7 +43,15 @@ def check(task: str, found: Any, expected: Any, *, hint: str = "", words: str = 
         return Checked(ok=True, message=f"✓ {task}: solved.")
     tries = _failures[task] = _failures.get(task, 0) + 1
     hints = (f"Hint: {hint}",) if hint and tries > 1 else ()
-    return Checked(ok=False, message="\n  ".join((f"✗ {task}: not yet.", *problem, *hints)), tries=tries)
+    return Checked(ok=False, message="\n".join(_lines(task, *problem, *hints)), tries=tries)
+
+
+def _lines(task: str, *sentences: str) -> Iterator[str]:
+    yield f"✗ {task}: not yet."
+    for sentence in sentences:
+        yield textwrap.fill(
+            sentence, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
 
 
 def _problem(found: Any, expected: Any, words: str) -> tuple[str, ...]:
@@ -80,14 +92,24 @@ def _cut(text: str) -> str:
 
 
 def _first_difference(value: Any, expected: Any) -> tuple[str, ...]:
-    """Says where two texts of several lines, or two lists, differ first, and that two equal values have different types."""
+    """Says where two texts of several lines, lists or dictionaries differ first, and that two equal values have different types."""
     if _is_condition(expected):
         return ()
     if type(value) is not type(expected):
         return (f"The types differ: expected {type(expected).__name__}, there is {type(value).__name__}.",)
     if isinstance(value, str) and ("\n" in value or "\n" in expected):
         return _difference("line", value.splitlines(), expected.splitlines())
+    if isinstance(value, Mapping):
+        return _difference_of_keys(value, expected)
     return _difference("item", value, expected) if isinstance(value, list | tuple) else ()
+
+
+def _difference_of_keys(values: Mapping[Any, Any], expected: Mapping[Any, Any]) -> tuple[str, ...]:
+    for key in [*expected, *values]:
+        wanted, there = (_written(one[key]) if key in one else "nothing" for one in (expected, values))
+        if wanted != there:
+            return (f"The first difference is at {_written(key)}: expected {wanted}, there is {there}.",)
+    return ()
 
 
 def _difference(name: str, values: Any, expected: Any) -> tuple[str, ...]:

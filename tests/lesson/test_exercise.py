@@ -87,4 +87,18 @@ def test_equal_values_are_solved_and_messages_are_short(value: Any) -> None:
     wrong = check("Other", [value], "no")
     assert not wrong
     assert len(repr(wrong)) < 1_500
-    assert len(repr(wrong).splitlines()) <= 6
+    assert len(repr(wrong).splitlines()) <= 20
+
+
+def test_a_dictionary_says_which_key_differs() -> None:
+    found = repr(check("Rules", {"read": "allow", "push": "ask"}, {"read": "allow", "push": "deny"}))
+    assert "The first difference is at 'push': expected 'deny', there is 'ask'." in found
+    assert "at 'push': expected 'deny', there is nothing." in repr(check("Rules", {}, {"push": "deny"}))
+    assert "at 'pull': expected nothing, there is 'ask'." in repr(check("Rules", {"pull": "ask"}, {}))
+
+
+def test_no_line_of_a_message_needs_a_scroll_bar() -> None:
+    calls = {f"call {number}": "allow" for number in range(20)}
+    message = check("Rules", {}, calls, hint="Look at the reason of each decision, and at which of the rules it names. " * 3).message
+    assert max(map(len, message.splitlines())) <= 80
+    assert all(line.startswith("  ") for line in message.splitlines()[1:])
