@@ -60,4 +60,4 @@ def _warnings(store: PolicyStore) -> Iterator[str]:
     project, trust = store.project(), store.trust()
     if (project.policy.allow or project.policy.mode) and trust in (Trust.UNKNOWN, Trust.CHANGED):
         until = "until you trust them" if trust is Trust.UNKNOWN else "because they have changed since you trusted them"
-        yield f"This project's allow rules are off {until}. %tools trust shows them."
+        yield f"This project's allow rules are off {until}.\n%tools trust shows them."

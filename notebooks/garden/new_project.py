@@ -10,5 +10,5 @@ shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
 shutil.copy(Path(__file__).with_name("garden.py"), folder)
 server = {"command": sys.executable, "args": ["garden.py"]}
-text = json.dumps({"mcpServers": {"garden": server}})
-(folder / ".mcp.json").write_text(text)
+text = json.dumps({"mcpServers": {"garden": server}}, indent=2)
+(folder / ".mcp.json").write_text(f"{text}\n")

@@ -31,9 +31,3 @@ def test_the_solution_solves_the_exercise(path: Path, tmp_path: Path, monkeypatc
     for cell in checks:
         assert "solved" in str(cell.outputs[-1]), cell.outputs
     assert len(checks) == len(open_cells)
-
-
-@pytest.mark.parametrize("path", sorted(COURSE.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_code_needs_no_scroll_bar(path: Path) -> None:
-    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-    assert [line for cell in cells for line in cell.source.splitlines() if len(line) > 80] == []
