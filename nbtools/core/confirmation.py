@@ -153,7 +153,7 @@ class Confirmation:
     """An approval request for one call: what would happen, why approval is needed, and the rules that *always* would add.
 
     ``narrower`` are alternatives to ``offers`` for only the folders concerned.  ``covered`` describes what each offered rule about commands
-    covers and does not cover.
+    covers and does not cover.  ``can_save`` is False in a temporary copy: *always* then holds for its session only.
     """
 
     call_id: str
@@ -163,6 +163,7 @@ class Confirmation:
     offers: tuple[str, ...] = ()
     narrower: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
+    can_save: bool = True
 
     @property
     def type(self) -> Literal["edit", "exec", "mcp", "info", "ask"]:

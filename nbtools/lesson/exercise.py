@@ -49,9 +49,7 @@ def check(task: str, found: Any, expected: Any, *, hint: str = "", words: str = 
 def _lines(task: str, *sentences: str) -> Iterator[str]:
     yield f"✗ {task}: not yet."
     for sentence in sentences:
-        yield textwrap.fill(
-            sentence, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-        )
+        yield textwrap.fill(sentence, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _problem(found: Any, expected: Any, words: str) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class Place:
         self.copy = copy
         self.ground = ground.in_copy(copy)
         self.session = Session(copy.root, policy=own.policy, confirmer=own.confirmer, settings=_settings(own.settings))
+        self.session.saves_grants = False
         self._grants: frozenset[str] = frozenset()
         self.follow(own)
 

@@ -91,7 +91,9 @@ async def replay(
 
 
 def open_session(copy: Copy, policy: Policy | None, confirmer: Confirmer | None) -> Session:
-    return Session(copy.root, policy=policy or DEFAULT_POLICY, confirmer=confirmer, settings=REPLAY_SETTINGS)
+    session = Session(copy.root, policy=policy or DEFAULT_POLICY, confirmer=confirmer, settings=REPLAY_SETTINGS)
+    session.saves_grants = False
+    return session
 
 
 async def replay_in_copy(

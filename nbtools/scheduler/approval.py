@@ -45,6 +45,10 @@ class ApprovalContext(Protocol):
     def programs(self) -> ProgramTable | None:
         """The table of programs for command analysis; None for the built-in one."""
 
+    @property
+    def saves_grants(self) -> bool:
+        """Whether grants can be saved for later sessions."""
+
     def allow(self, rule: str, *, save: bool = False, by: str = "") -> None: ...
 
 
@@ -102,7 +106,7 @@ async def approve(
     draft = ApprovalState(plan, conflict=conflict)
     while True:
         confirmer = _confirmer(request, draft, context)
-        waiting = await _approval_request(request, draft, context.programs, clock)
+        waiting = await _approval_request(request, draft, context, clock)
         enter(waiting)
         answer = await confirmer.ask(waiting.confirmation)
         await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
@@ -146,9 +150,7 @@ def _how_to_allow(request: ToolCallRequest, plan: Plan, programs: ProgramTable |
     return approval_unavailable_message(request.spoken, plan.decision, offers.rules or (plan.tool.name,))
 
 
-async def _approval_request(
-    request: ToolCallRequest, draft: ApprovalState, programs: ProgramTable | None, clock: Clock
-) -> AwaitingApprovalCall:
+async def _approval_request(request: ToolCallRequest, draft: ApprovalState, context: ApprovalContext, clock: Clock) -> AwaitingApprovalCall:
     plan = draft.plan
     details = await plan.invocation.should_confirm_execute() or _default_question(request, plan)
     if isinstance(details, ToolEditConfirmationDetails):
@@ -156,8 +158,10 @@ async def _approval_request(
         details = replace(details, is_modifying=draft.modified or details.is_modifying, note=note)
     offers = GrantOffers()
     if not draft.conflict and can_be_allowed(plan.decision):
-        offers = offered_grants(plan.tool, plan.invocation, programs)
-    confirmation = Confirmation(request.id, plan.tool.name, details, plan.decision, offers.rules, offers.folders, offers.covered)
+        offers = offered_grants(plan.tool, plan.invocation, context.programs)
+    confirmation = Confirmation(
+        request.id, plan.tool.name, details, plan.decision, offers.rules, offers.folders, offers.covered, context.saves_grants
+    )
     return AwaitingApprovalCall(request, plan, confirmation, clock())
 
 
@@ -171,6 +175,7 @@ def _add_grants(answer: Answer, confirmation: Confirmation, context: ApprovalCon
 
     A grant that cannot be saved holds for this session only, with a warning; ``save`` of the returned answer is then False.
     """
+    answer = replace(answer, save=answer.save and confirmation.can_save)
     for rule in _grants(answer, confirmation):
         try:
             context.allow(rule, save=answer.save, by=confirmation.call_id)

@@ -78,6 +78,8 @@ class Session:
     ) -> None:
         self.workspace = Workspace(workspace, settings or Settings())
         self.confirmer = confirmer
+        self.saves_grants = True
+        """Whether "always allow" can be remembered for later sessions; False in a temporary copy."""
         self._registry = ToolRegistry(later=tool_factories(self.workspace)) if tools is None else ToolRegistry(tools)
         self.dialect = dialect_named(dialect)
         self._server_names = ServerNames(self._registry, gemini_names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nbtools import Agent, AgentError, Limits, Policy, Session, tool
+from nbtools import Agent, AgentError, Answer, Limits, Policy, Session, ToolConfirmationOutcome, tool
 from nbtools.agents.events import AgentEvent, CallStarted, Remark, TextReceived
 from nbtools.lesson import RecordedModel
 from nbtools.replay.output_comparison import normalize
@@ -192,6 +193,52 @@ async def test_one_call_at_a_time_and_limits(tmp_path: Path, project: Path) -> N
         agent.new()
         assert (await agent.run("Something else", heard=heard)).ok
         assert "cannot read your text. It plays prompt 1 of 1" in heard.remarked
+
+
+async def test_seconds_before_each_step_leave_time_for_others(tmp_path: Path, project: Path) -> None:
+    """A timer that is set in a step and is shorter than the pace ends before the next step, however slow the machine is."""
+    loop, order = asyncio.get_running_loop(), list[str]()
+
+    def hear(event: AgentEvent) -> None:
+        if isinstance(event, CallStarted):
+            order.append(event.name)
+            loop.call_later(0.2, order.append, "timer")
+
+    recorded = RecordedModel(lesson(tmp_path, RAISE, CAT, edit("tax = 2", "tax = 3")), project=project, pace=0.3)
+    async with Session(tmp_path, policy=YOLO) as session:
+        assert (await Agent(session, recorded).run("", heard=hear)).ok
+    assert order == ["edit", "timer", "shell", "timer", "edit", "timer"]
+
+
+async def test_a_run_can_be_stopped_while_it_waits_for_its_first_step(tmp_path: Path, project: Path) -> None:
+    recorded, heard, began = RecordedModel(lesson(tmp_path, RAISE), project=project, pace=3600), Heard(), asyncio.Event()
+
+    def hear(event: AgentEvent) -> None:
+        heard(event)
+        began.set()
+
+    async with Session(tmp_path, policy=YOLO) as session:
+        agent = Agent(session, recorded)
+        run = asyncio.ensure_future(agent.run("", heard=hear))
+        await began.wait()
+        agent.stop()
+        assert (await run).stopped == "you stopped it"
+        assert heard.lines == []
+        recorded.pace = 0
+        assert (await agent.run("", heard=heard)).ok
+    assert heard.lines[0] == "call edit"
+
+
+async def test_what_is_always_allowed_holds_for_the_lesson_only(tmp_path: Path, project: Path) -> None:
+    recorded = RecordedModel(lesson(tmp_path, RAISE, edit("tax = 2", "tax = 3")), project=project)
+    confirmer = ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=True))
+    async with Session(tmp_path, confirmer=confirmer) as session:
+        agent = Agent(session, recorded)
+        assert (await agent.run("")).ok
+        (asked,) = confirmer.asked
+        copy = await agent.open()
+        assert (asked.can_save, copy.grants, copy.saved_grants, copy.store.grants()) == (False, ("edit",), (), ())
+        assert (session.grants, session.saved_grants) == ((), ())
 
 
 async def test_the_log_of_a_lesson_is_a_lesson(tmp_path: Path, project: Path) -> None:

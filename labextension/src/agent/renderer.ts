@@ -3,7 +3,7 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { tryParse } from '../shared/parse.js';
-import { plainTextFallback, cardContext } from '../cards/context.js';
+import { cardContext, showOtherVersion } from '../cards/context.js';
 import type { CardContext, ICardServices } from '../shared/tokens.js';
 import { addCellBelow } from '../explorer/insert_cell.js';
 import { RunFootView } from './foot.js';
@@ -46,10 +46,7 @@ class RenderedRun extends Widget implements IRenderMime.IRenderer {
     if (runView === null) {
       this.view?.dispose?.();
       this.view = this.type = null;
-      const notice = this.trans.__(
-        'This output cannot be displayed because it was written by another version of nbtools. Its text follows.'
-      );
-      this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
+      showOtherVersion(this.node, this.trans, model.data['text/plain']);
       return;
     }
     if (this.view === null || this.type !== runView.part.type) {

@@ -24,12 +24,12 @@ export class AnswerBar {
   private readonly reasonField = element('input', 'nbtools-reason');
 
   constructor(
-    { choices, fields }: QuestionData,
+    { choices, fields, can_save }: QuestionData,
     private readonly trans: TranslationBundle,
     onPress: (role: Role) => void
   ) {
     this.buttons = new Map(choices.map(choice => [choice.role, this.draw(choice, fields.length > 0, onPress)]));
-    const isLasting = choices.some(({ rules }) => rules.length > 0);
+    const isLasting = can_save && choices.some(({ rules }) => rules.length > 0);
     const options = fields.length ? [] : [...(isLasting ? [this.remember()] : []), this.reasonInput()];
     this.node.append(element('div', 'nbtools-buttons', ...this.buttons.values()));
     options.length && this.node.append(element('div', 'nbtools-aside', ...options));

@@ -110,6 +110,7 @@ export interface QuestionData {
   readonly fields: readonly FormField[];
   readonly hunks: number;
   readonly changes: DiffBlock | null;
+  readonly can_save: boolean;
 }
 export const parseQuestionData: parse.Parser<QuestionData> = parse.record<QuestionData>({
   id: parse.text,
@@ -118,4 +119,5 @@ export const parseQuestionData: parse.Parser<QuestionData> = parse.record<Questi
   fields: parse.otherwise(parse.list(parseFormField), []),
   hunks: parse.otherwise(parse.number, 0),
   changes: parse.otherwise(parse.nullable(parseDiffBlock), null),
+  can_save: parse.otherwise(parse.flag, true),
 });

@@ -17,6 +17,12 @@ export function cardContext(services: ICardServices, trans: TranslationBundle, l
   };
 }
 
+/** Shows the plain text of an output that another version of nbtools wrote. */
+export function showOtherVersion(node: HTMLElement, trans: TranslationBundle, text: unknown): void {
+  const notice = trans.__('This output cannot be displayed because it was written by another version of nbtools. Its text follows.');
+  node.replaceChildren(...plainTextFallback(notice, text));
+}
+
 /** Returns a notice and the plain text of an output that this version cannot parse. */
 export function plainTextFallback(notice: string, text: unknown): HTMLElement[] {
   return [

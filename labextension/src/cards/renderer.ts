@@ -5,7 +5,7 @@ import { CardView } from './card.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
 import type { ICardServices } from '../shared/tokens.js';
-import { plainTextFallback, cardContext } from './context.js';
+import { cardContext, showOtherVersion } from './context.js';
 import { unpackCard } from './packing.js';
 import { MIME, parseCard, type Card } from './model.js';
 import { catalogue } from '../shared/catalogue.js';
@@ -64,8 +64,7 @@ class RenderedCall extends Widget implements IRenderMime.IRenderer {
   private showPlainText(model: IRenderMime.IMimeModel): void {
     this.view?.dispose();
     this.view = null;
-    const notice = this.trans.__('This card cannot be displayed because it was written by another version of nbtools. Its text follows.');
-    this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
+    showOtherVersion(this.node, this.trans, model.data['text/plain']);
   }
 
   private async notebookFolder(): Promise<string> {

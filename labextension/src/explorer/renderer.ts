@@ -7,7 +7,7 @@ import { Widget } from '@lumino/widgets';
 import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
-import { plainTextFallback, cardContext } from '../cards/context.js';
+import { cardContext, showOtherVersion } from '../cards/context.js';
 import { ComparePicker } from '../comparison/picker.js';
 import { addCellBelow } from './insert_cell.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
@@ -56,10 +56,7 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     this.traceView = tryParse(parseTraceView, model.data[TRACE_MIME]);
     if (this.traceView === null) {
       this.disposeExplorer();
-      const notice = this.trans.__(
-        'This output cannot be displayed because it was written by another version of nbtools. Its text follows.'
-      );
-      this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
+      showOtherVersion(this.node, this.trans, model.data['text/plain']);
     } else if (this.isAttached) {
       await this.connect();
     }

@@ -4,7 +4,7 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
-import { cardContext, plainTextFallback } from '../cards/context.js';
+import { cardContext, showOtherVersion } from '../cards/context.js';
 import type { TraceServices } from '../explorer/deferred_renderer.js';
 import { ExplorerLost, type Reply, type Task } from '../explorer/explorer_context.js';
 import { addCellBelow } from '../explorer/insert_cell.js';
@@ -51,10 +51,7 @@ export class RenderedPlace extends Widget implements IRenderMime.IRenderer {
     this.model = model;
     this.page = this.options.mimeType === SESSIONS_MIME ? sessionsPage(model) : comparisonPage(model);
     if (this.page === null) {
-      const notice = this.trans.__(
-        'This output cannot be displayed because it was written by another version of nbtools. Its text follows.'
-      );
-      this.node.replaceChildren(...plainTextFallback(notice, model.data['text/plain']));
+      showOtherVersion(this.node, this.trans, model.data['text/plain']);
     } else if (this.isAttached) {
       await this.connect();
     }

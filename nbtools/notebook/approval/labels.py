@@ -14,6 +14,7 @@ DENY = "Deny"
 ANSWER = "Answer"
 SKIP = "Skip"
 SKIP_TIP = "Ends the call without an answer"
+UNTIL_COPY_ENDS = "It holds until this temporary copy is removed."
 
 _MAX_LABEL = 60
 """Characters of a button's label; its tooltip has the full text."""

@@ -69,6 +69,8 @@ class QuestionData(Wire):
     """Number of hunks that can be taken or left one by one; 0 where the change is all or nothing."""
     changes: DiffBlock | None = None
     """What the person has changed of the call since it was first asked about."""
+    can_save: bool = True
+    """Whether "always allow" can be remembered for the project; not in a temporary copy."""
 
 
 class EditableText(Wire):

@@ -98,9 +98,10 @@ class Prompt:
 
 def _choices(confirmation: Confirmation) -> dict[str, str]:
     always, narrower = always_for(confirmation.offers), always_for(confirmation.narrower)
+    save = " (aa: remember for this project)" if confirmation.can_save else ""
     return {
         "y": "[y]es once",
-        **({"a": f"[a]lways allow {always} (aa: remember for this project)"} if always else {}),
+        **({"a": f"[a]lways allow {always}{save}"} if always else {}),
         **({"f": f"[f] always allow {narrower}"} if narrower else {}),
         **({"s": "always allow this [s]erver"} if confirmation.details.type == "mcp" and confirmation.details.rule and always else {}),
         "m": "[m]odify",

@@ -27,6 +27,7 @@ from nbtools.notebook.approval.labels import (
     MODIFY,
     SKIP,
     SKIP_TIP,
+    UNTIL_COPY_ENDS,
     always_for,
     always_tip,
 )
@@ -109,7 +110,15 @@ class OpenQuestion:
         """Returns what a front end draws."""
         details = self._call.confirmation.details
         fields = _fields(details.questions) if isinstance(details, ToolAskConfirmationDetails) else ()
-        return QuestionData(id=self.id, card=self.card, choices=self.choices, fields=fields, hunks=self.hunks, changes=self._changes())
+        return QuestionData(
+            id=self.id,
+            card=self.card,
+            choices=self.choices,
+            fields=fields,
+            hunks=self.hunks,
+            changes=self._changes(),
+            can_save=self._call.confirmation.can_save,
+        )
 
     def _changes(self) -> DiffBlock | None:
         """Returns what the person has changed of the call: from the first proposal to the present one."""
@@ -137,6 +146,8 @@ class OpenQuestion:
         if message.outcome not in {choice.role for choice in self.choices}:
             raise _refused(f"This question does not offer the answer {message.outcome!r}.")
         _check_parts(message)
+        if message.remember and not self._call.confirmation.can_save:
+            raise _refused("The answer cannot be remembered, because the call runs in a temporary copy.")
         match message.outcome:
             case "once":
                 return self._approval(message)
@@ -200,12 +211,13 @@ def _refused(message: str) -> ToolFailure:
 def _always_choices(confirmation: Confirmation) -> tuple[ButtonChoice, ...]:
     """Returns the "always allow" buttons, each with the rules that it adds."""
     details, offers = confirmation.details, confirmation.offers
+    until = () if confirmation.can_save else (UNTIL_COPY_ENDS,)
     if details.type == "mcp" and details.rule and offers:
-        tool = _always("always", "", offers, confirmation.covered, "this tool")
-        return tool, _always("server", "", (details.rule,), (), "this server")
-    everywhere = (_always("always", always_for(offers), offers, confirmation.covered),) if offers else ()
+        tool = _always("always", "", offers, (*confirmation.covered, *until), "this tool")
+        return tool, _always("server", "", (details.rule,), until, "this server")
+    everywhere = (_always("always", always_for(offers), offers, (*confirmation.covered, *until)),) if offers else ()
     narrower = confirmation.narrower
-    return (*everywhere, *((_always("folder", always_for(narrower), narrower, ()),) if narrower else ()))
+    return (*everywhere, *((_always("folder", always_for(narrower), narrower, until),) if narrower else ()))
 
 
 def _always(role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str], name: str = "") -> ButtonChoice:

@@ -125,6 +125,18 @@ async def test_what_an_edit_does_not_offer_is_refused(waiting, project, message)
     assert waiting.session.grants == ()
 
 
+async def test_in_a_temporary_copy_nothing_is_remembered(waiting):
+    waiting.session.saves_grants = False
+    question, task = await waiting.open(*EDIT)
+    assert question.data().can_save is False
+    (always,) = (choice for choice in question.choices if choice.role == "always")
+    assert always.tip == "No further approval for edit. It holds until this temporary copy is removed."
+    refused(waiting, question, outcome="always", remember=True)
+    waiting.questions.answer(question.id, {"question": question.id, "outcome": "always"})
+    assert (await task).ok
+    assert (waiting.session.grants, waiting.session.saved_grants) == (("edit",), ())
+
+
 async def test_always_is_refused_where_it_is_not_offered(waiting):
     question, task = await waiting.open("shell", {"command": "rm -rf src && $(cat notes.txt)"})
     assert "always" not in {choice.role for choice in question.choices}
