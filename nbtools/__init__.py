@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.extension_points import register
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ _MODULES = {
     "nbtools.core.toolset": "ToolRegistry Toolset",
     "nbtools.dialects": "Dialect dialect",
     "nbtools.session.policy_state": "policy_layers",
-    "nbtools.notebook.extension": "load_ipython_extension unload_ipython_extension",
+    "nbtools.notebook.browser_extension" if IN_BROWSER else "nbtools.notebook.extension": "load_ipython_extension unload_ipython_extension",
     "nbtools.notebook.explorer.explorer": "open_trace",
     "nbtools.policy.layers": "Layer Policy",
     "nbtools.policy.rules": "Rule",

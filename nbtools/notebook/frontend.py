@@ -16,8 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import greenback
-
+from nbtools.core.browser import IN_BROWSER
 from nbtools.notebook.display_target import (
     AnswerMethod,
     Callback,
@@ -46,6 +45,8 @@ Post: TypeAlias = Callable[[Callback], None]
 
 def has_portal() -> bool:
     """Whether the current code can wait while the kernel's loop keeps running."""
+    import greenback  # noqa: PLC0415 - Pyodide has none
+
     return bool(greenback.has_portal())
 
 
@@ -207,11 +208,11 @@ def needs_widgets() -> bool:
     """Whether the current request came from a notebook that displays ipywidgets but not our MIME types: VS Code, Colab.
 
     JupyterLab and Notebook are told by metadata of their own.  There the extension usually displays our MIME types, without the time
-    that widgets take to load.
+    that widgets take to load.  JupyterLite has JupyterLab's front end.
     """
     ipython = sys.modules.get("IPython")
     kernel: Any = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None
-    if kernel is None or not kernel._allow_stdin:  # noqa: SLF001 - as in Kernel._allows_stdin
+    if IN_BROWSER or kernel is None or not kernel._allow_stdin:  # noqa: SLF001 - as in Kernel._allows_stdin
         return False
     metadata = kernel.get_parent("shell").get("metadata", {})
     return "google.colab" in sys.modules or ("cellId" in metadata and _JUPYTERLAB.isdisjoint(metadata))

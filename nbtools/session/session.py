@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nbtools import scheduler
+from nbtools.core.browser import IN_BROWSER, NO_TOOLS
 from nbtools.core.call import FinishedCall, LiveCall, Observer, ToolCallRequest
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ToolFailure
+from nbtools.core.errors import SessionError, ToolFailure
 from nbtools.core.extension_points import extension
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResult
@@ -60,7 +61,7 @@ class Session:
     ``confirmer`` answers approval requests; without one, calls that need approval fail with ``confirmation_required`` and change
     nothing.  ``tools`` replaces the built-in tools.  ``hooks`` run before and after every call (see ``nbtools.hooks``).  ``layers`` are
     further rules, the strongest last; a deny of any layer holds.  A plugin whose tools cannot be used causes a warning.
-    Raises ``SessionError`` (the workspace is not a folder), ``PolicyError`` or ``ToolFailure``.
+    Raises ``SessionError`` (the workspace is not a folder, or Python runs in a browser), ``PolicyError`` or ``ToolFailure``.
     """
 
     def __init__(
@@ -76,6 +77,8 @@ class Session:
         settings: Settings | None = None,
         layers: Iterable[Layer] = (),
     ) -> None:
+        if IN_BROWSER:
+            raise SessionError(NO_TOOLS)
         self.workspace = Workspace(workspace, settings or Settings())
         self.confirmer = confirmer
         self.saves_grants = True

@@ -8,6 +8,7 @@ and deny and ask rules are matched with them.  The grammar differs from bash in 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,7 +86,7 @@ class ShellCommand:
 
 def parse_shell(command: str) -> ShellCommand:
     """Parses a bash command line.  Never raises: ``parse_error`` says what was not understood."""
-    problem = _unreadable(command)
+    problem = _unreadable(command) or _missing_grammar()
     if problem:
         return ShellCommand(command, (), False, False, problem)
     spelling = WideCharacterEncoding(command)
@@ -105,6 +106,11 @@ def _unreadable(command: str) -> str:
         return f"the command is longer than {_LONGEST:,} bytes, more than a shell accepts"
     strange = _STRANGE.search(command)
     return f"the command contains the character U+{ord(strange[0]):04X}" if strange else ""
+
+
+@functools.cache
+def _missing_grammar() -> str:
+    return "" if importlib.util.find_spec("tree_sitter_bash") else "the grammar of shell commands is not available here (tree-sitter-bash)"
 
 
 def _respelled(source: bytes) -> bytes:

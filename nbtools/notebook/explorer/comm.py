@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from threading import Thread
 from typing import Any
 
+from nbtools.core.background import start_thread
+from nbtools.core.browser import IN_BROWSER
 from nbtools.notebook.subshells import answer_on_subshell
 
 TRACE_TARGET = "nbtools_trace"
@@ -33,7 +34,8 @@ def unregister_target(comms: Any) -> None:
 
 def _on_open(comm: Any, message: Any) -> None:
     """Handles a page's comm; its messages may arrive in any of the kernel's threads."""
-    Thread(target=_warm_up, name="nbtools-warm-up", daemon=True).start()
+    if not IN_BROWSER:
+        start_thread(_warm_up, "nbtools-warm-up")
     comm.on_msg(lambda received: _on_message(comm, received))
     _on_message(comm, message)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock, Thread
 
+from nbtools.core.background import start_thread
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event
@@ -69,8 +70,7 @@ class Search:
     def _indexing(self, index: _Index) -> Thread | None:
         """Returns the thread that fills the index, which it starts; None where nothing is left to do."""
         if index.searcher.indexed_fraction < 1 and (self._thread is None or not self._thread.is_alive()):
-            self._thread = Thread(target=self._fill, args=(index,), name="nbtools-search", daemon=True)
-            self._thread.start()
+            self._thread = start_thread(lambda: self._fill(index), "nbtools-search")
         return self._thread
 
     def _fill(self, index: _Index) -> None:

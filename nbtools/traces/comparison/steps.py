@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rapidfuzz import fuzz
-
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Op
 
@@ -83,8 +81,29 @@ def similarity(one: ComparableCall, other: ComparableCall) -> float:
     if one.group != other.group:
         return 0
     common = set(one.paths) & set(other.paths)
-    alike = max(fuzz.ratio(one.target, other.target) / 100, 0.9 * len(common) / max(len(one.paths), len(other.paths), 1))
+    alike = max(text_similarity(one.target, other.target), 0.9 * len(common) / max(len(one.paths), len(other.paths), 1))
     return alike if alike >= _MIN_SIMILARITY else 0
+
+
+def text_similarity(one: str, other: str) -> float:
+    """Returns twice the length of the longest common subsequence, divided by both lengths."""
+    try:
+        from rapidfuzz import fuzz  # noqa: PLC0415 - Pyodide has none
+    except ImportError:
+        return _text_similarity(one, other)
+    return fuzz.ratio(one, other) / 100
+
+
+def _text_similarity(one: str, other: str) -> float:
+    """Computes ``text_similarity`` in Python, by Hyyrö's bit-parallel algorithm, where a 0 in ``row`` is a character in common."""
+    places: dict[str, int] = {}
+    for index, character in enumerate(one):
+        places[character] = places.get(character, 0) | 1 << index
+    row = every = (1 << len(one)) - 1
+    for character in other:
+        found = row & places.get(character, 0)
+        row = (row + found | row - found) & every
+    return 2 * (row ^ every).bit_count() / (len(one) + len(other)) if one or other else 1.0
 
 
 class ChangeDigests:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import operator
-import resource
 import struct
 import sys
 import zlib
@@ -62,6 +61,8 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 
 def main() -> None:
+    import resource  # noqa: PLC0415 - Pyodide has none, and starts no process
+
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     document = pypdfium2.PdfDocument(sys.stdin.buffer.read())

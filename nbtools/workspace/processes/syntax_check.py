@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import resource
 import sys
 import tomllib
 import warnings
@@ -104,6 +103,8 @@ def _cell(source: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
+    import resource  # noqa: PLC0415 - Pyodide has none, and starts no process
+
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     found = problems_of(sys.argv[1], sys.stdin.buffer.read())

