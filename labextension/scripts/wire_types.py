@@ -1,7 +1,7 @@
 """Write `model.ts` of `cards`, `approval`, `explorer`, `sessions` and others in `labextension/src` from the models in `nbtools/notebook`.
 
-Each model becomes an interface and a parser that proves unknown JSON to be one.  Exits 1 with one line when a file on disk is not
-what would be written.  Needs nbtools, no Node.
+Each model becomes an interface, and, if the kernel sends it, a parser that proves unknown JSON to be one.  Exits 1 with one line when
+a file on disk is not what would be written.  Needs nbtools, no Node.
 """
 
 from __future__ import annotations
@@ -99,32 +99,49 @@ def references(schema: Any) -> set[str]:
     return set().union(*(references(value) for value in schema)) if isinstance(schema, list) else set()
 
 
-def interface(name: str, schema: Schema) -> str:
-    """The interface of one model and its parser."""
+def reachable(schemas: Mapping[str, Schema], names: Iterable[str]) -> set[str]:
+    """These models and all that are in them."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += references(schemas[name])
+    return found
+
+
+def interface(name: str, schema: Schema, *, received: bool) -> str:
+    """The interface of one model, and its parser if the page receives it."""
     fields = {field: translate(part) for field, part in schema["properties"].items()}
     doc = f"/** {inspect.cleandoc(schema['description'])} */\n" if "description" in schema else ""
     members = "".join(f"  readonly {field}: {kind};\n" for field, (kind, _) in fields.items())
     checks = "".join(f"  {field}: {check},\n" for field, (_, check) in fields.items())
     parser = f"export const parse{name}: parse.Parser<{name}> = parse.record<{name}>({{\n{checks}}});\n"
-    return f"{doc}export interface {name} {{\n{members}}}\n{parser}"
+    return f"{doc}export interface {name} {{\n{members}}}\n{parser if received else ''}"
 
 
 @dataclass(frozen=True)
 class Format:
-    """A module of models and the file made from it; ``known`` are the models that another file has."""
+    """A module of models and the file made from it.
+
+    ``received`` come from the kernel, ``sent`` are only sent to it; ``known`` are the models that another file has.
+    """
 
     source: str
     target: str
-    roots: tuple[type[BaseModel], ...]
+    received: tuple[type[BaseModel], ...]
+    sent: tuple[type[BaseModel], ...]
     constants: Mapping[str, object]
     prologue: str
     known: frozenset[str] = frozenset()
 
     def generate(self) -> str:
         """The whole file."""
-        models = schemas(self.roots)
+        models = schemas((*self.received, *self.sent))
+        parsed = reachable(models, (model.__name__ for model in self.received))
         order = TopologicalSorter({name: sorted(references(models[name])) for name in sorted(models)}).static_order()
-        body = [interface(name, models[name]) for name in order if name not in self.known]
+        body = [interface(name, models[name], received=name in parsed) for name in order if name not in self.known]
         constants = "".join(f"export const {name} = {literal(value)};\n" for name, value in self.constants.items())
         return HEADER.format(source=self.source) + "\n".join([self.prologue, constants, *body])
 
@@ -143,23 +160,25 @@ import * as parse from '../shared/parse.js';
 /** Text and its space-separated style words. */
 export type Span = readonly [string, string];
 """
-CALLS = (call.Card, call.NotebookRequest, call.NotebookAnswer)
-SESSIONS = (sessions.SessionsView, sessions.SessionsTask, sessions.OpenSessionsTask)
-COMPARISONS = (
-    comparison.ComparisonView,
+CALLS = (call.Card, call.NotebookRequest)
+SESSIONS = (sessions.SessionsView, sessions.SessionsPage)
+SESSION_TASKS = (sessions.SessionsTask, sessions.OpenSessionsTask)
+COMPARISON_TASKS = (
     comparison.ComparedTask,
     comparison.BaselineTask,
     comparison.OutcomesTask,
     comparison.OpenRunTask,
     comparison.CompareWithTask,
 )
-TRACES = (trace.TraceView, trace.TraceRequest, trace.TraceAnswer, trace.LogRequest, trace.LogAnswer)
-QUESTIONS = (approval.QuestionData, approval.AnswerMessage, approval.WidgetReply)
+COMPARISONS = (comparison.ComparisonView, comparison.ComparedPage, comparison.ComparedOutcomes)
+TRACES = (trace.TraceView, trace.TraceAnswer, trace.LogAnswer)
+QUESTIONS = (approval.QuestionData, approval.WidgetReply)
 FORMATS = (
     Format(
         "nbtools/notebook/cards/model.py",
         "labextension/src/cards/model.ts",
         CALLS,
+        (call.NotebookAnswer,),
         {"MIME": call.MIME, "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET, "ICON_PATHS": ICON_PATHS},
         SPAN,
     ),
@@ -167,6 +186,7 @@ FORMATS = (
         "nbtools/notebook/approval/model.py",
         "labextension/src/approval/model.ts",
         QUESTIONS,
+        (approval.AnswerMessage,),
         {},
         "import * as parse from '../shared/parse.js';\n"
         "import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';\n",
@@ -176,20 +196,21 @@ FORMATS = (
         "nbtools/notebook/explorer/model.py",
         "labextension/src/explorer/model.ts",
         TRACES,
+        (trace.TraceRequest, trace.LogRequest),
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n"
-        "import { parseOpenSessionsTask, parseSessionsPage, parseSessionsTask, parseSessionsView, type OpenSessionsTask, "
+        "import { parseSessionsPage, parseSessionsView, type OpenSessionsTask, "
         "type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\n"
-        "import { parseBaselineTask, parseComparedOutcomes, parseComparedPage, parseComparedTask, parseCompareWithTask, "
-        "parseComparisonView, parseOpenRunTask, parseOutcomesTask, type BaselineTask, type ComparedOutcomes, type ComparedPage, "
-        "type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } "
+        "import { parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type ComparedOutcomes, "
+        "type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } "
         "from '../comparison/model.js';\n",
-        frozenset((*schemas(CALLS), *schemas(SESSIONS), *schemas(COMPARISONS))),
+        frozenset((*schemas(CALLS), *schemas((*SESSIONS, *SESSION_TASKS)), *schemas((*COMPARISONS, *COMPARISON_TASKS)))),
     ),
     Format(
         "nbtools/notebook/sessions/model.py",
         "labextension/src/sessions/model.ts",
         SESSIONS,
+        SESSION_TASKS,
         {"SESSIONS_MIME": sessions.SESSIONS_MIME},
         "import * as parse from '../shared/parse.js';\n",
     ),
@@ -197,6 +218,7 @@ FORMATS = (
         "nbtools/notebook/comparison/model.py",
         "labextension/src/comparison/model.ts",
         COMPARISONS,
+        COMPARISON_TASKS,
         {"COMPARISON_MIME": comparison.COMPARISON_MIME},
         "import * as parse from '../shared/parse.js';\n",
     ),
@@ -204,6 +226,7 @@ FORMATS = (
         "nbtools/notebook/explorer/sharing/model.py",
         "labextension/src/explorer/shared_model.ts",
         (SharedLog,),
+        (),
         {},
         "import * as parse from '../shared/parse.js';\n"
         "import { parseTraceLine, parseTraceOpened, parseTraceView, type TraceLine, type TraceOpened, type TraceView } "
@@ -213,7 +236,8 @@ FORMATS = (
     Format(
         "nbtools/notebook/forms/model.py",
         "labextension/src/lab/model.ts",
-        (forms.FormRequest, forms.FormAnswer),
+        (forms.FormAnswer,),
+        (forms.FormRequest,),
         {"FORMS_TARGET": FORMS_TARGET},
         "import * as parse from '../shared/parse.js';\n",
     ),
@@ -221,6 +245,7 @@ FORMATS = (
         "nbtools/notebook/agent/model.py",
         "labextension/src/agent/model.ts",
         (agent.RunView,),
+        (),
         {"AGENT_MIME": agent.AGENT_MIME},
         "import * as parse from '../shared/parse.js';\nimport { parseTextBlock, type TextBlock } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
@@ -228,12 +253,13 @@ FORMATS = (
     Format(
         "nbtools/notebook/state/model.py",
         "labextension/src/panel/model.ts",
-        (state.StateMessage, state.StateRequest),
+        (state.StateMessage,),
+        (state.StateRequest,),
         {"STATE_TARGET": STATE_TARGET},
         "import * as parse from '../shared/parse.js';\n"
-        "import { parseAnswerMessage, parseQuestionData, type AnswerMessage, type QuestionData } "
+        "import { parseQuestionData, type AnswerMessage, type QuestionData } "
         "from '../approval/model.js';\nimport { parseCard, type Card } from '../cards/model.js';\n",
-        frozenset((*schemas(CALLS), *schemas(QUESTIONS))),
+        frozenset((*schemas(CALLS), *schemas((*QUESTIONS, approval.AnswerMessage)))),
     ),
 )
 

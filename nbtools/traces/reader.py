@@ -16,6 +16,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import mapping
 from nbtools.traces.json_document import open_document
 from nbtools.traces.line_reading import LineReading
+from nbtools.traces.lineage import Lineage
 from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Row, Session
 from nbtools.traces.source import DECODE_ERRORS, Source
 
@@ -134,6 +135,10 @@ class Format(Protocol):
 
     def begin(self, source: Source, origin: Origin) -> LineReading | None:
         """Returns a reading that can continue when the log grows; None for a log that can only be read as a whole."""
+        return None
+
+    def lineage(self, head: Head) -> Lineage | None:
+        """Returns the ids of the log's session and of those that it continues; None where the format does not record them."""
         return None
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]: ...

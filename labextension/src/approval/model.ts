@@ -14,15 +14,6 @@ export interface AnswerMessage {
   readonly answers: readonly string[] | null;
   readonly remember: boolean;
 }
-export const parseAnswerMessage: parse.Parser<AnswerMessage> = parse.record<AnswerMessage>({
-  question: parse.text,
-  outcome: parse.oneOf('once', 'always', 'folder', 'server', 'modify', 'deny', 'answers'),
-  reason: parse.otherwise(parse.text, ''),
-  text: parse.otherwise(parse.nullable(parse.text), null),
-  hunks: parse.otherwise(parse.nullable(parse.list(parse.flag)), null),
-  answers: parse.otherwise(parse.nullable(parse.list(parse.text)), null),
-  remember: parse.otherwise(parse.flag, false),
-});
 
 /** One button of a question.  ``rules`` are what an "always allow" adds, ``tip`` explains them.
 

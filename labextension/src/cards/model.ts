@@ -251,13 +251,6 @@ export interface OpenedCell {
   readonly outputs: string;
   readonly busy: boolean;
 }
-export const parseOpenedCell: parse.Parser<OpenedCell> = parse.record<OpenedCell>({
-  id: parse.text,
-  type: parse.text,
-  source: parse.text,
-  outputs: parse.text,
-  busy: parse.flag,
-});
 
 /** An open notebook of the page ``client``, by its path on the server.
 
@@ -269,13 +262,6 @@ export interface OpenedNotebook {
   readonly own: boolean;
   readonly busy: boolean;
 }
-export const parseOpenedNotebook: parse.Parser<OpenedNotebook> = parse.record<OpenedNotebook>({
-  client: parse.text,
-  path: parse.text,
-  dirty: parse.flag,
-  own: parse.flag,
-  busy: parse.flag,
-});
 
 /** Replaces the source, and optionally the type, of a cell whose source is still ``expected``. */
 export interface ReplaceTask {
@@ -392,13 +378,6 @@ export interface NotebookAnswer {
   readonly notebooks: readonly OpenedNotebook[];
   readonly cells: readonly OpenedCell[];
 }
-export const parseNotebookAnswer: parse.Parser<NotebookAnswer> = parse.record<NotebookAnswer>({
-  id: parse.text,
-  problem: parse.otherwise(parse.text, ''),
-  queued: parse.otherwise(parse.flag, false),
-  notebooks: parse.otherwise(parse.list(parseOpenedNotebook), []),
-  cells: parse.otherwise(parse.list(parseOpenedCell), []),
-});
 
 /** A request of the kernel to the page ``client``, or to every page if that is empty. */
 export interface NotebookRequest {

@@ -9,20 +9,12 @@ export interface BaselineTask {
   readonly type: 'baseline';
   readonly baseline: number;
 }
-export const parseBaselineTask: parse.Parser<BaselineTask> = parse.record<BaselineTask>({
-  type: parse.oneOf('baseline'),
-  baseline: parse.number,
-});
 
 /** Asks to compare this log with listed sessions, by their ids. */
 export interface CompareWithTask {
   readonly type: 'compare_with';
   readonly ids: readonly string[];
 }
-export const parseCompareWithTask: parse.Parser<CompareWithTask> = parse.record<CompareWithTask>({
-  type: parse.oneOf('compare_with'),
-  ids: parse.list(parse.text),
-});
 
 /** The call of a run whose call differs from the one that the row names. */
 export interface ComparedCall {
@@ -110,13 +102,6 @@ export interface ComparedTask {
   readonly count: number;
   readonly unfolded: readonly number[];
 }
-export const parseComparedTask: parse.Parser<ComparedTask> = parse.record<ComparedTask>({
-  type: parse.oneOf('compared'),
-  baseline: parse.number,
-  first: parse.number,
-  count: parse.number,
-  unfolded: parse.otherwise(parse.list(parse.number), []),
-});
 
 /** A column of totals; ``title`` says what is counted. */
 export interface ComparedTotal {
@@ -134,11 +119,6 @@ export interface OpenRunTask {
   readonly run: number;
   readonly step: string;
 }
-export const parseOpenRunTask: parse.Parser<OpenRunTask> = parse.record<OpenRunTask>({
-  type: parse.oneOf('open_run'),
-  run: parse.number,
-  step: parse.otherwise(parse.text, ''),
-});
 
 /** Asks what these checks find. */
 export interface OutcomesTask {
@@ -146,11 +126,6 @@ export interface OutcomesTask {
   readonly baseline: number;
   readonly checks: readonly string[];
 }
-export const parseOutcomesTask: parse.Parser<OutcomesTask> = parse.record<OutcomesTask>({
-  type: parse.oneOf('outcomes'),
-  baseline: parse.number,
-  checks: parse.list(parse.text),
-});
 
 /** A step, or ``count`` steps from ``index`` on that all runs have in common and that are folded.
 

@@ -72,12 +72,12 @@ export class ExplorerView {
           this.node,
           trans,
           this.requests,
-          reply => this.takeOver(reply),
+          (reply, log) => this.takeOver(reply, log),
           () => this.newSteps.look()
         );
     this.header = new HeaderView(
       context,
-      this.following?.button ?? null,
+      this.following ? [this.following.button, this.following.offer] : [],
       action => void this.runAction(action),
       line => void this.goToLine(line, true),
       () => void this.showChanges(),
@@ -234,19 +234,24 @@ export class ExplorerView {
   }
 
   /** Takes over what was written to the log.  Until its lines are loaded, everything stays as it is, and means the shorter log. */
-  private async takeOver(reply: TraceFollow): Promise<void> {
+  private async takeOver(reply: TraceFollow, log: string): Promise<void> {
     const moves = new LineMoves(reply);
     this.isTakingOver = true;
     try {
       const filter = moves.ofFilter(this.shownFilter);
       const pages = this.createPages(await this.requests.page(filter, 0, PAGE_SIZE), filter);
       const places = await this.placesIn(pages, filter, moves);
+      log && this.focus(); // the button that was clicked goes
       this.commit(reply, moves, filter);
       this.list.replace(this.replacePages(pages), places, filter);
     } finally {
       this.isTakingOver = false;
     }
     this.showFilter();
+    if (log) {
+      this.showNotice(this.context.trans.__('The session goes on in %1.', log));
+      this.context.onContinue?.(log);
+    }
     if (this.requestedFilter !== this.shownFilter) {
       await this.loadFilter(this.requestedFilter); // its answer was for the shorter log
     }

@@ -25,6 +25,8 @@ export interface ExplorerContext extends CardContext {
   readonly isFile?: boolean;
   /** Called with the number of the step that the person selects. */
   readonly onStep?: ((number: string) => void) | null;
+  /** Called with the name of the file in the log's folder that the explorer shows from now on. */
+  readonly onContinue?: (name: string) => void;
   /** Copies text to the clipboard. */
   readonly copy: ((text: string) => Promise<void>) | null;
 }

@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { element, setText } from '../shared/element.js';
+import { element, linkButton, setText } from '../shared/element.js';
 import { type PageRequests, RequestFailed } from './page_requests.js';
 import type { TraceFollow, TraceView } from './model.js';
 
@@ -20,6 +20,8 @@ const BUSY_AFTER = 1000;
 /** Asks the kernel what was written to the log, as long as somebody can see the explorer.  The button pauses and resumes it. */
 export class Following {
   readonly button = element('button', 'nbtools-trace-follow');
+  /** Offers to go on in another file. */
+  readonly offer = element('span', 'nbtools-trace-goes-on');
   /** The version of the log that the page shows. */
   version = 0;
   private paused = false;
@@ -32,17 +34,21 @@ export class Following {
   /** When the page asked last, and when the log changed last. */
   private asked = 0;
   private changed = 0;
+  /** The name of the file that is offered, and of the one that the person has chosen. */
+  private offered = '';
+  private chosen = '';
 
-  /** `onTick` is called at each interval, also while paused. */
+  /** `onChange` gets the name of the file that the person has chosen to go on in.  `onTick` is called at each interval, also while paused. */
   constructor(
     private readonly explorer: HTMLElement,
     private readonly trans: TranslationBundle,
     private readonly requests: PageRequests,
-    private readonly onChange: (reply: TraceFollow) => Promise<void>,
+    private readonly onChange: (reply: TraceFollow, log: string) => Promise<void>,
     private readonly onTick: () => void
   ) {
     this.button.type = 'button';
     this.button.hidden = true;
+    this.offer.setAttribute('role', 'status');
     this.button.addEventListener('click', () => this.setPaused(!this.paused));
     // The person is back at a log that had been quiet.
     ['pointerenter', 'focusin'].forEach(type => explorer.addEventListener(type, () => void this.askIfDue(LATER_INTERVAL)));
@@ -57,6 +63,8 @@ export class Following {
     this.asked = 0;
     this.isFresh = view.fresh;
     this.failed = false;
+    this.chosen = '';
+    this.showOffer('');
     this.draw(false);
     this.schedule();
   }
@@ -100,28 +108,49 @@ export class Following {
       return;
     }
     this.asking = true;
+    const log = this.chosen;
+    this.chosen = '';
     const busyTimer = window.setTimeout(() => this.draw(true), BUSY_AFTER);
     try {
-      const reply = await this.requests.follow(this.version);
+      const reply = await this.requests.follow(this.version, log);
       this.isFresh = reply.fresh;
       this.button.hidden &&= !reply.fresh;
       this.failed = false;
       if (reply.view && !this.disposed) {
         this.changed = reply.fresh ? Date.now() : this.changed;
-        await this.onChange(reply);
+        await this.onChange(reply, log);
       }
       this.version = reply.version;
+      this.showOffer(reply.continuation);
     } catch (error) {
       if (!(error instanceof RequestFailed)) {
         throw error;
       }
       this.failed = true; // the requests have said why; the next one comes later
+      log && this.offer.replaceChildren(error.message);
+      this.offered = log ? '' : this.offered;
     } finally {
       window.clearTimeout(busyTimer);
       this.asking = false;
       this.asked = Date.now();
       this.draw(false);
     }
+  }
+
+  private showOffer(name: string): void {
+    if (name !== this.offered) {
+      const { trans } = this;
+      this.offered = name;
+      const follow = linkButton(trans.__('Follow it'), () => this.goOn(name), trans.__('Show that file here, at the same step'));
+      this.offer.replaceChildren(...(name ? [trans.__('This session goes on in %1:', name), ' ', follow] : []));
+    }
+  }
+
+  private goOn(name: string): void {
+    this.chosen = name;
+    this.paused = false;
+    this.asked = 0; // the next interval asks, if a request is under way
+    void this.askIfDue(0);
   }
 
   private draw(busy: boolean): void {

@@ -12,7 +12,7 @@ export class HeaderView {
 
   constructor(
     private readonly context: ExplorerContext,
-    private readonly followButton: HTMLElement | null,
+    private readonly following: readonly HTMLElement[],
     private readonly runAction: (action: TraceAction) => void,
     private readonly goToLine: (line: number) => void,
     private readonly showChanges: () => void,
@@ -24,7 +24,7 @@ export class HeaderView {
     title.title = view.title;
     title.setAttribute('role', 'heading');
     title.setAttribute('aria-level', '2');
-    this.node.replaceChildren(title, this.factsNode, ...(this.followButton ? [this.followButton] : []), this.links(view));
+    this.node.replaceChildren(title, this.factsNode, ...this.following, this.links(view));
     this.updateFacts(view);
   }
 

@@ -4,10 +4,10 @@ import { URLExt } from '@jupyterlab/coreutils';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { LabIcon } from '@jupyterlab/ui-components';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { TabPanel, type Widget } from '@lumino/widgets';
+import { TabPanel } from '@lumino/widgets';
 import { iconSource } from '../shared/icons.js';
 import { nameOf } from '../shared/path.js';
-import { DeferredLog } from './deferred_log.js';
+import { type CreateLogView, DeferredLog } from './deferred_log.js';
 import type { LogServices } from './log_view.js';
 
 export const OPEN_LOG = 'nbtools:open-log';
@@ -39,7 +39,7 @@ export interface LogTabOptions {
   readonly restorer: ILayoutRestorer | null;
   readonly choose: LogServices['choose'];
   /** Creates the view of one log, or of the comparison of several. */
-  createView(paths: readonly string[]): Promise<Widget>;
+  readonly createView: CreateLogView;
 }
 
 type LogTab = MainAreaWidget<DeferredLog>;
@@ -76,15 +76,25 @@ export class LogTabs {
     const { trans, createView } = this.options;
     const tab = new MainAreaWidget({ content: new DeferredLog(paths, createView, trans) });
     tab.toolbar.hide();
+    this.entitle(tab, label);
+    tab.content.changed.connect(() => {
+      this.entitle(tab, '');
+      void this.tracker.save(tab);
+    });
+    tab.title.icon = logIcon;
+    tab.title.closable = true;
+    return tab;
+  }
+
+  private entitle(tab: LogTab, label: string): void {
+    const { trans } = this.options;
+    const { paths } = tab.content;
     const known = paths.every(path => !path.startsWith(SESSION));
     const isNamed = known && paths.length < 4;
     const name = isNamed ? paths.map(nameOf).join(' ↔ ') : paths.length > 1 ? trans.__('Comparison') : '';
     tab.title.label = label || name || trans.__('Agent Sessions');
     tab.title.caption =
       known && paths.length ? (paths.length > 1 ? trans.__('Comparison of %1', paths.join(', ')) : paths[0]!) : tab.title.label;
-    tab.title.icon = logIcon;
-    tab.title.closable = true;
-    return tab;
   }
 
   private show(tab: LogTab): void {

@@ -42,10 +42,11 @@ export class LogView extends Widget {
   private traceView: TraceView | null = null;
   private opening = false;
 
-  /** `paths` are paths of the contents API. */
+  /** `paths` are paths of the contents API; `onPaths` is called with others when the explorer has gone on in another file. */
   constructor(
-    readonly paths: readonly string[],
-    private readonly services: LogServices
+    private paths: readonly string[],
+    private readonly services: LogServices,
+    private readonly onPaths: (paths: readonly string[]) => void
   ) {
     super();
     this.addClass('nbtools-rendered');
@@ -193,14 +194,20 @@ export class LogView extends Widget {
 
   private explorerContext(): ExplorerContext {
     const { services, trans } = this;
-    const [path = ''] = this.paths;
+    const path = () => this.paths[0] ?? '';
     const { opener } = services;
     return {
       ...cardContext(services, trans, () => null), // recorded paths may be of another time or machine
       recovery: trans.__('The kernel had ended; the log is being opened again.'),
       query: task => this.query(task),
-      addCell: (source, run) => services.addCell(path, source, run),
+      addCell: (source, run) => services.addCell(path(), source, run),
       compare: () => this.pickSessions(),
+      onContinue: name => {
+        if (!path().startsWith(SESSION_PREFIX)) {
+          this.paths = [path().replace(/[^/]*$/, () => name)];
+          this.onPaths(this.paths);
+        }
+      },
       openRelative: relative => {
         const inside = !relative.startsWith('/') && !relative.split('/').includes('..');
         void (inside && opener?.open(relative, null));

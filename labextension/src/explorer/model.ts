@@ -2,8 +2,8 @@
 
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
-import { parseOpenSessionsTask, parseSessionsPage, parseSessionsTask, parseSessionsView, type OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';
-import { parseBaselineTask, parseComparedOutcomes, parseComparedPage, parseComparedTask, parseCompareWithTask, parseComparisonView, parseOpenRunTask, parseOutcomesTask, type BaselineTask, type ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } from '../comparison/model.js';
+import { parseSessionsPage, parseSessionsView, type OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';
+import { parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } from '../comparison/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
 export const TRACE_TARGET = 'nbtools_trace';
@@ -14,46 +14,31 @@ export interface CellTask {
   readonly type: 'cell';
   readonly action: 'compare' | 'sql';
 }
-export const parseCellTask: parse.Parser<CellTask> = parse.record<CellTask>({
-  type: parse.oneOf('cell'),
-  action: parse.oneOf('compare', 'sql'),
-});
 
 /** Asks for the files that the session changed. */
 export interface ChangesTask {
   readonly type: 'changes';
 }
-export const parseChangesTask: parse.Parser<ChangesTask> = parse.record<ChangesTask>({
-  type: parse.oneOf('changes'),
-});
 
 /** Asks to write the log as a notebook beside it. */
 export interface ExportTask {
   readonly type: 'story';
 }
-export const parseExportTask: parse.Parser<ExportTask> = parse.record<ExportTask>({
-  type: parse.oneOf('story'),
-});
 
 /** Asks for the diff of one of these files over the session; the reply is ``TraceOpened``. */
 export interface FileDiffTask {
   readonly type: 'file_diff';
   readonly path: string;
 }
-export const parseFileDiffTask: parse.Parser<FileDiffTask> = parse.record<FileDiffTask>({
-  type: parse.oneOf('file_diff'),
-  path: parse.text,
-});
 
-/** Asks what was written to the log since ``version``, which the page shows. */
+/** Asks what was written to the log since ``version``, which the page shows.
+
+``log`` is the name of the file in which the session goes on, if the person goes on to it. */
 export interface FollowTask {
   readonly type: 'follow';
   readonly version: number;
+  readonly log: string;
 }
-export const parseFollowTask: parse.Parser<FollowTask> = parse.record<FollowTask>({
-  type: parse.oneOf('follow'),
-  version: parse.number,
-});
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
@@ -61,19 +46,12 @@ A log is a path relative to the kernel's working directory, or ``session:`` and 
 export interface LogRequest {
   readonly logs: readonly string[];
 }
-export const parseLogRequest: parse.Parser<LogRequest> = parse.record<LogRequest>({
-  logs: parse.list(parse.text),
-});
 
 /** Asks for the detail view of one line. */
 export interface OpenTask {
   readonly type: 'open';
   readonly line: number;
 }
-export const parseOpenTask: parse.Parser<OpenTask> = parse.record<OpenTask>({
-  type: parse.oneOf('open'),
-  line: parse.number,
-});
 
 /** Selects the lines to list; empty fields select everything.
 
@@ -87,24 +65,12 @@ export interface TraceFilter {
   readonly folded: readonly number[];
   readonly order: '' | 'tokens' | 'duration';
 }
-export const parseTraceFilter: parse.Parser<TraceFilter> = parse.record<TraceFilter>({
-  text: parse.otherwise(parse.text, ''),
-  chips: parse.otherwise(parse.list(parse.text), []),
-  first: parse.otherwise(parse.nullable(parse.number), null),
-  last: parse.otherwise(parse.nullable(parse.number), null),
-  folded: parse.otherwise(parse.list(parse.number), []),
-  order: parse.otherwise(parse.oneOf('', 'tokens', 'duration'), ''),
-});
 
 /** Asks for the bytes of a line's record. */
 export interface RawTask {
   readonly type: 'raw';
   readonly line: number;
 }
-export const parseRawTask: parse.Parser<RawTask> = parse.record<RawTask>({
-  type: parse.oneOf('raw'),
-  line: parse.number,
-});
 
 /** The agreement of the reviewer with another on ``items`` verdicts; ``kappa`` is Cohen's κ, None where it is not defined. */
 export interface ReviewAgreement {
@@ -147,27 +113,11 @@ export interface ReviewTask {
   readonly order: 'random' | 'stratified' | 'recorded';
   readonly seed: number;
 }
-export const parseReviewTask: parse.Parser<ReviewTask> = parse.record<ReviewTask>({
-  type: parse.oneOf('review'),
-  action: parse.oneOf('read', 'note', 'label', 'verdict', 'sort', 'withdraw', 'undo'),
-  reviewer: parse.otherwise(parse.text, ''),
-  line: parse.otherwise(parse.nullable(parse.number), null),
-  last: parse.otherwise(parse.nullable(parse.number), null),
-  version: parse.otherwise(parse.number, 0),
-  value: parse.otherwise(parse.text, ''),
-  span: parse.otherwise(parse.text, ''),
-  label: parse.otherwise(parse.text, ''),
-  order: parse.otherwise(parse.oneOf('random', 'stratified', 'recorded'), 'random'),
-  seed: parse.otherwise(parse.number, 0),
-});
 
 /** Asks how the samples of an evaluation ended; the reply is ``TraceUsage`` with one table. */
 export interface SamplesTask {
   readonly type: 'samples';
 }
-export const parseSamplesTask: parse.Parser<SamplesTask> = parse.record<SamplesTask>({
-  type: parse.oneOf('samples'),
-});
 
 /** A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in every log. */
 export interface SavedFilter {
@@ -195,14 +145,6 @@ export interface ShareTask {
   readonly notes: boolean;
   readonly write: boolean;
 }
-export const parseShareTask: parse.Parser<ShareTask> = parse.record<ShareTask>({
-  type: parse.oneOf('share'),
-  patterns: parse.otherwise(parse.list(parse.text), []),
-  keep: parse.otherwise(parse.list(parse.text), []),
-  home: parse.otherwise(parse.flag, true),
-  notes: parse.otherwise(parse.flag, false),
-  write: parse.otherwise(parse.flag, false),
-});
 
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
@@ -236,10 +178,6 @@ export interface StripTask {
   readonly type: 'strip';
   readonly mode: 'time' | 'tokens';
 }
-export const parseStripTask: parse.Parser<StripTask> = parse.record<StripTask>({
-  type: parse.oneOf('strip'),
-  mode: parse.oneOf('time', 'tokens'),
-});
 
 export interface StripTick {
   readonly at: number;
@@ -472,10 +410,6 @@ export interface UsageTask {
   readonly type: 'usage';
   readonly prices: boolean;
 }
-export const parseUsageTask: parse.Parser<UsageTask> = parse.record<UsageTask>({
-  type: parse.oneOf('usage'),
-  prices: parse.otherwise(parse.flag, false),
-});
 
 /** A secret that is removed, or stays if ``kept``: its kind, its beginning, how many steps contain it, and the first of these. */
 export interface TraceSecret {
@@ -520,12 +454,6 @@ export interface PageTask {
   readonly first: number;
   readonly count: number;
 }
-export const parsePageTask: parse.Parser<PageTask> = parse.record<PageTask>({
-  type: parse.oneOf('page'),
-  filter: parseTraceFilter,
-  first: parse.number,
-  count: parse.number,
-});
 
 /** Asks for the index, under the filter, of a line or of the first one after it. */
 export interface PositionTask {
@@ -533,11 +461,6 @@ export interface PositionTask {
   readonly filter: TraceFilter;
   readonly line: number;
 }
-export const parsePositionTask: parse.Parser<PositionTask> = parse.record<PositionTask>({
-  type: parse.oneOf('place'),
-  filter: parseTraceFilter,
-  line: parse.number,
-});
 
 /** Reply to ``SavedFiltersTask``: all saved filters, by name. */
 export interface SavedFilters {
@@ -557,13 +480,6 @@ export interface SavedFiltersTask {
   readonly to: string;
   readonly filter: SavedFilter | null;
 }
-export const parseSavedFiltersTask: parse.Parser<SavedFiltersTask> = parse.record<SavedFiltersTask>({
-  type: parse.oneOf('saved_filters'),
-  action: parse.otherwise(parse.oneOf('list', 'save', 'rename', 'delete'), 'list'),
-  name: parse.otherwise(parse.text, ''),
-  to: parse.otherwise(parse.text, ''),
-  filter: parse.otherwise(parse.nullable(parseSavedFilter), null),
-});
 
 /** An overview with ``lanes`` rows of bars, named ``names``.  ``note`` says why there are no bars, or what is left out. */
 export interface TraceStrip {
@@ -709,11 +625,6 @@ export interface TraceRequest {
   readonly explorer: string;
   readonly task: BaselineTask | CellTask | ChangesTask | CompareWithTask | ComparedTask | FileDiffTask | FollowTask | OpenTask | OpenRunTask | OpenSessionsTask | OutcomesTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
 }
-export const parseTraceRequest: parse.Parser<TraceRequest> = parse.record<TraceRequest>({
-  id: parse.number,
-  explorer: parse.text,
-  task: parse.tagged<BaselineTask | CellTask | ChangesTask | CompareWithTask | ComparedTask | FileDiffTask | FollowTask | OpenTask | OpenRunTask | OpenSessionsTask | OutcomesTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask>({ baseline: parseBaselineTask, cell: parseCellTask, changes: parseChangesTask, compare_with: parseCompareWithTask, compared: parseComparedTask, file_diff: parseFileDiffTask, follow: parseFollowTask, open: parseOpenTask, open_run: parseOpenRunTask, open_sessions: parseOpenSessionsTask, outcomes: parseOutcomesTask, page: parsePageTask, place: parsePositionTask, raw: parseRawTask, review: parseReviewTask, samples: parseSamplesTask, saved_filters: parseSavedFiltersTask, sessions: parseSessionsTask, share: parseShareTask, story: parseExportTask, strip: parseStripTask, usage: parseUsageTask }),
-});
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
 export interface TraceChanges {
@@ -826,7 +737,7 @@ export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs
 
 ``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed`` are lines, as numbered now, that
 say something else, such as calls that have got their result.  ``restarted``: it is not known where the lines are.  ``fresh``: the log
-was written in the last minutes. */
+was written in the last minutes.  ``continuation`` is the name of the file in which the session goes on, empty if there is none. */
 export interface TraceFollow {
   readonly type: 'follow';
   readonly version: number;
@@ -835,6 +746,7 @@ export interface TraceFollow {
   readonly moves: readonly TraceMove[];
   readonly changed: readonly number[];
   readonly restarted: boolean;
+  readonly continuation: string;
 }
 export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFollow>({
   type: parse.oneOf('follow'),
@@ -844,6 +756,7 @@ export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFol
   moves: parse.otherwise(parse.list(parseTraceMove), []),
   changed: parse.otherwise(parse.list(parse.number), []),
   restarted: parse.otherwise(parse.flag, false),
+  continuation: parse.otherwise(parse.text, ''),
 });
 
 /** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.

@@ -58,8 +58,8 @@ export class PageRequests {
     return this.request({ type: 'file_diff', path }, 'opened');
   }
 
-  follow(version: number): Promise<TraceFollow> {
-    return this.request({ type: 'follow', version }, 'follow');
+  follow(version: number, log: string): Promise<TraceFollow> {
+    return this.request({ type: 'follow', version, log }, 'follow');
   }
 
   raw(line: number): Promise<TraceRaw> {

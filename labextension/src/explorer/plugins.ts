@@ -5,6 +5,7 @@ import { FileDialog, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator } from '@jupyterlab/translation';
 import { ICardServices } from '../shared/tokens.js';
+import type { CreateLogView } from './deferred_log.js';
 import { addTraceRenderer } from './deferred_renderer.js';
 import { loadChunk } from './load_chunk.js';
 import type { LogSession } from './log_session.js';
@@ -60,11 +61,11 @@ const logs: JupyterFrontEndPlugin<void> = {
         })
     };
     let session: LogSession | null = null;
-    const createView = async (paths: readonly string[]) => {
+    const createView: CreateLogView = async (paths, onPaths) => {
       const { CellTarget, LogSession, LogView } = await loadChunk();
       const cells = new CellTarget(app, notebooks, trans);
       session ??= new LogSession(app.serviceManager, trans);
-      return new LogView(paths, { ...services, session, addCell: (log, source, run) => void cells.add(log, source, run) });
+      return new LogView(paths, { ...services, session, addCell: (log, source, run) => void cells.add(log, source, run) }, onPaths);
     };
     const options = { app, trans, labShell, restorer, choose: services.choose, createView };
     const tabs = new LogTabs(options);

@@ -29,12 +29,6 @@ export interface FormRequest {
   readonly tool: string;
   readonly values: string;
 }
-export const parseFormRequest: parse.Parser<FormRequest> = parse.record<FormRequest>({
-  id: parse.number,
-  verb: parse.oneOf('tools', 'form', 'check', 'rules'),
-  tool: parse.otherwise(parse.text, ''),
-  values: parse.otherwise(parse.text, '{}'),
-});
 
 /** The answer to one request; fields that it does not concern are empty.
 

@@ -1,7 +1,7 @@
 // Generated from nbtools/notebook/state/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
-import { parseAnswerMessage, parseQuestionData, type AnswerMessage, type QuestionData } from '../approval/model.js';
+import { parseQuestionData, type AnswerMessage, type QuestionData } from '../approval/model.js';
 import { parseCard, type Card } from '../cards/model.js';
 
 export const STATE_TARGET = 'nbtools.state';
@@ -23,10 +23,6 @@ export interface ConfirmTask {
   readonly type: 'confirm';
   readonly token: string;
 }
-export const parseConfirmTask: parse.Parser<ConfirmTask> = parse.record<ConfirmTask>({
-  type: parse.oneOf('confirm'),
-  token: parse.text,
-});
 
 /** The effect of a request, for the person to confirm.  The request is only carried out with its ``token``, once. */
 export interface Consequence {
@@ -46,10 +42,6 @@ export interface DiffTask {
   readonly type: 'diff';
   readonly call: string;
 }
-export const parseDiffTask: parse.Parser<DiffTask> = parse.record<DiffTask>({
-  type: parse.oneOf('diff'),
-  call: parse.text,
-});
 
 /** A background call or an agent run that has ended. */
 export interface EndedCall {
@@ -145,20 +137,12 @@ export interface ModeTask {
   readonly type: 'mode';
   readonly mode: string;
 }
-export const parseModeTask: parse.Parser<ModeTask> = parse.record<ModeTask>({
-  type: parse.oneOf('mode'),
-  mode: parse.text,
-});
 
 /** Removes a grant. */
 export interface RevokeTask {
   readonly type: 'revoke';
   readonly rule: string;
 }
-export const parseRevokeTask: parse.Parser<RevokeTask> = parse.record<RevokeTask>({
-  type: parse.oneOf('revoke'),
-  rule: parse.text,
-});
 
 /** A rule with its source: a file, or empty for the rules of this session.  ``off``: the project is not trusted. */
 export interface RuleRow {
@@ -181,39 +165,23 @@ export interface SeenTask {
   readonly type: 'seen';
   readonly number: number;
 }
-export const parseSeenTask: parse.Parser<SeenTask> = parse.record<SeenTask>({
-  type: parse.oneOf('seen'),
-  number: parse.number,
-});
 
 export interface ServerTask {
   readonly type: 'server';
   readonly name: string;
   readonly verb: 'connect' | 'disconnect' | 'trust' | 'distrust' | 'enable' | 'disable';
 }
-export const parseServerTask: parse.Parser<ServerTask> = parse.record<ServerTask>({
-  type: parse.oneOf('server'),
-  name: parse.text,
-  verb: parse.oneOf('connect', 'disconnect', 'trust', 'distrust', 'enable', 'disable'),
-});
 
 /** Creates the session, so that rules and servers can be shown before the first call. */
 export interface StartTask {
   readonly type: 'start';
 }
-export const parseStartTask: parse.Parser<StartTask> = parse.record<StartTask>({
-  type: parse.oneOf('start'),
-});
 
 /** Cancels a call or stops an agent run. */
 export interface StopCallTask {
   readonly type: 'stop';
   readonly call: string;
 }
-export const parseStopCallTask: parse.Parser<StopCallTask> = parse.record<StopCallTask>({
-  type: parse.oneOf('stop'),
-  call: parse.text,
-});
 
 /** Undoes a call; of an undo's id, redoes the call.  ``later``: also all later changes of this session. */
 export interface UndoTask {
@@ -221,21 +189,12 @@ export interface UndoTask {
   readonly call: string;
   readonly later: boolean;
 }
-export const parseUndoTask: parse.Parser<UndoTask> = parse.record<UndoTask>({
-  type: parse.oneOf('undo'),
-  call: parse.text,
-  later: parse.otherwise(parse.flag, false),
-});
 
 /** Answers a question. */
 export interface AnswerTask {
   readonly type: 'answer';
   readonly answer: AnswerMessage;
 }
-export const parseAnswerTask: parse.Parser<AnswerTask> = parse.record<AnswerTask>({
-  type: parse.oneOf('answer'),
-  answer: parseAnswerMessage,
-});
 
 /** The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone. */
 export interface FileChange {
@@ -275,10 +234,6 @@ export interface StateRequest {
   readonly id: number;
   readonly task: AnswerTask | ConfirmTask | DiffTask | ModeTask | RevokeTask | SeenTask | ServerTask | StartTask | StopCallTask | UndoTask;
 }
-export const parseStateRequest: parse.Parser<StateRequest> = parse.record<StateRequest>({
-  id: parse.number,
-  task: parse.tagged<AnswerTask | ConfirmTask | DiffTask | ModeTask | RevokeTask | SeenTask | ServerTask | StartTask | StopCallTask | UndoTask>({ answer: parseAnswerTask, confirm: parseConfirmTask, diff: parseDiffTask, mode: parseModeTask, revoke: parseRevokeTask, seen: parseSeenTask, server: parseServerTask, start: parseStartTask, stop: parseStopCallTask, undo: parseUndoTask }),
-});
 
 /** The reply to a request: done unless there is a ``problem``, or a consequence to confirm first.  ``diff`` replies to ``DiffTask``. */
 export interface StateReply {

@@ -9,10 +9,6 @@ export interface OpenSessionsTask {
   readonly type: 'open_sessions';
   readonly ids: readonly string[];
 }
-export const parseOpenSessionsTask: parse.Parser<OpenSessionsTask> = parse.record<OpenSessionsTask>({
-  type: parse.oneOf('open_sessions'),
-  ids: parse.list(parse.text),
-});
 
 /** A value to filter by: ``key`` goes into the filter. */
 export interface SessionChoice {
@@ -98,13 +94,6 @@ export interface SessionsTask {
   readonly count: number;
   readonly look: boolean;
 }
-export const parseSessionsTask: parse.Parser<SessionsTask> = parse.record<SessionsTask>({
-  type: parse.oneOf('sessions'),
-  filter: parseSessionFilter,
-  first: parse.number,
-  count: parse.number,
-  look: parse.otherwise(parse.flag, false),
-});
 
 /** Sessions under a filter, ``total`` of them; ``all`` sessions are on this machine.
 

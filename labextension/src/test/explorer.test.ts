@@ -262,7 +262,8 @@ test('lines, ranges and folds move with the lines of a log that has grown', () =
       { first: 4, to: 6, count: 4 }
     ],
     changed: [],
-    restarted: false
+    restarted: false,
+    continuation: ''
   };
   const moves = new LineMoves(reply);
   assert.equal(moves.isIdentity, false);

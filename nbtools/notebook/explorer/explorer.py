@@ -28,6 +28,7 @@ from nbtools.notebook.frontend import needs_widgets
 from nbtools.notebook.sessions.model import SessionsPage, SessionsTask
 from nbtools.traces.model import Call, Event
 from nbtools.traces.parallel_reading import gc_paused
+from nbtools.traces.reader import LogFile
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
@@ -153,10 +154,21 @@ class Explorer:
         self.trace.update()
         if self.trace.calls is before and (self.trace.fresh or not self.lines.running):
             return False
+        self._forget()
+        return True
+
+    def continue_in(self, log: LogFile) -> None:
+        """Shows another log, in which the session goes on, in place of this one."""
+        self.trace = Trace([log])
+        self._cells = self._cells.beside(log.source.path.name)
+        self._signals = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets everything that was made of the rows."""
         for name, member in vars(type(self)).items():
             if isinstance(member, cached_property):
                 self.__dict__.pop(name, None)
-        return True
 
     def view(self) -> TraceView:
         """Returns the initial view."""

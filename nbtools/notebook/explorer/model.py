@@ -162,10 +162,14 @@ class ExportTask(Wire):
 
 
 class FollowTask(Wire):
-    """Asks what was written to the log since ``version``, which the page shows."""
+    """Asks what was written to the log since ``version``, which the page shows.
+
+    ``log`` is the name of the file in which the session goes on, if the person goes on to it.
+    """
 
     type: Literal["follow"] = "follow"
     version: int
+    log: str = Field(default="", max_length=300)
 
 
 class ShareTask(Wire):
@@ -374,7 +378,7 @@ class TraceFollow(Wire):
 
     ``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed`` are lines, as numbered now, that
     say something else, such as calls that have got their result.  ``restarted``: it is not known where the lines are.  ``fresh``: the log
-    was written in the last minutes.
+    was written in the last minutes.  ``continuation`` is the name of the file in which the session goes on, empty if there is none.
     """
 
     type: Literal["follow"] = "follow"
@@ -384,6 +388,7 @@ class TraceFollow(Wire):
     moves: tuple[TraceMove, ...] = ()
     changed: tuple[int, ...] = ()
     restarted: bool = False
+    continuation: str = ""
 
 
 class TraceChangedFile(Wire):

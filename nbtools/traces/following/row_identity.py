@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from typing import TypeAlias
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -13,18 +13,30 @@ from nbtools.traces.model import NOWHERE, Call, Event, FileChange, Problem, Requ
 RowKey: TypeAlias = tuple[Hashable, int]
 
 
-def row_keys(rows: Iterable[Row]) -> list[RowKey]:
-    """Returns a key for each row that is the same when the log is read again: its ids, or what it says and when, numbered if repeated."""
+def row_keys(rows: Iterable[Row], sessions: Mapping[str, str] | None = None) -> list[RowKey]:
+    """Returns a key for each row that is the same when the log is read again: its ids, or what it says and when, numbered if repeated.
+
+    With ``sessions``, it is also the same in a copy of the log, which may have other times: it maps ids of sessions to others for which
+    they are the same.
+    """
     seen: Counter[Hashable] = Counter()
+    anchor = ""  # the id before a message without one, which tells it from others with the same text
     keys: list[RowKey] = []
     for row in rows:
         name = _name(row)
+        if sessions is not None:
+            kind, session, *rest = name
+            if isinstance(row, Event) and not row.key:
+                rest[-1] = (anchor, row.text)
+            elif isinstance(row, Event | Call):
+                anchor = rest[-1]
+            name = (kind, sessions.get(session, session), *rest)
         keys.append((name, seen[name]))
         seen[name] += 1
     return keys
 
 
-def _name(row: Row) -> Hashable:
+def _name(row: Row) -> tuple[Any, ...]:
     match row:
         case Call():
             return "call", row.session, row.id

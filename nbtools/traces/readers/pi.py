@@ -15,6 +15,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, float_of, id_text, integer_of, mapping, mappings, string, text_of
+from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row, Status, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -49,6 +50,10 @@ class Pi(Format):
 
     def recognises(self, head: Head) -> bool:
         return any(_is_header(record) or _is_message(record) for record in head.records)
+
+    def lineage(self, head: Head) -> Lineage | None:
+        """The header names the file of the session before it, also where nothing was copied from that: only copied entries count."""
+        return lineage_of([head.path.stem], (), (record for record in head.records if record.get("type") != "session"), "id")
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)

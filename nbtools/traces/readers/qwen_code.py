@@ -16,6 +16,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, ResultPart, TextPart, parts_of_message
 from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, mapping, mappings, string, text_of
 from nbtools.traces.known_tools import op_of as op_of_known_tool
+from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head, is_qwen_code
 from nbtools.traces.readers.claude_code.branches import abandoned_records
@@ -45,6 +46,9 @@ class QwenCode(Format):
 
     def recognises(self, head: Head) -> bool:
         return head.start.lstrip().startswith(b"{") and is_qwen_code(head)
+
+    def lineage(self, head: Head) -> Lineage | None:
+        return lineage_of([string(record.get("sessionId")) for record in head.records], (), head.records, "uuid")
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)

@@ -71,6 +71,10 @@ class CellSources:
         self._log = log
         self._file = Path(log).expanduser().absolute()
 
+    def beside(self, name: str) -> CellSources:
+        """Returns the sources for another log in the same folder."""
+        return CellSources(str(Path(self._log).with_name(name))) if self._log else self
+
     @property
     def actions(self) -> tuple[TraceAction, ...]:
         """The actions offered for the whole log."""

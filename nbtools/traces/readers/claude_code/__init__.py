@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nbtools.traces.json_access import mapping
+from nbtools.traces.json_access import mapping, string
 from nbtools.traces.line_reading import LineReading
+from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, Origin, Row
 from nbtools.traces.reader import Format, Head, is_qwen_code
 from nbtools.traces.readers.claude_code.detail import detail_of
@@ -46,6 +47,16 @@ class ClaudeCode(Format):
 
     def files(self, path: Path) -> Sequence[Path]:
         return related_files(path)
+
+    def lineage(self, head: Head) -> Lineage | None:
+        """A fork's records name the session that they were copied from, or still have its id."""
+        if any(record.get("isSidechain") is True and "agentId" in record for record in head.records[:1]):
+            return None  # a sub-agent's log
+        mine = head.path.stem
+        names = [string(record.get("sessionId")) for record in head.records if "sessionId" in record]
+        copied = names[: names.index(mine)] if mine in names else []
+        forked = [string(mapping(record.get("forkedFrom")).get("sessionId")) for record in head.records]
+        return lineage_of([mine, *names[:1]], {*forked, *copied} - {mine}, head.records, "uuid")
 
     def begin(self, source: Source, origin: Origin) -> LineReading | None:
         return None if len(source.files) > 1 else self._builder(source, origin).reading()

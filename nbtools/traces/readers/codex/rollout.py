@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from nbtools.traces.json_access import epoch_seconds, string
+from nbtools.traces.json_access import epoch_seconds, mapping, string
 from nbtools.traces.line_reading import LineReading
+from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex.calls import CALL_ITEMS, END_EVENTS, HOSTED_ITEMS, OUTPUT_ITEMS, Calls
@@ -230,6 +231,13 @@ class Codex(Format):
         first = head.first
         bare = isinstance(first, dict) and "type" not in first and {"id", "timestamp", "instructions"} <= first.keys()
         return bare or (head.is_json and _STATE.search(head.start) is not None)
+
+    def lineage(self, head: Head) -> Lineage | None:
+        first = mapping(head.first)
+        payload = mapping(first.get("payload"))
+        if first.get("type") != "session_meta" or "subagent" in mapping(payload.get("source")):
+            return None
+        return lineage_of([string(payload.get("id"))], [string(payload.get("forked_from_id"))], [payload], "id")
 
     def begin(self, source: Source, origin: Origin) -> LineReading:
         name = _name(source)

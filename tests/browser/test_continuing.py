@@ -1,0 +1,115 @@
+"""A session that goes on in another file of its folder: the open explorer offers to follow it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.explorer import Explorer
+from tests.browser.tab import restored
+from tests.browser.test_following import KEPT, LINES
+from tests.browser.test_log_tabs import LogTab
+
+ORIGIN = next(json.loads(line)["sessionId"] for line in LINES if b'"sessionId"' in line)
+FORK = "0d0d0d0d-1111-4222-8333-444455556666"
+GOES_ON = ".nbtools-trace-goes-on"
+
+
+def fork_of(lines):
+    """Records as a fork has them: with its own session, and the one that they were copied from."""
+    records = (json.loads(line) for line in lines)
+    copies = ({**one, "sessionId": FORK, "forkedFrom": {"sessionId": ORIGIN, "messageUuid": one.get("uuid", "")}} for one in records)
+    return b"".join(json.dumps(copy).encode() + b"\n" for copy in copies)
+
+
+@pytest.fixture
+def open_log(open_notebook, project):
+    async def open_log():
+        log = project / "session.jsonl"
+        log.write_bytes(b"".join(LINES[:KEPT]))
+        tab = await open_notebook("%trace session.jsonl")
+        await tab.run(1)
+        trace = Explorer(tab, 1)
+        await expect(trace.chip("All").first).to_have_text("All 55")
+        return trace, log
+
+    return open_log
+
+
+async def test_the_explorer_goes_on_with_filter_and_selection(open_log):
+    trace, log = await open_log()
+    offer = trace.node.locator(GOES_ON)
+    await trace.chip("shell").first.click()
+    await trace.rows.nth(4).click()
+    await expect(trace.card).to_be_visible()
+    chosen = await trace.chosen.inner_text()
+    fork = log.with_name(f"{FORK}.jsonl")
+    fork.write_bytes(fork_of(LINES[:170]))
+    await expect(offer).to_have_text(f"This session goes on in {FORK}.jsonl: Follow it")
+    await expect(trace.chip("All").first).to_have_text("All 55")
+    await trace.tab.look("goes-on", trace.cell)
+    await offer.get_by_role("button", name="Follow it").click()
+    await expect(trace.notice).to_have_text(f"The session goes on in {FORK}.jsonl.")
+    await expect(offer).to_have_text("")
+    await expect(trace.chosen).to_have_text(chosen, use_inner_text=True)
+    await expect(trace.card).to_be_visible()
+    await expect(trace.node.locator(".nbtools-trace-chip[aria-pressed='true']")).to_contain_text("shell")
+    with fork.open("ab") as file:
+        file.write(fork_of(LINES[170:]))
+    await expect(trace.chip("All").first).to_have_text("All 134")
+    await expect(trace.chosen).to_have_text(chosen, use_inner_text=True)
+    await trace.tab.look("went-on", trace.cell)
+
+
+async def test_nothing_but_a_continuation_is_offered_and_a_lost_one_says_so(open_log):
+    trace, log = await open_log()
+    offer = trace.node.locator(GOES_ON)
+    other = b"".join(LINES).replace(ORIGIN.encode(), FORK.encode())
+    for number, record in enumerate(map(json.loads, LINES)):
+        if "uuid" in record:
+            other = other.replace(record["uuid"].encode(), f"other-{number}".encode())
+    log.with_name("newer.jsonl").write_bytes(other)
+    fork = log.with_name("<img src=x onerror=window.broken=true> fork.jsonl")
+    fork.write_bytes(fork_of(LINES))
+    await expect(offer).to_have_text(f"This session goes on in {fork.name}: Follow it")
+    fork.unlink()
+    await offer.get_by_role("button", name="Follow it").click()
+    await expect(offer).to_contain_text("No such file")
+    await expect(trace.chip("All").first).to_have_text("All 55")
+    with log.open("ab") as file:
+        file.writelines(LINES[KEPT:])
+    await expect(trace.chip("All").first).to_have_text("All 134")
+    assert await trace.tab.page.evaluate("window.broken") is None
+
+
+async def test_a_tab_takes_the_name_of_the_file_and_is_restored_with_it(server, context, project):
+    (project / "session.jsonl").write_bytes(b"".join(LINES[:KEPT]))
+    (project / "fork.jsonl").write_bytes(fork_of(LINES))
+    page = await context.new_page()
+    await page.goto(server.address("lab/workspaces/continuing"))
+    await restored(page)
+    await page.evaluate(
+        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
+    )
+    tab = LogTab(page)
+    await tab.node.locator(GOES_ON).get_by_role("button", name="Follow it").click()
+    await expect(tab.chip("All").first).to_have_text("All 134")
+    title = page.locator(".lm-TabBar-tab.jp-mod-current").filter(has_text=".jsonl")
+    await expect(title).to_have_text("fork.jsonl")
+    await expect(tab.node.locator(".nbtools-trace-list")).to_be_focused()
+    await page.wait_for_function("""async () => {
+        const { data } = await window.jupyterapp.serviceManager.workspaces.fetch('continuing');
+        return JSON.stringify(data).includes('fork.jsonl');
+    }""")
+    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await tab.chip("edits").first.click()  # the kernel has ended: the tab opens its log again
+    await expect(tab.chip("edits").first).to_have_attribute("aria-pressed", "true")
+    await expect(tab.chip("All").first).to_have_text("All 134")
+    await page.reload()
+    await restored(page)
+    await expect(LogTab(page).chip("All").first).to_have_text("All 134")
+    await expect(title).to_have_text("fork.jsonl")
+    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    await page.close()
