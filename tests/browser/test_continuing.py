@@ -42,6 +42,7 @@ async def test_the_explorer_goes_on_with_filter_and_selection(open_log):
     trace, log = await open_log()
     offer = trace.node.locator(GOES_ON)
     await trace.chip("shell").first.click()
+    await expect(trace.found).to_contain_text("of 55")
     await trace.rows.nth(4).click()
     await expect(trace.card).to_be_visible()
     chosen = await trace.chosen.inner_text()

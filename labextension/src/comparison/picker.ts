@@ -117,6 +117,11 @@ export class ExplorerInPlace {
     this.explorer.update(view);
   }
 
+  /** Shows another version of the same explorer's view. */
+  update(view: TraceView): void {
+    this.explorer.update(view);
+  }
+
   dispose(): void {
     this.picker?.dispose();
     this.explorer.dispose();

@@ -4,11 +4,18 @@ import { StackedPanel, type Widget } from '@lumino/widgets';
 import { element, linkButton } from '../shared/element.js';
 
 /** Creates the view of logs, which calls `onPaths` when it shows others from then on. */
-export type CreateLogView = (paths: readonly string[], onPaths: (paths: readonly string[]) => void) => Promise<Widget>;
+export type CreateLogView = (paths: readonly string[], onPaths: (paths: readonly string[]) => void) => Promise<LogWidget>;
+
+interface LogWidget extends Widget {
+  openAt(step: string): void;
+}
 
 /** The content of a log's tab, whose code is loaded with the page's first explorer. */
 export class DeferredLog extends StackedPanel {
   readonly changed = new Signal<this, readonly string[]>(this);
+  private view: LogWidget | null = null;
+  /** The step at which the view begins once it has been created. */
+  private step = '';
 
   /** `paths` are paths of the contents API; `changed` emits when the view shows others. */
   constructor(
@@ -20,11 +27,23 @@ export class DeferredLog extends StackedPanel {
     void this.load();
   }
 
+  /** Goes to a step of the log. */
+  openAt(step: string): void {
+    this.step = step;
+    this.view?.openAt(step);
+  }
+
   private async load(): Promise<void> {
     this.node.replaceChildren();
     try {
       const view = await this.create(this.paths, paths => this.changed.emit((this.paths = paths)));
-      this.isDisposed ? view.dispose() : this.addWidget(view);
+      if (this.isDisposed) {
+        view.dispose();
+        return;
+      }
+      this.view = view;
+      this.addWidget(view);
+      this.step && view.openAt(this.step);
     } catch {
       const retry = linkButton(this.trans.__('Try again'), () => void this.load());
       const text = element('p', '', this.trans.__('The explorer could not be loaded. Try again, or reload the page.'));

@@ -1,4 +1,5 @@
 import type { INotebookTracker } from '@jupyterlab/notebook';
+import type { Contents } from '@jupyterlab/services';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { Panel } from '@lumino/widgets';
 import { plainTextFallback } from '../cards/context.js';
@@ -14,6 +15,8 @@ const RANK = -20;
 
 export interface TraceServices extends ICardServices {
   readonly notebooks: INotebookTracker;
+  /** Null where the application is not JupyterLab, which has addresses of logs. */
+  readonly contents: Contents.IManager | null;
 }
 
 /** Contains the renderer of a trace, of the list of sessions or of a comparison, whose code is loaded with the page's first explorer. */
@@ -39,8 +42,8 @@ class DeferredTrace extends Panel implements IRenderMime.IRenderer {
   }
 
   private async load(): Promise<IRenderMime.IRenderer> {
-    const { RenderedPlace, RenderedTrace } = await loadChunk();
-    const renderer = new (this.options.mimeType === TRACE_MIME ? RenderedTrace : RenderedPlace)(this.options, this.services);
+    const { RenderedPage } = await loadChunk();
+    const renderer = new RenderedPage(this.options, this.services);
     if (this.isDisposed) {
       renderer.dispose();
     } else {

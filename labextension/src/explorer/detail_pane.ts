@@ -124,9 +124,12 @@ export class DetailPaneView {
       this.copyToolButton = this.createCopyButton(copy, trans.__('Copy as %tool'), opened.tool, 'c');
       foot.append(this.copyToolButton);
     }
-    const link = this.context.linkTo?.(opened.number) ?? opened.link;
-    if (copy && link) {
-      foot.append(this.createCopyButton(copy, trans.__('Copy link'), link));
+    const { linkTo } = this.context;
+    let { link } = opened;
+    if (copy && (link || linkTo)) {
+      const button = this.createCopyButton(copy, trans.__('Copy link'), () => link);
+      void Promise.resolve(linkTo?.(opened) ?? null).then(address => (button.title = link = address ?? link));
+      foot.append(button);
     }
     if (copy) {
       const title = trans.__('Copies the step as text for an issue or a chat');

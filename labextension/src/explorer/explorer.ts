@@ -164,10 +164,13 @@ export class ExplorerView {
     void this.goToLine(line, true);
   }
 
-  /** Shows a log that was opened again, with the filter and the step that the person had chosen. */
+  /** Shows a log that was opened again: at the view's step, or with the filter and the step that the person had chosen. */
   async reopen(view: TraceView): Promise<void> {
     const { chosenFilter, selectedLine } = this;
     this.update(view);
+    if (view.step !== null) {
+      return;
+    }
     await this.applyFilter(chosenFilter);
     selectedLine === null || (await this.goToLine(selectedLine, false));
   }

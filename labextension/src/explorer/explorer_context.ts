@@ -1,5 +1,5 @@
 import type { CardContext } from '../shared/tokens.js';
-import type { TraceAnswer, TraceRequest } from './model.js';
+import type { TraceAnswer, TraceOpened, TraceRequest } from './model.js';
 
 export type Task = TraceRequest['task'];
 export type Reply = NonNullable<TraceAnswer['reply']>;
@@ -19,8 +19,8 @@ export interface ExplorerContext extends CardContext {
   readonly compare: (() => void) | null;
   /** Opens a file; `path` is relative to the kernel's notebook or folder.  Returns false if the server cannot open it. */
   readonly openRelative: ((path: string) => boolean) | null;
-  /** Returns the address of a step by its number; absent: the link that the kernel sends is copied. */
-  readonly linkTo?: ((number: string) => string) | null;
+  /** Returns the address of a step; absent, or without an address, the link that the kernel sends is copied. */
+  readonly linkTo?: (step: TraceOpened) => string | Promise<string | null>;
   /** Whether a file answers instead of a kernel: it has the steps, and nothing that is computed from the whole log. */
   readonly isFile?: boolean;
   /** Called with the number of the step that the person selects. */

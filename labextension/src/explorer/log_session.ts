@@ -36,8 +36,8 @@ export class LogSession {
     }
   }
 
-  /** Opens one log or compares several; paths are relative to the server's root folder.  Rejects with `NoLogKernel`. */
-  async open(logs: readonly string[]): Promise<LogAnswer> {
+  /** Opens one log at a step, if it is not empty, or compares several; paths are relative to the server's root folder.  Rejects with `NoLogKernel`. */
+  async open(logs: readonly string[], step: string): Promise<LogAnswer> {
     const kernel = await this.kernel();
     const comm = kernel.createComm(LOG_TARGET);
     await waitForSubshell(kernel, comm);
@@ -52,7 +52,7 @@ export class LogSession {
         answer ? resolve(answer) : reject(new NoLogKernel(this.trans.__('The kernel has another version of nbtools than this page.')));
         comm.close();
       };
-      comm.open({ request: { logs: [...logs] } });
+      comm.open({ request: { logs: [...logs], step } });
     });
   }
 

@@ -7,6 +7,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { TabPanel } from '@lumino/widgets';
 import { iconSource } from '../shared/icons.js';
 import { nameOf } from '../shared/path.js';
+import { takeOpenedAddress } from './opened_address.js';
 import { type CreateLogView, DeferredLog } from './deferred_log.js';
 import type { LogServices } from './log_view.js';
 
@@ -58,9 +59,16 @@ export class LogTabs {
   }
 
   /** Opens the tab of a log, of the comparison of several, or, without a path, of the list of all sessions; an open one comes to the front. */
-  open(paths: readonly string[], label = ''): void {
+  open(paths: readonly string[], label = '', step = ''): void {
     const tab = this.tracker.find(({ content }) => content.paths.join('\0') === paths.join('\0')) ?? this.create(paths, label);
+    step && tab.content.openAt(step);
     this.show(tab);
+  }
+
+  /** Opens the log that the page's address names.  A session's id is no path: whoever made the address cannot know it. */
+  openAddressed(): void {
+    const [log, step] = takeOpenedAddress() ?? [];
+    log && this.open([log.startsWith(SESSION) ? `./${log}` : log], '', step);
   }
 
   /** Opens the logs that another page of Notebook 7 has requested. */
@@ -77,13 +85,18 @@ export class LogTabs {
     const tab = new MainAreaWidget({ content: new DeferredLog(paths, createView, trans) });
     tab.toolbar.hide();
     this.entitle(tab, label);
-    tab.content.changed.connect(() => {
-      this.entitle(tab, '');
-      void this.tracker.save(tab);
-    });
+    tab.content.changed.connect(() => void this.rename(tab));
     tab.title.icon = logIcon;
     tab.title.closable = true;
     return tab;
+  }
+
+  /** Gives the tab the name of another log, under which it is restored. */
+  private async rename(tab: LogTab): Promise<void> {
+    const { app, labShell } = this.options;
+    this.entitle(tab, '');
+    await this.tracker.save(tab);
+    labShell && app.shell.add(tab, 'main', { ref: tab.id, mode: 'tab-before', activate: false }); // stays, but the layout is saved
   }
 
   private entitle(tab: LogTab, label: string): void {

@@ -4,11 +4,12 @@ import { Widget } from '@lumino/widgets';
 import type { ICardServices } from '../shared/tokens.js';
 import { cardContext } from '../cards/context.js';
 import { element, linkButton } from '../shared/element.js';
-import { nameOf } from '../shared/path.js';
+import { locate, nameOf } from '../shared/path.js';
 import { ExplorerView } from './explorer.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import { explorerKernels } from './kernel_connection.js';
 import { type LogSession, NoLogKernel } from './log_session.js';
+import type { LogAddresses } from './log_address.js';
 import type { LogAnswer, TraceView } from './model.js';
 import type { SessionRow, SessionsView } from '../sessions/model.js';
 import { SessionsListView } from '../sessions/sessions.js';
@@ -29,6 +30,8 @@ export interface LogServices extends ICardServices {
   /** Lets the person choose files and returns their paths, else null.  Null if the application has no dialog for it. */
   readonly choose: ((title: string, least: number, most: number) => Promise<string[] | null>) | null;
   compareLogs(paths: readonly string[]): void;
+  /** Null where the application is not JupyterLab. */
+  readonly addresses: LogAddresses | null;
   /** Adds a cell to a notebook that the person chooses. */
   addCell(log: string, source: string, run: boolean): void;
 }
@@ -41,6 +44,8 @@ export class LogView extends Widget {
   private sessions: SessionsListView | null = null;
   private traceView: TraceView | null = null;
   private opening = false;
+  /** The step to begin at, when the log is opened next. */
+  private step = '';
 
   /** `paths` are paths of the contents API; `onPaths` is called with others when the explorer has gone on in another file. */
   constructor(
@@ -61,6 +66,12 @@ export class LogView extends Widget {
       this.services.session.release();
     }
     super.dispose();
+  }
+
+  /** Opens the log again, at this step. */
+  openAt(step: string): void {
+    this.step = step;
+    void this.open();
   }
 
   private get trans(): TranslationBundle {
@@ -85,13 +96,16 @@ export class LogView extends Widget {
     this.opening = false;
     if (!this.isDisposed) {
       this.draw(answer);
+      this.step && void this.open(); // it was requested in the meantime
     }
   }
 
   private async answer(): Promise<LogAnswer> {
     const problems = await Promise.all(this.paths.map(path => this.services.problemOf(path)));
     const problem = problems.filter(Boolean).join(' ');
-    return problem ? { view: null, sessions: null, comparison: null, problem } : this.services.session.open(this.paths);
+    const { step } = this;
+    this.step = '';
+    return problem ? { view: null, sessions: null, comparison: null, problem } : this.services.session.open(this.paths, step);
   }
 
   private draw({ view, sessions, comparison, problem }: LogAnswer): void {
@@ -213,6 +227,7 @@ export class LogView extends Widget {
         void (inside && opener?.open(relative, null));
         return inside && opener !== null;
       },
+      linkTo: ({ place, number }) => services.addresses?.of(locate('', '', place), number) ?? Promise.resolve(null),
       copy: async text => Clipboard.copyToSystem(text)
     };
   }

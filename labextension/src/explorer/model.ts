@@ -42,9 +42,11 @@ export interface FollowTask {
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
-A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. */
+A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.  ``step`` is the number
+of the step at which a single log begins. */
 export interface LogRequest {
   readonly logs: readonly string[];
+  readonly step: string;
 }
 
 /** Asks for the detail view of one line. */
@@ -762,7 +764,8 @@ export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFol
 /** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
 ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
-call as a ``%tool`` cell, ``link`` the cell that opens the log at this step; ``raw`` is the position of its bytes in the log. */
+call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the
+kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log. */
 export interface TraceOpened {
   readonly type: 'opened';
   readonly line: number;
@@ -775,6 +778,7 @@ export interface TraceOpened {
   readonly obstacle: string;
   readonly tool: string;
   readonly link: string;
+  readonly place: string;
 }
 export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpened>({
   type: parse.oneOf('opened'),
@@ -788,6 +792,7 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
   obstacle: parse.otherwise(parse.text, ''),
   tool: parse.otherwise(parse.text, ''),
   link: parse.otherwise(parse.text, ''),
+  place: parse.otherwise(parse.text, ''),
 });
 
 /** ``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted). */

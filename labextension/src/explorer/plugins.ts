@@ -17,7 +17,9 @@ const traces: JupyterFrontEndPlugin<void> = {
   description: 'Renders the explorer of agent session logs.',
   autoStart: true,
   requires: [ICardServices, INotebookTracker],
-  activate: (_, cards: ICardServices, notebooks: INotebookTracker) => addTraceRenderer({ ...cards, notebooks })
+  optional: [ILabShell],
+  activate: (app: JupyterFrontEnd, cards: ICardServices, notebooks: INotebookTracker, labShell: ILabShell | null) =>
+    addTraceRenderer({ ...cards, notebooks, contents: labShell && app.serviceManager.contents })
 };
 
 const logs: JupyterFrontEndPlugin<void> = {
@@ -62,15 +64,20 @@ const logs: JupyterFrontEndPlugin<void> = {
     };
     let session: LogSession | null = null;
     const createView: CreateLogView = async (paths, onPaths) => {
-      const { CellTarget, LogSession, LogView } = await loadChunk();
+      const { CellTarget, LogAddresses, LogSession, LogView } = await loadChunk();
       const cells = new CellTarget(app, notebooks, trans);
+      const addresses = labShell && new LogAddresses(contents);
       session ??= new LogSession(app.serviceManager, trans);
-      return new LogView(paths, { ...services, session, addCell: (log, source, run) => void cells.add(log, source, run) }, onPaths);
+      return new LogView(
+        paths,
+        { ...services, session, addresses, addCell: (log, source, run) => void cells.add(log, source, run) },
+        onPaths
+      );
     };
     const options = { app, trans, labShell, restorer, choose: services.choose, createView };
     const tabs = new LogTabs(options);
     addLogCommands(options, tabs, files, palette);
-    void app.restored.then(() => labShell ?? tabs.openRequested());
+    void app.restored.then(() => (labShell ? tabs.openAddressed() : tabs.openRequested()));
   }
 };
 

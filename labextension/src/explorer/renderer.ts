@@ -4,58 +4,82 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import { cardContext, showOtherVersion } from '../cards/context.js';
+import type { PlaceContext } from '../comparison/context.js';
+import { ComparisonInPlace } from '../comparison/in_place.js';
+import { COMPARISON_MIME, parseComparisonView } from '../comparison/model.js';
+import { ExplorerInPlace } from '../comparison/picker.js';
+import { SessionsInPlace } from '../sessions/in_place.js';
+import { parseSessionsView, SESSIONS_MIME } from '../sessions/model.js';
+import { catalogue } from '../shared/catalogue.js';
 import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
-import { cardContext, showOtherVersion } from '../cards/context.js';
-import { ComparePicker } from '../comparison/picker.js';
-import { addCellBelow } from './insert_cell.js';
-import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
-import { ExplorerView } from './explorer.js';
-import { NO_FILTER } from './filter.js';
 import type { TraceServices } from './deferred_renderer.js';
+import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
+import { NO_FILTER } from './filter.js';
+import { addCellBelow } from './insert_cell.js';
 import { explorerKernels } from './kernel_connection.js';
-import { parseTraceView, TRACE_MIME, type TraceView } from './model.js';
-import { catalogue } from '../shared/catalogue.js';
+import { LogAddresses } from './log_address.js';
+import { parseTraceView } from './model.js';
 
 /** Milliseconds to wait for the kernel before the saved HTML is shown instead. */
 const FALLBACK_DELAY = 300;
-/** A request that every explorer can answer, sent to find out whether the kernel has the explorer. */
-const PROBE: Task = {
-  type: 'place',
-  filter: NO_FILTER,
-  line: 0
-};
+/** Requests that the page sends by itself, and which need not be waited for. */
+const AUTOMATIC: readonly Task['type'][] = ['follow', 'sessions'];
 
-/** Renders a trace: as an explorer if the kernel has it, else as saved HTML.  Untrusted outputs are always shown as saved HTML. */
-export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
+/** A page that the kernel answers: its id there, and a request that every such page can answer, sent to find out whether it is there. */
+interface Page {
+  readonly explorer: string;
+  readonly probe: Task;
+  readonly recovery: string;
+  /** Said above the saved HTML. */
+  readonly saved: string;
+  create(context: PlaceContext, reply: Reply): Drawn;
+  /** Shows the page in what was drawn of an earlier version of the output. */
+  readonly update?: (drawn: Drawn) => void;
+}
+
+interface Drawn {
+  readonly node: HTMLElement;
+  dispose(): void;
+}
+
+/**
+ * Renders an explorer, the list of sessions or a comparison if the kernel has it, else its saved HTML.
+ *
+ * Untrusted outputs are always shown as saved HTML.
+ */
+export class RenderedPage extends Widget implements IRenderMime.IRenderer {
   private readonly trans: TranslationBundle;
   private readonly busyNotice = element('div', 'nbtools-quiet');
+  private readonly addresses: LogAddresses | null;
   private model: IRenderMime.IMimeModel | null = null;
-  private traceView: TraceView | null = null;
-  private explorer: ExplorerView | null = null;
-  private picker: ComparePicker | null = null;
+  private page: Page | null = null;
+  private drawn: Drawn | null = null;
+  private drawnPage = '';
   private savedHtml: IRenderMime.IRenderer | null = null;
-  /** The id of the explorer that the kernel has confirmed. */
-  private knownExplorer = '';
   private panel: NotebookPanel | null = null;
 
   constructor(
-    options: IRenderMime.IRendererOptions,
+    private readonly options: IRenderMime.IRendererOptions,
     private readonly services: TraceServices
   ) {
     super();
     this.addClass('nbtools-rendered');
     this.trans = catalogue(options.translator);
+    this.addresses = services.contents && new LogAddresses(services.contents);
     this.busyNotice.textContent = this.trans.__('The kernel is busy. The explorer is updated when it is free.');
     this.busyNotice.setAttribute('role', 'status');
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    const { mimeType } = this.options;
+    const pageOf = mimeType === SESSIONS_MIME ? sessionsPage : mimeType === COMPARISON_MIME ? comparisonPage : explorerPage;
     this.model = model;
-    this.traceView = tryParse(parseTraceView, model.data[TRACE_MIME]);
-    if (this.traceView === null) {
-      this.disposeExplorer();
+    this.page = pageOf(model.data[mimeType], this.trans);
+    if (this.page === null) {
+      this.clear();
       showOtherVersion(this.node, this.trans, model.data['text/plain']);
     } else if (this.isAttached) {
       await this.connect();
@@ -63,53 +87,39 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
   }
 
   override dispose(): void {
-    this.disposeExplorer();
+    this.clear();
     super.dispose();
   }
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    if (this.traceView !== null && this.panel === null) {
+    if (this.page !== null && this.panel === null) {
       void this.connect();
     }
   }
 
-  /**
-   * Finds the notebook that contains this output, and draws the explorer once the kernel has confirmed that it has it.
-   *
-   * Until then, and otherwise, it draws the saved HTML, which has no controls.
-   */
+  /** Draws the page once the kernel has confirmed that it has it; until then, and otherwise, the saved HTML, which has no controls. */
   private async connect(): Promise<void> {
-    const { explorer } = this.traceView!;
+    const page = this.page!;
     this.panel ??= this.services.notebooks.find(panel => panel.node.contains(this.node)) ?? null;
-    if (this.knownExplorer === explorer && this.model!.trusted) {
-      this.drawExplorer();
+    if (this.drawn && this.drawnPage === page.explorer && page.update && this.model!.trusted) {
+      page.update(this.drawn);
       return;
     }
     const fallbackTimer = window.setTimeout(() => this.drawSavedHtml(''), this.kernel() ? FALLBACK_DELAY : 0);
     await this.panel?.sessionContext.ready;
-    const connected = this.model!.trusted && (await this.kernelHasExplorer());
+    const reply = this.model!.trusted ? await this.query(page.explorer, page.probe).catch(() => null) : null;
     window.clearTimeout(fallbackTimer);
-    if (this.isDisposed || this.traceView?.explorer !== explorer) {
+    if (this.isDisposed || this.page?.explorer !== page.explorer) {
       return;
     }
-    if (connected) {
-      this.knownExplorer = explorer;
-      this.drawExplorer();
+    if (reply && reply.type !== 'problem') {
+      this.clear();
+      this.drawn = page.create(this.context(page.recovery), reply);
+      this.drawnPage = page.explorer;
+      this.node.replaceChildren(this.drawn.node);
     } else {
-      this.drawSavedHtml(this.trans.__('Saved view · run the cell again to search, filter and open steps'));
-    }
-  }
-
-  private async kernelHasExplorer(): Promise<boolean> {
-    try {
-      await this.query(PROBE);
-      return true;
-    } catch (error) {
-      if (error instanceof ExplorerLost) {
-        return false;
-      }
-      throw error;
+      this.drawSavedHtml(page.saved);
     }
   }
 
@@ -117,17 +127,9 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     return this.panel?.sessionContext.session?.kernel;
   }
 
-  private drawExplorer(): void {
-    if (this.explorer === null) {
-      this.explorer = new ExplorerView(this.explorerContext());
-      this.node.replaceChildren(this.explorer.node);
-    }
-    this.explorer.update(this.traceView!);
-  }
-
   /** Draws the output's saved HTML, sanitized as in an untrusted notebook, below a notice. */
   private drawSavedHtml(notice: string): void {
-    this.disposeExplorer();
+    this.clear();
     const { rendermime } = this.services;
     const data = { 'text/html': this.model?.data['text/html'] ?? '' };
     this.savedHtml = rendermime.createRenderer('text/html');
@@ -135,55 +137,52 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
     this.node.replaceChildren(...(notice ? [element('div', 'nbtools-quiet', notice)] : []), this.savedHtml.node);
   }
 
-  private disposeExplorer(): void {
-    this.picker?.dispose();
-    this.picker = null;
-    this.explorer?.dispose();
+  private clear(): void {
+    this.drawn?.dispose();
     this.savedHtml?.dispose();
-    this.explorer = this.savedHtml = null;
+    this.drawn = this.savedHtml = null;
   }
 
-  private explorerContext(): ExplorerContext {
+  private context(recovery: string): PlaceContext {
+    const { trans } = this;
+    const query = (explorer: string, task: Task) => this.query(explorer, task);
+    return { trans, recovery, query, explorer: ask => this.explorerContext(recovery, ask) };
+  }
+
+  private explorerContext(recovery: string, query: ExplorerContext['query']): ExplorerContext {
     return {
       ...cardContext(this.services, this.trans, () => null), // recorded paths may be of another time or machine
-      recovery: this.trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.'),
-      query: task => this.query(task),
+      recovery,
+      query,
       addCell: (source, run) => void (this.panel && addCellBelow(this.panel, this.node, source, run)),
-      compare: () => this.compare(),
+      compare: null,
       openRelative: place => this.openRelative(place),
+      linkTo: async ({ place, number }) => (place && this.addresses ? this.addresses.of(this.serverPath(place), number) : null),
       copy: async text => Clipboard.copyToSystem(text)
     };
   }
 
-  /** Shows sessions to compare with, and their comparison, in place of the explorer. */
-  private compare(): void {
-    const context = this.explorerContext();
-    const place = {
-      trans: this.trans,
-      recovery: context.recovery,
-      query: (explorer: string, task: Task) => this.query(task, explorer),
-      explorer: (query: ExplorerContext['query']) => ({ ...context, query, openRelative: null })
-    };
-    this.picker?.dispose();
-    this.picker = new ComparePicker(place, this.traceView!.explorer, this.explorer!);
+  /** Converts a path relative to the notebook's folder. */
+  private serverPath(relativePath: string): string | null {
+    const path = this.panel?.context.path ?? '';
+    return locate(path.slice(0, path.lastIndexOf('/') + 1), '.', relativePath);
   }
 
   private openRelative(relativePath: string): boolean {
-    const path = this.panel?.context.path ?? '';
-    const serverPath = locate(path.slice(0, path.lastIndexOf('/') + 1), '.', relativePath);
+    const path = this.serverPath(relativePath);
     const { opener } = this.services;
-    if (opener !== null && serverPath !== null) {
-      void opener.open(serverPath, null);
+    if (opener !== null && path !== null) {
+      void opener.open(path, null);
     }
-    return opener !== null && serverPath !== null;
+    return opener !== null && path !== null;
   }
 
-  private async query(task: Task, explorer = this.traceView!.explorer): Promise<Reply> {
+  private async query(explorer: string, task: Task): Promise<Reply> {
     const kernel = this.kernel();
     if (!kernel) {
       throw new ExplorerLost();
     }
-    return explorerKernels.request(kernel, explorer, task, late => task.type === 'follow' || this.showBusy(late));
+    return explorerKernels.request(kernel, explorer, task, late => AUTOMATIC.includes(task.type) || this.showBusy(late));
   }
 
   private showBusy(busy: boolean): void {
@@ -193,4 +192,44 @@ export class RenderedTrace extends Widget implements IRenderMime.IRenderer {
       this.busyNotice.remove();
     }
   }
+}
+
+function explorerPage(data: unknown, trans: TranslationBundle): Page | null {
+  const view = tryParse(parseTraceView, data);
+  return (
+    view && {
+      explorer: view.explorer,
+      probe: { type: 'place', filter: NO_FILTER, line: 0 },
+      recovery: trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.'),
+      saved: trans.__('Saved view · run the cell again to search, filter and open steps'),
+      create: context => new ExplorerInPlace(context, view),
+      update: drawn => (drawn as ExplorerInPlace).update(view)
+    }
+  );
+}
+
+function sessionsPage(data: unknown, trans: TranslationBundle): Page | null {
+  const view = tryParse(parseSessionsView, data);
+  return (
+    view && {
+      explorer: view.explorer,
+      probe: { type: 'sessions', filter: view.filter, first: 0, count: view.page.rows.length, look: false },
+      recovery: trans.__('The kernel no longer has this list. Run the cell again.'),
+      saved: trans.__('Saved view · run the cell again to search and open sessions'),
+      create: (context, reply) => new SessionsInPlace(context, reply.type === 'sessions' ? { ...view, page: reply } : view)
+    }
+  );
+}
+
+function comparisonPage(data: unknown, trans: TranslationBundle): Page | null {
+  const view = tryParse(parseComparisonView, data);
+  return (
+    view && {
+      explorer: view.explorer,
+      probe: { type: 'compared', baseline: view.baseline, first: 0, count: 0, unfolded: [] },
+      recovery: trans.__('The kernel no longer has this comparison. Run the cell again.'),
+      saved: trans.__('Saved view · run the cell again to open steps'),
+      create: context => new ComparisonInPlace(context, view)
+    }
+  );
 }

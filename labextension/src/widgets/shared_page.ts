@@ -56,7 +56,7 @@ function contextOf(source: SharedLogSource): ExplorerContext {
     openRelative: null,
     copy: clipboard ? text => clipboard.writeText(text) : null,
     isFile: true,
-    linkTo: number => `${location.href.split('#')[0]}#step-${number}`,
+    linkTo: ({ number }) => `${location.href.split('#')[0]}#step-${number}`,
     onStep: number => history.replaceState(null, '', `#step-${number}`),
     locate: () => null,
     open: () => undefined,

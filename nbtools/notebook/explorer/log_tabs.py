@@ -39,8 +39,9 @@ def _on_open(folder: Path, comm: Any, message: Any) -> None:
 def answer(folder: Path, request: Any) -> LogAnswer:
     """Opens or compares the logs that ``request`` names, below ``folder``.  Never raises."""
     try:
-        logs = [_path(folder, log) for log in LogRequest.model_validate(request).logs]
-        return _compare(logs) if len(logs) > 1 else _open(logs[0]) if logs else _list()
+        wanted = LogRequest.model_validate(request)
+        logs = [_path(folder, log) for log in wanted.logs]
+        return _compare(logs) if len(logs) > 1 else _open(logs[0], wanted.step) if logs else _list()
     except ValidationError:
         return LogAnswer(problem="The page sent a request that this kernel does not support. Reload the page.")
     except TraceError as error:
@@ -64,11 +65,11 @@ def _path(folder: Path, log: str) -> Path:
     return folder / path
 
 
-def _open(log: Path) -> LogAnswer:
+def _open(log: Path, step: str) -> LogAnswer:
     from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
     from nbtools.notebook.explorer.registry import EXPLORERS  # noqa: PLC0415 - as above
 
-    explorer = open_trace(log)
+    explorer = open_trace(log, step or None)
     EXPLORERS.add(explorer)
     return LogAnswer(view=explorer.view())
 

@@ -275,7 +275,8 @@ class TraceOpened(Wire):
     """The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
     ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
-    call as a ``%tool`` cell, ``link`` the cell that opens the log at this step; ``raw`` is the position of its bytes in the log.
+    call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the
+    kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log.
     """
 
     type: Literal["opened"] = "opened"
@@ -289,6 +290,7 @@ class TraceOpened(Wire):
     obstacle: str = ""
     tool: str = ""
     link: str = ""
+    place: str = ""
 
 
 class TraceRaw(Wire):
@@ -473,10 +475,12 @@ class TraceAnswer(Wire):
 class LogRequest(Wire):
     """Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
-    A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.
+    A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.  ``step`` is the number
+    of the step at which a single log begins.
     """
 
     logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=20)
+    step: str = Field(default="", max_length=100)
 
 
 class LogAnswer(Wire):

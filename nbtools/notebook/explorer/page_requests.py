@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.core.errors import TraceError
@@ -33,7 +31,7 @@ from nbtools.notebook.explorer.model import (
     TraceRaw,
     TraceShare,
 )
-from nbtools.notebook.explorer.replay.call_cells import CellSources
+from nbtools.notebook.explorer.replay.call_cells import CellSources, relative_to_notebook
 from nbtools.notebook.explorer.search import Search
 from nbtools.notebook.explorer.sharing.request import share
 from nbtools.notebook.explorer.step_detail import StepRecords
@@ -150,7 +148,7 @@ class PageResponder:
         if not self._cells.actions:
             raise TraceError("This trace was not loaded from a file, so it has no folder for a notebook. Use trace.to_notebook(path).")
         path = self._trace.to_notebook(self._cells.export_path())
-        return TraceExport(path=str(path), place=_from_notebook(path))
+        return TraceExport(path=str(path), place=relative_to_notebook(path))
 
     def _checked(self, line: int) -> int:
         if not 0 <= line < len(self._lines):
@@ -170,13 +168,3 @@ class PageResponder:
         from nbtools.notebook.explorer.step_detail import DetailBuilder  # noqa: PLC0415 - imports all tools, so only when a step is opened
 
         return DetailBuilder(self._lines, self._facets, self._records, self._cells)
-
-
-def _from_notebook(path: Path) -> str:
-    """Returns ``path`` relative to the folder of this kernel's notebook; empty if there is no relative path."""
-    session = Path(os.environ.get("JPY_SESSION_NAME", ""))
-    folder = session.parent if session.is_absolute() else Path.cwd()
-    try:
-        return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # another drive
-        return ""

@@ -150,6 +150,7 @@ class DetailBuilder:
             obstacle=content.obstacle,
             tool=content.tool,
             link=self._cells.link(number),
+            place=self._cells.place,
         )
 
     def _call_content(self, call: Call) -> _StepContent:

@@ -6,7 +6,9 @@ import shutil
 
 import pytest
 
+import nbtools
 from nbtools.notebook.explorer.log_tabs import answer
+from nbtools.notebook.explorer.model import OpenTask
 from nbtools.notebook.explorer.registry import EXPLORERS
 from tests.traces.recorded import SAMPLES
 
@@ -53,3 +55,22 @@ def test_an_invalid_request_is_a_problem(folder, request_):
 @pytest.mark.parametrize("name", ["missing.jsonl", "."])
 def test_what_is_no_log_is_a_problem(folder, name):
     assert answer(folder, {"logs": [name]}).problem
+
+
+def test_a_log_begins_at_a_step(folder):
+    view = answer(folder, {"logs": ["a.jsonl"], "step": "3"}).view
+    assert view.step is not None
+    assert answer(folder, {"logs": ["a.jsonl"], "step": ""}).view.step is None
+
+
+@pytest.mark.parametrize("step", ["999999", "9" * 100, "9" * 101, "-1", "1;x", "<b>", "\0", "a/b"])
+def test_a_step_that_does_not_exist_is_a_problem(folder, step):
+    refused = answer(folder, {"logs": ["a.jsonl"], "step": step})
+    assert refused.view is None
+    assert refused.problem
+
+
+def test_a_step_has_the_place_of_its_log_beside_the_notebook(folder, monkeypatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", str(folder / "below" / "notebook.ipynb"))
+    explorer = nbtools.open_trace(folder / "a.jsonl")
+    assert explorer.answer(OpenTask(line=0)).place == "../a.jsonl"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +85,11 @@ class CellSources:
         """Returns a cell that opens the log at this step."""
         return self._trace(f"--step {step}")
 
+    @property
+    def place(self) -> str:
+        """The log's path relative to the folder of this kernel's notebook; empty if there is none."""
+        return relative_to_notebook(self._file) if self._log else ""
+
     def replay(self, step: str) -> str:
         """Returns a cell that runs the call of this step in a copy."""
         return self._trace(f"--replay {step}")
@@ -106,6 +112,16 @@ class CellSources:
 
     def _trace(self, rest: str) -> str:
         return trace_line(self._log, rest) if self._log else ""
+
+
+def relative_to_notebook(path: Path) -> str:
+    """Returns ``path`` relative to the folder of this kernel's notebook; empty if there is no relative path."""
+    session = Path(os.environ.get("JPY_SESSION_NAME", ""))
+    folder = session.parent if session.is_absolute() else Path.cwd()
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return ""
 
 
 def trace_line(log: str, rest: str) -> str:

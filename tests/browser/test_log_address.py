@@ -1,0 +1,129 @@
+"""The address of a step: copied in one page, opened in another, and made up by somebody who means harm."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.explorer import Explorer
+from tests.browser.tab import restored
+from tests.browser.test_log_tabs import LogTab
+from tests.browser.test_trace import REAL
+
+COPY = "Copy link"
+COPIED = "addEventListener('copy', event => { window.copied = event.clipboardData.getData('text'); })"
+OPEN = "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)"
+ENDED = "window.jupyterapp.serviceManager.sessions.shutdownAll()"
+
+
+async def copied(page, button):
+    await page.evaluate(COPIED)
+    await button.click()
+    await expect(button).to_contain_text("Copied")
+    return await page.evaluate("window.copied")
+
+
+async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_another_page(open_notebook, project, context):
+    name = "my session & more #1.jsonl"
+    shutil.copy(REAL, project / name)
+    tab = await open_notebook(f'%trace "{name}"')
+    await tab.run(1)
+    trace = Explorer(tab, 1)
+    await trace.row("Grep").click()
+    number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
+    button = trace.panel.get_by_role("button", name=COPY)
+    await expect(button).to_have_attribute("title", re.compile("agent-log"))
+    address = await copied(tab.page, button)
+    parts = urlsplit(address)
+    assert parts.path.endswith("/lab")
+    assert parse_qs(parts.query) == {"agent-log": [f"{project.name}/{name}"], "agent-step": [number]}
+    page = await context.new_page()
+    await page.goto(address)
+    await restored(page)
+    opened = LogTab(page)
+    await expect(opened.node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')).to_have_text(number)
+    await expect(opened.panel.locator(".nbtools-card")).to_be_visible()
+    assert "agent-log" not in page.url
+    link = opened.panel.get_by_role("button", name=COPY)
+    await expect(link).to_have_attribute("title", address)
+    await page.evaluate(OPEN, f"{project.name}/{name}")
+    assert await page.locator(".nbtools-log").count() == 1
+    await page.close()
+
+
+async def test_an_open_tab_goes_to_the_step(server, context, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    page = await context.new_page()
+    await page.goto(server.address("lab/workspaces/addressed") + f"&agent-log={project.name}/session.jsonl&agent-step=3")
+    await restored(page)
+    chosen = LogTab(page).node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')
+    await expect(chosen).to_have_text("3")
+    await page.wait_for_function("""async () => {
+        const { data } = await window.jupyterapp.serviceManager.workspaces.fetch('addressed');
+        return JSON.stringify(data).includes('nbtools-agent-logs');
+    }""")
+    await page.goto(server.address("lab/workspaces/addressed") + f"&agent-log={project.name}/session.jsonl&agent-step=12")
+    await restored(page)
+    await expect(chosen).to_have_text("12")
+    assert await page.locator(".nbtools-log").count() == 1
+    await page.evaluate(ENDED)
+    await page.close()
+
+
+async def test_a_log_that_jupyter_does_not_serve_keeps_the_line(open_notebook, server):
+    outside = server.root.parent / "outside.jsonl"
+    shutil.copy(REAL, outside)
+    tab = await open_notebook(f"%trace {outside}")
+    await tab.run(1)
+    trace = Explorer(tab, 1)
+    await trace.row("Grep").click()
+    number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
+    button = trace.panel.get_by_role("button", name=COPY)
+    assert await copied(tab.page, button) == f"%trace {outside} --step {number}"
+
+
+HOSTILE = {
+    "../outside.jsonl": "does not exist, or Jupyter does not serve it",
+    "{project}/../../outside.jsonl": "does not exist, or Jupyter does not serve it",
+    "/etc/passwd": "does not exist, or Jupyter does not serve it",
+    "session:00000000000001": "does not exist, or Jupyter does not serve it",
+    "{project}": "does not exist, or Jupyter does not serve it",
+    "javascript:window.broken=true": "does not exist, or Jupyter does not serve it",
+    "{project}/<img src=x onerror=window.broken=true>.jsonl": "does not exist, or Jupyter does not serve it",
+    "x" * 6_000: "does not exist, or Jupyter does not serve it",
+    "{project}/notes.txt": "is not recognised as a session log",
+}
+
+
+async def test_hostile_addresses_say_what_is_wrong(server, context, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    shutil.copy(REAL, server.root.parent / "outside.jsonl")
+    (project / "notes.txt").write_text("notes", encoding="utf-8")
+    page = await context.new_page()
+    steps = {"9" * 6_000: "does not exist", "1;alert(1)": "does not exist", "<img src=x onerror=window.broken=true>": "does not exist"}
+    cases = [(log, "1", says) for log, says in HOSTILE.items()]
+    cases += [("{project}/session.jsonl", step, says) for step, says in steps.items()]
+    for log, step, says in cases:
+        path = log.format(project=project.name)
+        await page.goto(server.address("lab") + f"&reset&agent-log={quote(path, safe='')}&agent-step={quote(step, safe='')}")
+        await restored(page)
+        await expect(LogTab(page).node).to_contain_text(says)
+        await expect(page.locator(".jp-Dialog")).to_have_count(0)
+        assert await page.evaluate("window.broken") is None
+        assert "agent-log" not in page.url
+    await page.evaluate(ENDED)
+    await page.close()
+
+
+@pytest.mark.parametrize("query", ["&agent-log=", "&agent-step=4"])
+async def test_an_address_without_a_log_opens_nothing(server, context, query):
+    page = await context.new_page()
+    await page.goto(server.address("lab") + f"&reset{query}")
+    await restored(page)
+    await expect(page.locator(".jp-Launcher").first).to_be_visible()
+    await expect(page.locator(".nbtools-log")).to_have_count(0)
+    await page.close()
