@@ -33,7 +33,7 @@ async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_anothe
     tab = await open_notebook(f'%trace "{name}"')
     await tab.run(1)
     trace = Explorer(tab, 1)
-    await trace.row("Grep").click()
+    await trace.row("Read").click()
     number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
     button = trace.panel.get_by_role("button", name=COPY)
     await expect(button).to_have_attribute("title", re.compile("agent-log"))
@@ -42,8 +42,7 @@ async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_anothe
     assert parts.path.endswith("/lab")
     assert parse_qs(parts.query) == {"agent-log": [f"{project.name}/{name}"], "agent-step": [number]}
     page = await context.new_page()
-    await page.goto(address)
-    await restored(page)
+    await page.goto(address)  # the page may load again, with a workspace of its own
     opened = LogTab(page)
     await expect(opened.node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')).to_have_text(number)
     await expect(opened.panel.locator(".nbtools-card")).to_be_visible()
@@ -80,7 +79,7 @@ async def test_a_log_that_jupyter_does_not_serve_keeps_the_line(open_notebook, s
     tab = await open_notebook(f"%trace {outside}")
     await tab.run(1)
     trace = Explorer(tab, 1)
-    await trace.row("Grep").click()
+    await trace.row("Read").click()
     number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
     button = trace.panel.get_by_role("button", name=COPY)
     assert await copied(tab.page, button) == f"%trace {outside} --step {number}"
@@ -107,9 +106,11 @@ async def test_hostile_addresses_say_what_is_wrong(server, context, project):
     steps = {"9" * 6_000: "does not exist", "1;alert(1)": "does not exist", "<img src=x onerror=window.broken=true>": "does not exist"}
     cases = [(log, "1", says) for log, says in HOSTILE.items()]
     cases += [("{project}/session.jsonl", step, says) for step, says in steps.items()]
-    for log, step, says in cases:
+    for number, (log, step, says) in enumerate(cases):
         path = log.format(project=project.name)
-        await page.goto(server.address("lab") + f"&reset&agent-log={quote(path, safe='')}&agent-step={quote(step, safe='')}")
+        await page.goto(
+            server.address(f"lab/workspaces/hostile-{number}") + f"&agent-log={quote(path, safe='')}&agent-step={quote(step, safe='')}"
+        )
         await restored(page)
         await expect(LogTab(page).node).to_contain_text(says)
         await expect(page.locator(".jp-Dialog")).to_have_count(0)
@@ -122,7 +123,7 @@ async def test_hostile_addresses_say_what_is_wrong(server, context, project):
 @pytest.mark.parametrize("query", ["&agent-log=", "&agent-step=4"])
 async def test_an_address_without_a_log_opens_nothing(server, context, query):
     page = await context.new_page()
-    await page.goto(server.address("lab") + f"&reset{query}")
+    await page.goto(server.address("lab/workspaces/no-log") + query)
     await restored(page)
     await expect(page.locator(".jp-Launcher").first).to_be_visible()
     await expect(page.locator(".nbtools-log")).to_have_count(0)

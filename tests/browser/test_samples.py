@@ -28,6 +28,8 @@ async def test_a_sample_is_opened_from_the_table_of_samples(open_notebook, proje
     await tab.page.keyboard.press("Enter")
     panel = trace.node.get_by_role("region", name="Samples")
     await expect(panel.get_by_role("row")).to_have_count(4)
+    await expect(panel.get_by_role("row").nth(1)).to_contain_text("correct")
+    await expect(panel.get_by_role("row").nth(2)).to_contain_text("incorrect")
     await expect(panel.get_by_role("row").nth(2)).to_contain_text("match: I")
     await expect(panel.get_by_role("row").nth(3)).to_contain_text("out of memory")
     await expect(panel.get_by_role("button", name="sample 0")).to_be_focused()

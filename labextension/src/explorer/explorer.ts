@@ -251,10 +251,7 @@ export class ExplorerView {
       this.isTakingOver = false;
     }
     this.showFilter();
-    if (log) {
-      this.showNotice(this.context.trans.__('The session goes on in %1.', log));
-      this.context.onContinue?.(log);
-    }
+    log && this.context.onContinue?.(log);
     if (this.requestedFilter !== this.shownFilter) {
       await this.loadFilter(this.requestedFilter); // its answer was for the shorter log
     }
@@ -437,8 +434,8 @@ export class ExplorerView {
     if (this.actionRunning) {
       return;
     }
-    if (action === 'compare' && this.context.compare) {
-      this.context.compare();
+    if (action === 'compare') {
+      this.context.compare?.();
       return;
     }
     if (action === 'share') {
@@ -447,7 +444,7 @@ export class ExplorerView {
     }
     this.actionRunning = true;
     try {
-      action === 'notebook' ? await this.writeNotebook() : this.context.addCell?.((await this.requests.cell(action)).source, false);
+      action === 'notebook' ? await this.writeNotebook() : this.context.addCell?.((await this.requests.cell()).source, false);
     } catch (error) {
       this.showNotice(failureMessage(error));
     } finally {

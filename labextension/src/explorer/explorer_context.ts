@@ -15,7 +15,7 @@ export interface ExplorerContext extends CardContext {
   query(task: Task): Promise<Reply>;
   /** Inserts a cell, and runs it or places the cursor at its end. */
   readonly addCell: ((source: string, run: boolean) => void) | null;
-  /** Lets the person choose another log to compare with; null: a cell for it is added. */
+  /** Lets the person choose other logs to compare with. */
   readonly compare: (() => void) | null;
   /** Opens a file; `path` is relative to the kernel's notebook or folder.  Returns false if the server cannot open it. */
   readonly openRelative: ((path: string) => boolean) | null;

@@ -122,6 +122,7 @@ export class Following {
       }
       this.version = reply.version;
       this.showOffer(reply.continuation);
+      log && !reply.continuation && this.offer.replaceChildren(this.trans.__('The session goes on in %1.', log));
     } catch (error) {
       if (!(error instanceof RequestFailed)) {
         throw error;

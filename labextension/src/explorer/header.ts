@@ -56,9 +56,9 @@ export class HeaderView {
       share: [trans.__('share…'), trans.__('Writes one HTML file for other people, without secrets')],
       sql: [trans.__('SQL'), trans.__('Adds a cell that queries this log with SQL')]
     };
-    const { addCell, compare } = this.context;
+    const possible = { compare: this.context.compare, notebook: true, share: true, sql: this.context.addCell };
     const links = actions
-      .filter(action => ['notebook', 'share'].includes(action) || addCell !== null || (action === 'compare' && compare !== null))
+      .filter(action => possible[action])
       .map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));
     if (changed > 0) {
       links.unshift(linkButton(trans.__('changes'), this.showChanges, trans.__('Lists the files that the session changed')));

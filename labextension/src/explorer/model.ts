@@ -9,10 +9,9 @@ export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
 export const TRACE_TARGET = 'nbtools_trace';
 export const LOG_TARGET = 'nbtools_logs';
 
-/** Asks for the source of a cell that works on the whole log. */
+/** Asks for the source of a cell that queries the log with SQL. */
 export interface CellTask {
   readonly type: 'cell';
-  readonly action: 'compare' | 'sql';
 }
 
 /** Asks for the files that the session changed. */

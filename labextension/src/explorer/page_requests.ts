@@ -1,6 +1,5 @@
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import type {
-  CellTask,
   SavedFilter,
   SavedFiltersTask,
   ReviewTask,
@@ -66,8 +65,9 @@ export class PageRequests {
     return this.request({ type: 'raw', line }, 'raw');
   }
 
-  cell(action: CellTask['action']): Promise<TraceCell> {
-    return this.request({ type: 'cell', action }, 'cell');
+  /** Requests the source of a cell that queries the log. */
+  cell(): Promise<TraceCell> {
+    return this.request({ type: 'cell' }, 'cell');
   }
 
   strip(mode: TraceStrip['mode']): Promise<TraceStrip> {

@@ -149,10 +149,9 @@ TraceAction = Literal["compare", "notebook", "share", "sql"]
 
 
 class CellTask(Wire):
-    """Asks for the source of a cell that works on the whole log."""
+    """Asks for the source of a cell that queries the log with SQL."""
 
     type: Literal["cell"] = "cell"
-    action: Literal["compare", "sql"]
 
 
 class ExportTask(Wire):

@@ -106,7 +106,7 @@ class PageResponder:
             case RawTask():
                 return self._records.raw(self._lines.rows[self._checked(task.line)])
             case CellTask():
-                return TraceCell(source=self._cells.compare() if task.action == "compare" else self._cells.sql())
+                return TraceCell(source=self._cells.sql())
             case ExportTask() | ShareTask():
                 return self._export() if isinstance(task, ExportTask) else share(self._trace, task, self._cells.share_path())
             case ChangesTask() | SamplesTask():

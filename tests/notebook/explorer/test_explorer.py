@@ -240,10 +240,9 @@ def test_the_cells_that_go_on_from_here(tmp_path: Path) -> None:
     view = TraceView.model_validate(shown.bundle()[TRACE_MIME])
     assert view.step == shown.line_at("28")
     assert view.actions == ("compare", "notebook", "share", "sql")
-    assert ask(shown, {"type": "cell", "action": "compare"}).source == f"%trace '{log}' "
     assert opened(shown, "28").link == f"%trace '{log}' --step 28"
     assert opened(shown, "28").replay == f"%trace '{log}' --replay 28"
-    exec(ask(shown, {"type": "cell", "action": "sql"}).source, {})
+    exec(ask(shown, {"type": "cell"}).source, {})
 
 
 def test_a_search_result_opens_at_its_step():
@@ -294,12 +293,12 @@ def test_a_name_with_a_separator_of_lines_is_one_argument_of_its_cells(tmp_path:
     log.write_bytes(recorded_in(tmp_path))
     shown = nbtools.open_trace(log)
     shown.bundle()
-    sources = (opened(shown, "28").link, opened(shown, "28").replay, ask(shown, {"type": "cell", "action": "compare"}).source)
+    sources = (opened(shown, "28").link, opened(shown, "28").replay)
     for source in sources:
         name, (magic, line) = only_call(source)
         assert (name, magic) == ("run_line_magic", "trace")
         assert next(words(line)).text == str(log)
-    query = ask(shown, {"type": "cell", "action": "sql"}).source
+    query = ask(shown, {"type": "cell"}).source
     assert query.split("\n") == query.splitlines()
 
 

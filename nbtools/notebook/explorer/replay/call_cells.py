@@ -94,10 +94,6 @@ class CellSources:
         """Returns a cell that runs the call of this step in a copy."""
         return self._trace(f"--replay {step}")
 
-    def compare(self) -> str:
-        """Returns the start of a comparison; the person adds the path of the other log."""
-        return self._trace("")
-
     def export_path(self) -> Path:
         """Returns the path for an exported notebook: the log's own path with the suffix ``.ipynb``."""
         path = self._file

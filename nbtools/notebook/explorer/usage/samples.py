@@ -12,7 +12,9 @@ from nbtools.traces.model import SampleResult
 from nbtools.traces.trace import Trace
 
 MAX_ROWS = 1_000
-_COLUMNS = ("sample", "epoch", "scores", "error", "limit", "tokens", "time")
+_VALUES = {"C": "correct", "P": "partly correct", "I": "incorrect", "N": "no answer"}
+"""Inspect's values of scores; others, such as numbers, have no meaning that every scorer shares."""
+_COLUMNS = ("sample", "epoch", "outcome", "scores", "error", "limit", "tokens", "time")
 
 
 def samples_table(trace: Trace, lines: Timeline) -> TraceUsage:
@@ -26,10 +28,20 @@ def samples_table(trace: Trace, lines: Timeline) -> TraceUsage:
     return TraceUsage(tables=(UsageTable(title="Samples", columns=_COLUMNS, rows=rows, note=note),), priced=True)
 
 
+def _outcome(sample: SampleResult) -> str:
+    """Returns how the sample ended: ``error``, else what its scores say, else that a limit ended it; empty where the log does not say."""
+    if sample.error is not None:
+        return "error"
+    values = [_VALUES.get(value) for value in (sample.scores or {}).values() if isinstance(value, str)]
+    said = list(dict.fromkeys(value for value in values if value))
+    return " and ".join(said) or ("limit reached" if sample.limit_reached else "")
+
+
 def _cells(sample: SampleResult) -> tuple[str, ...]:
     return (
         one_line(redacted(sample.id), 100) or "?",
         "" if sample.epoch is None else str(sample.epoch),
+        _outcome(sample),
         ", ".join(score_texts(sample)),
         one_line(redacted(sample.error or ""), 100),
         one_line(sample.limit_reached or "", 40),
