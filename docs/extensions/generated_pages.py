@@ -90,7 +90,7 @@ def wire() -> Iterator[str]:
         yield f"## {one.source.removeprefix('nbtools/notebook/').removesuffix('/model.py')}\n\nFrom `{one.source}`.\n"
         if mime := [value for name, value in one.constants.items() if name.endswith(("MIME", "TARGET"))]:
             yield f"MIME types and comm targets: {', '.join(f'`{value}`' for value in mime)}.\n"
-        for name, schema in sorted(schemas(one.roots).items()):
+        for name, schema in sorted(schemas((*one.received, *one.sent)).items()):
             if name not in one.known:
                 yield f"### {name}\n\n{_text(schema.get('description', ''))}\n"
                 yield _table(("field", "type"), ((f"`{field}`", f"`{_kind(part)}`") for field, part in schema["properties"].items()))

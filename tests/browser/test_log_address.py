@@ -10,20 +10,22 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.explorer import Explorer
-from tests.browser.tab import restored
+from tests.browser.tab import eventually, restored
 from tests.browser.test_log_tabs import LogTab
 from tests.browser.test_trace import REAL
 
 COPY = "Copy link"
 COPIED = "addEventListener('copy', event => { window.copied = event.clipboardData.getData('text'); })"
 OPEN = "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)"
+SAVED = """() => window.jupyterapp.serviceManager.workspaces.fetch('addressed').then(
+    ({ data }) => JSON.stringify(data['layout-restorer:data'] ?? '').includes('nbtools-agent-logs'))"""
 ENDED = "window.jupyterapp.serviceManager.sessions.shutdownAll()"
 
 
 async def copied(page, button):
     await page.evaluate(COPIED)
     await button.click()
-    await expect(button).to_contain_text("Copied")
+    await page.wait_for_function("window.copied !== undefined")
     return await page.evaluate("window.copied")
 
 
@@ -36,7 +38,7 @@ async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_anothe
     await trace.row("Read").click()
     number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
     button = trace.panel.get_by_role("button", name=COPY)
-    await expect(button).to_have_attribute("title", re.compile("agent-log"))
+    await expect(button).to_have_attribute("title", re.compile(rf"agent-log.*agent-step={re.escape(number)}$"))
     address = await copied(tab.page, button)
     parts = urlsplit(address)
     assert parts.path.endswith("/lab")
@@ -46,7 +48,7 @@ async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_anothe
     opened = LogTab(page)
     await expect(opened.node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')).to_have_text(number)
     await expect(opened.panel.locator(".nbtools-card")).to_be_visible()
-    assert "agent-log" not in page.url
+    await page.wait_for_url(lambda url: "agent-log" not in url)
     link = opened.panel.get_by_role("button", name=COPY)
     await expect(link).to_have_attribute("title", address)
     await page.evaluate(OPEN, f"{project.name}/{name}")
@@ -61,10 +63,7 @@ async def test_an_open_tab_goes_to_the_step(server, context, project):
     await restored(page)
     chosen = LogTab(page).node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')
     await expect(chosen).to_have_text("3")
-    await page.wait_for_function("""async () => {
-        const { data } = await window.jupyterapp.serviceManager.workspaces.fetch('addressed');
-        return JSON.stringify(data).includes('nbtools-agent-logs');
-    }""")
+    await eventually(True, page.evaluate, SAVED)
     await page.goto(server.address("lab/workspaces/addressed") + f"&agent-log={project.name}/session.jsonl&agent-step=12")
     await restored(page)
     await expect(chosen).to_have_text("12")
@@ -82,6 +81,7 @@ async def test_a_log_that_jupyter_does_not_serve_keeps_the_line(open_notebook, s
     await trace.row("Read").click()
     number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
     button = trace.panel.get_by_role("button", name=COPY)
+    await expect(button).to_have_attribute("title", f"%trace {outside} --step {number}")
     assert await copied(tab.page, button) == f"%trace {outside} --step {number}"
 
 
@@ -115,7 +115,7 @@ async def test_hostile_addresses_say_what_is_wrong(server, context, project):
         await expect(LogTab(page).node).to_contain_text(says)
         await expect(page.locator(".jp-Dialog")).to_have_count(0)
         assert await page.evaluate("window.broken") is None
-        assert "agent-log" not in page.url
+        await page.wait_for_url(lambda url: "agent-log" not in url)
     await page.evaluate(ENDED)
     await page.close()
 

@@ -1,4 +1,4 @@
-import { ILabShell, ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer, IRouter, type JupyterFrontEnd, type JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { FileDialog, IFileBrowserFactory } from '@jupyterlab/filebrowser';
@@ -9,6 +9,7 @@ import type { CreateLogView } from './deferred_log.js';
 import { addTraceRenderer } from './deferred_renderer.js';
 import { loadChunk } from './load_chunk.js';
 import type { LogSession } from './log_session.js';
+import { takeOpenedAddress } from './opened_address.js';
 import { addLogCommands, COMPARE_LOGS, LogTabs, OPEN_LOG } from './log_tabs.js';
 import { catalogue } from '../shared/catalogue.js';
 
@@ -27,7 +28,7 @@ const logs: JupyterFrontEndPlugin<void> = {
   description: 'Opens and compares agent session logs in tabs of their own.',
   autoStart: true,
   requires: [ICardServices],
-  optional: [ILabShell, ILayoutRestorer, IFileBrowserFactory, INotebookTracker, ICommandPalette, ITranslator, IDocumentManager],
+  optional: [ILabShell, ILayoutRestorer, IFileBrowserFactory, INotebookTracker, ICommandPalette, ITranslator, IDocumentManager, IRouter],
   activate: (
     app: JupyterFrontEnd,
     cards: ICardServices,
@@ -37,7 +38,8 @@ const logs: JupyterFrontEndPlugin<void> = {
     notebooks: INotebookTracker | null,
     palette: ICommandPalette | null,
     translator: ITranslator | null,
-    manager: IDocumentManager | null
+    manager: IDocumentManager | null,
+    router: IRouter | null
   ) => {
     const trans = catalogue(translator);
     const { contents } = app.serviceManager;
@@ -77,7 +79,10 @@ const logs: JupyterFrontEndPlugin<void> = {
     const options = { app, trans, labShell, restorer, choose: services.choose, createView };
     const tabs = new LogTabs(options);
     addLogCommands(options, tabs, files, palette);
-    void app.restored.then(() => (labShell ? tabs.openAddressed() : tabs.openRequested()));
+    void app.restored.then(() => {
+      labShell ? tabs.openAddressed() : tabs.openRequested();
+      router?.routed.connect(() => void takeOpenedAddress()); // a workspace that is copied sets the page's first address again
+    });
   }
 };
 
