@@ -103,7 +103,7 @@ def test_the_explorer_lists_the_samples(load: Any) -> None:
     trace = load(sample(tool("a", 1, "bash"), id_="a", scores={"match": {"value": "C"}}), sample(tool("b", 1, "bash"), id_="<b>"))
     explorer = Explorer(trace)
     (table,) = explorer.answer(SamplesTask()).tables
-    assert [row.cells for row in table.rows] == [("a", "1", "match: C", "", "", "7", ""), ("<b>", "1", "", "", "", "7", "")]
+    assert [row.cells for row in table.rows] == [("a", "1", "correct", "match: C", "", "", "7", ""), ("<b>", "1", "", "", "", "", "7", "")]
     rows = [explorer.lines.rows[row.line] for row in table.rows]
     assert [getattr(row, "session", getattr(row, "id", "")) for row in rows] == ["a_epoch_1", "<b>_epoch_1"]
     assert explorer.view().samples == 2
