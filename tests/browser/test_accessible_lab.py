@@ -14,6 +14,7 @@ from tests.browser.test_accessible_questions import KINDS, SEVERAL
 from tests.browser.test_log_tabs import LogTab
 from tests.browser.test_mcp import ADD, CONNECTING
 from tests.browser.test_panel import Agents
+from tests.browser.test_sessions import TAB, Sessions, logs  # noqa: F401 - the fixture
 from tests.browser.test_trace import REAL
 
 SECTIONS = ("Waiting", "Running", "Sessions", "Changes", "Rules", "MCP servers")
@@ -127,3 +128,24 @@ async def test_logs_and_a_comparison_in_tabs(open_notebook, project, zoomed):
     await in_all_themes(tab)
     await zoomed()
     await eventually([], cut_buttons, tab.page)
+
+
+@pytest.mark.usefixtures("logs")
+async def test_the_list_of_sessions(open_notebook, zoomed):
+    tab = await open_notebook()
+    page = tab.page
+    await page.evaluate(OPEN, ["nbtools:list-sessions", {}])
+    shown = Sessions(page, page.locator(TAB))
+    row = shown.row("Fix issue 6")
+    await expect(row).to_contain_text("31")
+    await row.get_by_role("checkbox").click()
+    await expect(row).to_have_attribute("aria-selected", "true")
+    await in_all_themes(tab, ".nbtools-sessions")
+    await page.emulate_media(forced_colors="active")
+    await expect(row.locator(".nbtools-sessions-box")).to_have_css("border-left-width", "4px")
+    await is_accessible(page, ".nbtools-sessions")
+    await page.emulate_media(forced_colors="none")
+    await zoomed()
+    await eventually([], cut_buttons, page)
+    await is_accessible(page, ".nbtools-sessions")
+    await expect(row.locator(".nbtools-sessions-project")).to_be_hidden()  # the title has its room

@@ -16,7 +16,7 @@ from nbtools.traces.reader import HEAD_BYTES, Head, LogFile, open_log
 from nbtools.traces.source import DECODE_ERRORS
 
 _BUDGET = 0.02
-"""Seconds that one look may take; the next one continues."""
+"""Seconds after which a look ends, with at least one file judged; the next one continues."""
 _UNSETTLED = 2.0
 """Seconds after its last change in which a folder is listed again: a file may have been added within the same tick of its clock."""
 _MOST_OPEN = 16
@@ -76,7 +76,7 @@ class ContinuationSearch:
         if self._mine is None:
             self._queue.clear()
             return
-        while self._queue and time.monotonic() - started < _BUDGET:
+        while self._queue:
             path = self._queue.pop()
             size, verdict = _size(path), self._continues(path, self._mine)
             self._open.pop(path, None)
@@ -86,6 +86,8 @@ class ContinuationSearch:
                     del self._open[next(iter(self._open))]
             elif verdict and (self._found is None or _written(path) > _written(self._found)):
                 self._found = path
+            if time.monotonic() - started > _BUDGET:
+                break
 
     def _continues(self, path: Path, mine: Lineage) -> bool | None:
         """Returns whether a log continues the session; None if it has too few records to tell."""
