@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.ingest import Ingest, Ingested
@@ -30,6 +30,7 @@ from nbtools.traces.trace import Trace, load
 if TYPE_CHECKING:
     from nbtools.traces.corpus.labels import CorpusLabels
 
+T = TypeVar("T")
 _OLD_MANIFEST = "corpus.sqlite"
 
 
@@ -116,7 +117,7 @@ class Corpus:
         import_library("pyarrow.parquet")
         with progress_display(progress) as report:
             made = Ingest(self._storage, self._manifest, self._machine).run(paths, client, report, keep=keep)
-        self._labels.copy_new(lambda: self._current_database(self._manifest.version))
+        self._while_current(lambda: self._labels.copy_new(self._current_database))
         return made
 
     def sql(self, query: str) -> QueryResult:
@@ -125,33 +126,24 @@ class Corpus:
         ``source`` is the log of a row, ``ref.line`` the line in it; ``open`` loads that log. Raises ``TraceError`` for an invalid query,
         and where DuckDB or pyarrow is not installed.
         """
-        self._manifest.refresh()
-        while True:
-            version = self._manifest.version
-            try:
-                database = self._current_database(version)
-                if names_table(query, "labels"):
-                    database.add_table("labels", self._labels.table(database))
-                return database.query(query)
-            except TraceError as error:
-                self._manifest.refresh()
-                if self._manifest.version == version:  # otherwise an ingest has removed what was being read
-                    raise TraceError(self._storage.explain(str(error))) from error
+
+        def read() -> QueryResult:
+            database = self._current_database()
+            if names_table(query, "labels"):
+                database.add_table("labels", self._labels.table(database))
+            return database.query(query)
+
+        try:
+            return self._while_current(read)
+        except TraceError as error:
+            raise TraceError(self._storage.explain(str(error))) from error
 
     def search(self, text: str, limit: int = 50) -> tuple[Found, ...]:
         """Returns events and calls that contain these words, most recently read logs first.
 
         The query syntax is that of ``Trace.search``.
         """
-        self._manifest.refresh()
-        while True:
-            version = self._manifest.version
-            try:
-                return self._index.find(text, limit)
-            except TraceError:
-                self._manifest.refresh()
-                if self._manifest.version == version:
-                    raise
+        return self._while_current(lambda: self._index.find(text, limit))
 
     @property
     def sessions(self) -> QueryResult:
@@ -188,7 +180,20 @@ class Corpus:
 
         return CorpusLabels(self._storage)
 
-    def _current_database(self, version: int) -> Database:
+    def _while_current(self, read: Callable[[], T]) -> T:
+        """Returns what ``read`` returns; calls it again where an ingest has meanwhile removed what was being read."""
+        self._manifest.refresh()
+        while True:
+            version = self._manifest.version
+            try:
+                return read()
+            except TraceError:
+                self._manifest.refresh()
+                if self._manifest.version == version:
+                    raise
+
+    def _current_database(self) -> Database:
+        version = self._manifest.version
         if self._database is None or version != self._version:
             self._database, self._version = open_corpus_database(self._manifest, self._storage), version
         return self._database

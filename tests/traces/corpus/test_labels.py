@@ -6,11 +6,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nbtools.traces import TraceError, load
 from nbtools.traces.corpus import Corpus, labels
+from nbtools.traces.corpus.ingest import Ingest, Ingested
 from nbtools.traces.reader import open_log
 from tests.traces.atif_logs import many, write
 from tests.traces.recorded import SAMPLES
@@ -55,6 +57,29 @@ def test_labels_of_two_reviewers_come_together(place: str, logs: list[Path], tmp
     joined = "select c.subject from labels l join calls c on c.session = l.session and c.source = l.source and c.seq = l.seq"
     assert corpus.sql(joined).fetchall() == [(trace.calls[1].subject,)]
     assert corpus.ingest(logs[:2]).same == 2
+
+
+def test_labels_are_copied_although_another_ingest_has_removed_the_parts(
+    place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    become("ana", tmp_path, monkeypatch)
+    load(logs[0]).verdict(None, "pass")
+    run = Ingest.run
+
+    def run_then_another(ingest: Ingest, *arguments: Any, **options: Any) -> Ingested:
+        made = run(ingest, *arguments, **options)
+        monkeypatch.setattr(Ingest, "run", run)
+        for log in logs:
+            write(log, "this is another", *many(4), session=log.stem)
+        become("bo", tmp_path, monkeypatch)
+        Corpus(place, machine="here").ingest(logs)
+        become("ana", tmp_path, monkeypatch)
+        return made
+
+    monkeypatch.setattr(Ingest, "run", run_then_another)
+    Corpus(place, machine="here").ingest(logs)
+    become("nobody", tmp_path, monkeypatch)
+    assert Corpus(place, machine="here").sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
 
 
 def test_many_files_of_labels_become_one_and_none_is_lost(
