@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -14,10 +16,13 @@ from playwright.async_api import expect
 
 from tests.browser.accessibility import is_accessible
 from tests.browser.long_log import write_cart_log
+from tests.browser.tab import PATIENCE, open_lab
 from tests.browser.test_trace import REAL
 from tests.traces.recorded import SAMPLES
 
 MARKUP = "<img src=x onerror=window.pwned=1> title"
+LOOKS_AGAIN = 6000
+"""Milliseconds in which the list looks for new sessions at least once."""
 TAB = ".nbtools-log .nbtools-sessions"
 
 
@@ -133,3 +138,39 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
         "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", "session:0123456789abcd"
     )
     await expect(page.locator(".nbtools-log:visible")).to_contain_text("no longer in its folder, or was not listed")
+
+
+async def test_the_answer_to_a_filter_is_awaited_before_the_list_looks_again(logs, server, context):
+    """The list looks for new sessions every few seconds.  A slow answer to a filter comes after that time."""
+    page = await context.new_page()
+    held, asked, is_slow = [], [], False
+
+    def slow_down(socket):
+        kernel = socket.connect_to_server()
+
+        def to_kernel(message):
+            if b'"type":"sessions"' in message:
+                asked.append(message)
+            kernel.send(message)
+
+        socket.on_message(to_kernel)
+        kernel.on_message(lambda message: held.append((socket, message)) if is_slow else socket.send(message))
+
+    await page.route_web_socket(re.compile("/channels"), slow_down)
+    await open_lab(page, server.address("lab/workspaces/slow"))
+    await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
+    shown = Sessions(page, page.locator(TAB))
+    await expect(shown.row("upgrade-external-agents-e2e-tests").locator(".nbtools-sessions-calls")).to_have_text("102")
+    is_slow = True
+    await shown.search.fill("upgrade ext")
+    async with asyncio.timeout(PATIENCE / 1000):
+        while not any(b"upgrade ext" in message for message in asked):
+            await asyncio.sleep(0.05)
+    count = len(asked)
+    await page.wait_for_timeout(LOOKS_AGAIN)
+    assert len(asked) == count
+    is_slow = False
+    for socket, message in held:
+        socket.send(message)
+    await expect(shown.rows).to_have_count(1)
+    await page.close()

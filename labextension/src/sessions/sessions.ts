@@ -53,6 +53,7 @@ export class SessionsListView {
   }
 
   dispose(): void {
+    this.wanted = -1;
     window.clearTimeout(this.timer);
     window.removeEventListener('keydown', this.keyListener, true);
     this.filters.dispose();
@@ -96,9 +97,14 @@ export class SessionsListView {
   private async load(filter: SessionFilter, keep = false, look = false): Promise<void> {
     const request = ++this.wanted;
     this.filter = filter;
+    window.clearTimeout(this.timer); // else this request's answer would be dropped for that of the next look
     const count = keep ? Math.max(PAGE, this.rows.length) : PAGE;
     const page = await this.request(0, Math.min(count, 200), look);
-    if (request !== this.wanted || page === null) {
+    if (request !== this.wanted) {
+      return;
+    }
+    if (page === null) {
+      look || this.schedule();
       return;
     }
     const rest = keep ? this.rows.slice(page.rows.length) : [];
@@ -182,12 +188,13 @@ export class SessionsListView {
     setText(this.status, [size ? trans.__('%1 selected', size) : '', one || many, ...this.parts].filter(Boolean).join(' · '));
   }
 
-  private schedule({ unread, left }: SessionsPage): void {
+  /** Looks again later, sooner if not everything has been read. */
+  private schedule({ unread, left }: Pick<SessionsPage, 'unread' | 'left'> = { unread: 0, left: 0 }): void {
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(
       () => {
         const visible = this.node.isConnected && this.node.offsetParent !== null && document.visibilityState === 'visible';
-        visible ? void this.load(this.filter, true, true) : this.schedule({ unread: 0, left: 0 } as SessionsPage);
+        visible ? void this.load(this.filter, true, true) : this.schedule();
       },
       unread > 0 || left > 0 ? READING_INTERVAL : INTERVAL
     );
