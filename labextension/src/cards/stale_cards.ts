@@ -27,8 +27,8 @@ interface Outputs {
  */
 export class StaleCards {
   private readonly replies = new KernelReplies();
-  /** The cards that were updated since they were requested. */
-  private readonly updated = new Set<unknown>();
+  /** The ids of the cards that were requested and have not been updated since. */
+  private readonly awaited = new Set<unknown>();
   /** The number of the last request of each notebook; earlier ones end. */
   private readonly requests = new WeakMap<NotebookPanel, number>();
 
@@ -49,7 +49,7 @@ export class StaleCards {
     session.iopubMessage.connect((_, { header, content }) => {
       if (header.msg_type === 'update_display_data') {
         const { data } = content as { data: ReadonlyPartialJSONObject };
-        this.updated.add(cardId(data));
+        this.awaited.delete(cardId(data));
         updateCards(panel, data);
       }
     });
@@ -77,13 +77,13 @@ export class StaleCards {
   /** Requests the current state of cards.  Those that the kernel does not update are marked as unknown. */
   private async requestUpdates(kernel: Kernel | null, outputs: readonly IOutputModel[], isLast: () => boolean): Promise<void> {
     const cards = outputs.map(output => ({ output, card: output.data[MIME], id: cardId(output.data) }));
-    cards.forEach(({ id }) => this.updated.delete(id));
+    cards.forEach(({ id }) => this.awaited.add(id));
     if (kernel) {
       await Promise.all(cards.map(({ id }) => this.replies.send(kernel, { show: String(id) })));
       await delay(REPLY_TIMEOUT);
     }
     if (isLast()) {
-      const silent = cards.filter(({ output, card, id }) => !this.updated.has(id) && isEqual(output.data[MIME], card));
+      const silent = cards.filter(({ output, card, id }) => this.awaited.delete(id) && isEqual(output.data[MIME], card));
       silent.forEach(({ output }) => this.markUnknown(output));
     }
   }
