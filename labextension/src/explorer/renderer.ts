@@ -108,7 +108,7 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
     }
     const fallbackTimer = window.setTimeout(() => this.drawSavedHtml(''), this.kernel() ? FALLBACK_DELAY : 0);
     await this.panel?.sessionContext.ready;
-    const reply = this.model!.trusted ? await this.query(page.explorer, page.probe).catch(() => null) : null;
+    const reply = this.model!.trusted ? await this.query(page.explorer, page.probe).catch(nullIfLost) : null;
     window.clearTimeout(fallbackTimer);
     if (this.isDisposed || this.page?.explorer !== page.explorer) {
       return;
@@ -192,6 +192,13 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
       this.busyNotice.remove();
     }
   }
+}
+
+function nullIfLost(error: unknown): null {
+  if (error instanceof ExplorerLost) {
+    return null;
+  }
+  throw error;
 }
 
 function explorerPage(data: unknown, trans: TranslationBundle): Page | null {
