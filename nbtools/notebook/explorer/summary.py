@@ -124,7 +124,7 @@ def _calls(trace: Trace) -> Iterator[Fact]:
     calls = trace.calls
     nested = len([call for call in calls if call.level == "nested"])
     yield Fact(counted(len(calls), "call") + (f" ({nested:,} nested)" if nested else ""), title=_calls_title(calls, nested))
-    failed = [call for call in calls if (call.status != "ok" or call.exit_code) and tone_of(call) == "failed"]
+    failed = [call for call in calls if tone_of(call) == "failed"]
     errors = sum(event.kind == "error" and bool(event.text) for event in trace.events)
     silent = not all(reading.format.tells_errors for reading in trace.readings)
     if failed or errors:

@@ -82,12 +82,13 @@ class _Turn:
             self.all_timed = False
         if start is None:
             return
-        timed = end is not None and end >= start
-        self.see(end if timed else start)  # type: ignore[arg-type]
-        if timed:
-            self.spans.append((start, end))  # type: ignore[arg-type]
-            if call.duration is not None:
-                self.held = (self.held or 0.0) + max(end - start - call.duration, 0.0)  # type: ignore[operator]
+        if end is None or end < start:
+            self.see(start)
+            return
+        self.see(end)
+        self.spans.append((start, end))
+        if call.duration is not None:
+            self.held = (self.held or 0.0) + max(end - start - call.duration, 0.0)
 
 
 def _times(session: str, turns: dict[int, _Turn]) -> Iterator[TurnTime]:
