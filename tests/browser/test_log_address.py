@@ -29,15 +29,19 @@ async def copied(page, button):
     return await page.evaluate("window.copied")
 
 
+async def selected_step(tab):
+    """Selects a step of the log in cell 1; returns its number and the button that copies its address."""
+    await tab.run(1)
+    trace = Explorer(tab, 1)
+    await trace.row("Read").click()
+    return await trace.chosen.locator(".nbtools-trace-number").inner_text(), trace.panel.get_by_role("button", name=COPY)
+
+
 async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_another_page(open_notebook, project, context):
     name = "my session & more #1.jsonl"
     shutil.copy(REAL, project / name)
     tab = await open_notebook(f'%trace "{name}"')
-    await tab.run(1)
-    trace = Explorer(tab, 1)
-    await trace.row("Read").click()
-    number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
-    button = trace.panel.get_by_role("button", name=COPY)
+    number, button = await selected_step(tab)
     await expect(button).to_have_attribute("title", re.compile(rf"agent-log.*agent-step={re.escape(number)}$"))
     address = await copied(tab.page, button)
     parts = urlsplit(address)
@@ -76,11 +80,7 @@ async def test_a_log_that_jupyter_does_not_serve_keeps_the_line(open_notebook, s
     outside = server.root.parent / "outside.jsonl"
     shutil.copy(REAL, outside)
     tab = await open_notebook(f"%trace {outside}")
-    await tab.run(1)
-    trace = Explorer(tab, 1)
-    await trace.row("Read").click()
-    number = await trace.chosen.locator(".nbtools-trace-number").inner_text()
-    button = trace.panel.get_by_role("button", name=COPY)
+    number, button = await selected_step(tab)
     await expect(button).to_have_attribute("title", f"%trace {outside} --step {number}")
     assert await copied(tab.page, button) == f"%trace {outside} --step {number}"
 

@@ -18,6 +18,14 @@ EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 ERROR = "Error displaying widget"
 
 
+async def save_while_running(tab):
+    """Starts the command in cell 1, approves it, and saves the notebook while it runs."""
+    await tab.start(1)
+    await tab.answer(1, "Approve once")
+    await expect(tab.status(1)).to_have_text("Running")
+    await tab.save()
+
+
 async def test_a_restart_while_asking_changes_nothing(open_notebook):
     tab = await open_notebook(EDIT)
     await tab.start(1)
@@ -82,10 +90,7 @@ async def test_a_question_that_is_answered_after_a_reload_leaves_a_true_card(ope
 async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be_undone(open_notebook):
     command = "%tool shell until test -e go; do sleep 0.1; done; echo 2 > notes.txt; echo ended"
     tab = await open_notebook(command, "%tools undo")
-    await tab.start(1)
-    await tab.answer(1, "Approve once")
-    await expect(tab.status(1)).to_have_text("Running")
-    await tab.save()
+    await save_while_running(tab)
     await tab.load_again()
     await expect(tab.status(1)).to_have_text("Running")
     (tab.folder / "go").touch()
@@ -98,10 +103,7 @@ async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be
 
 async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook):
     tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
-    await tab.start(1)
-    await tab.answer(1, "Approve once")
-    await expect(tab.status(1)).to_have_text("Running")
-    await tab.save()
+    await save_while_running(tab)
     is_lossy, lost = True, []
 
     def lose(socket):
@@ -139,10 +141,7 @@ async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook):
 
 async def test_what_ended_while_the_page_was_away_is_shown_when_it_is_back(open_notebook):
     tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
-    await tab.start(1)
-    await tab.answer(1, "Approve once")
-    await expect(tab.status(1)).to_have_text("Running")
-    await tab.save()
+    await save_while_running(tab)
     address = tab.page.url
     await tab.page.goto("about:blank")
     (tab.folder / "go").touch()
@@ -167,10 +166,7 @@ async def test_a_question_whose_kernel_is_gone_says_that_its_end_is_unknown(open
 
 async def test_a_command_whose_kernel_is_gone_says_that_its_end_is_unknown(open_notebook, open_file):
     tab = await open_notebook("%tool shell touch begun; sleep 60")
-    await tab.start(1)
-    await tab.answer(1, "Approve once")
-    await expect(tab.status(1)).to_have_text("Running")
-    await tab.save()
+    await save_while_running(tab)
     await tab.end()
     again = await open_file(tab.path)
     await expect(again.status(1)).to_have_text("Unknown")
