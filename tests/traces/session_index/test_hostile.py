@@ -261,14 +261,16 @@ def test_running_sessions(home):
     log = home / CLAUDE / "9d5beed4.jsonl"
     os.utime(log)
     assert running_logs(find_logs(places()).values()) == {str(log)}
-    sleeper = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()", "claude", "copilot"], stdin=subprocess.PIPE)
-    (home / ".claude/sessions").mkdir()
-    (home / f".claude/sessions/{sleeper.pid}.json").write_text(json.dumps({"pid": sleeper.pid, "sessionId": "012dbfb0"}))
-    (home / f".claude/sessions/{os.getpid()}.json").write_text("[" * 10)
-    (home / ".claude/sessions/99999999999999999999.json").write_text("{}")
-    (home / f".copilot/session-state/5e/inuse.{sleeper.pid}.lock").touch()
-    (home / ".copilot/session-state/5e/inuse.1.lock").touch()
-    running = {str(log), str(home / CLAUDE / "012dbfb0.jsonl"), str(home / ".copilot/session-state/5e/events.jsonl")}
-    assert running_logs(find_logs(places()).values()) == running
-    sleeper.communicate()
+    program = [sys.executable, "-c", "import sys; print('started', flush=True); sys.stdin.read()", "claude", "copilot"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sleeper:
+        assert sleeper.stdout is not None
+        assert sleeper.stdout.readline() == b"started\n"
+        (home / ".claude/sessions").mkdir()
+        (home / f".claude/sessions/{sleeper.pid}.json").write_text(json.dumps({"pid": sleeper.pid, "sessionId": "012dbfb0"}))
+        (home / f".claude/sessions/{os.getpid()}.json").write_text("[" * 10)
+        (home / ".claude/sessions/99999999999999999999.json").write_text("{}")
+        (home / f".copilot/session-state/5e/inuse.{sleeper.pid}.lock").touch()
+        (home / ".copilot/session-state/5e/inuse.1.lock").touch()
+        running = {str(log), str(home / CLAUDE / "012dbfb0.jsonl"), str(home / ".copilot/session-state/5e/events.jsonl")}
+        assert running_logs(find_logs(places()).values()) == running
     assert running_logs(find_logs(places()).values()) == {str(log)}
