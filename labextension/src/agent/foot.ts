@@ -6,12 +6,19 @@ const MARKS: Partial<Record<RunFoot['state'], string>> = { success: '✓', error
 
 type Action = RunFoot['actions'][number];
 
-/** The cell that each action inserts.  The source is not part of the output data, because a notebook's outputs can come from anyone. */
-const ACTION_CELLS: Readonly<Record<Action, { readonly source: string; readonly run: boolean }>> = {
-  continue: { source: '%%agent\n', run: false },
-  'play-on': { source: '%agent continue', run: true },
-  'open-trace': { source: '%agent trace', run: true }
+/**
+ * The cell that each action inserts; that of `continue` waits for a task, the others run.
+ *
+ * The source is not part of the output data, because a notebook's outputs can come from anyone.
+ */
+const ACTION_CELLS: Readonly<Record<Action, string>> = {
+  continue: '%%agent\n',
+  'play-on': '%agent continue',
+  'open-trace': '%agent trace'
 };
+
+/** Whether the last recorded run was continued from here: the next *Continue* then takes the focus, so that its keys work. */
+let isPlaying = false;
 
 /** Inserts a cell below the run. */
 export type AddCell = (node: Node, cell: string, run: boolean) => void;
@@ -38,8 +45,31 @@ export class RunFootView {
 
   private action(action: Action): HTMLElement {
     const { trans } = this.context;
-    const { source, run } = ACTION_CELLS[action];
+    const source = ACTION_CELLS[action];
     const label = action === 'open-trace' ? trans.__('Open trace') : trans.__('Continue');
-    return linkButton(label, () => this.addCell(this.node, source, run), source.trim());
+    const button = linkButton(
+      label,
+      () => {
+        isPlaying = action === 'play-on';
+        this.addCell(this.node, source, action !== 'continue');
+      },
+      source.trim()
+    );
+    action === 'play-on' && addKeys(button, trans.__('Space or →'));
+    return button;
   }
+}
+
+/** Lets Space (as of every button) and → press *Continue* while it has the focus, which it takes if the last one was pressed. */
+function addKeys(button: HTMLButtonElement, keys: string): void {
+  button.dataset['keys'] = keys; // shown while it has the focus
+  button.ariaKeyShortcuts = 'Space ArrowRight';
+  button.dataset['lmSuppressShortcuts'] = ''; // JupyterLab would scroll with Space, and open headings with →
+  button.addEventListener('keydown', event => {
+    const { key, repeat, altKey, ctrlKey, metaKey, shiftKey } = event;
+    key === 'ArrowRight' && !(repeat || altKey || ctrlKey || metaKey || shiftKey) && button.click();
+  });
+  // Only what the button is in may have the focus (a notebook in command mode): nobody types, or is elsewhere.
+  isPlaying && requestAnimationFrame(() => document.activeElement?.contains(button) && button.focus());
+  isPlaying = false;
 }

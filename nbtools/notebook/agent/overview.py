@@ -72,7 +72,8 @@ def overview(agent: NotebookAgent) -> Sheet:
 def _recorded(agent: NotebookAgent) -> Iterator[tuple[str, str]]:
     if agent.is_recorded:
         yield "project", one_line(str(agent.project or "the recorded folder"), 200)
-        yield "pace", "one call at a time" if agent.pace == "step" else f"{float(agent.pace):g} s before each step"
+        step = "one call at a time; Continue below a run makes the next"
+        yield "pace", step if agent.pace == "step" else f"{float(agent.pace):g} s before each step"
         if agent.root is not None:
             yield "runs in", str(agent.root)
 
