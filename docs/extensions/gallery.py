@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
+from nbtools.notebook.explorer.summary import summary_of
 from nbtools.traces import load
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ _SUMMARY = "The tools of coding agents in a Jupyter notebook, with approvals, di
 _ROOT_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>nbtools</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">nbtools</a></html>
 """
+_COUNT = re.compile(r"\b(?:records?|calls?|failed|changed)\b")
+_SPACE = re.compile(r"[\s⏎]+")
+_MARKUP = {ord(sign): f"\\{sign}" for sign in "\\`*_[]|<>"}
 _FILE_LINK = re.compile(r"""<a\b[^>]*?\bhref=["']?(?!https?:|#)[^>]*>(.*?)</a>""", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _FIRST_SENTENCE = re.compile(r"^(?![#`|<>!:*\-{(\[]|\d+\.)(.+?\.)(?:\s|$)", re.MULTILINE)
@@ -56,13 +60,13 @@ def _unlink(app: Sphinx, tree: nodes.document) -> None:
 
 
 def _table() -> Iterator[str]:
-    yield "| session of | calls | failed | files changed | format |\n| --- | --- | --- | --- | --- |"
+    """A row for each session, with the counts that its page shows."""
+    yield "| session of | task | holds |\n| --- | --- | --- |"
     for name, (agent, path) in SESSIONS.items():
-        trace = load(SAMPLES / path)
-        failed = sum(call.status == "error" or bool(call.status == "ok" and call.exit_code) for call in trace.calls)
-        files = len({change.path for change in trace.file_changes if change.applied})
-        link = f'<a href="gallery/{name}.html">{html.escape(agent)}</a>'
-        yield f"| {link} | {len(trace.calls)} | {failed} | {files} | `{trace.sessions[0].format}` |"
+        summary = summary_of(load(SAMPLES / path))
+        counts = ", ".join(fact.text for fact in summary.facts if _COUNT.search(fact.text))
+        title = _SPACE.sub(" ", summary.title.removesuffix(Path(path).name).translate(_MARKUP))
+        yield f'| <a href="gallery/{name}.html">{html.escape(agent)}</a> | {title} | {counts} |'
 
 
 def _write(app: Sphinx, error: Exception | None) -> None:

@@ -21,7 +21,15 @@ from tests.browser.accessibility import AXE_SCRIPT
 from tests.browser.tab import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("docs/index", "docs/tutorials", "notebooks/01_first_calls", "docs/how-to/write-a-rule", "docs/reference/tools", "docs/peers")
+PAGES = (
+    "docs/index",
+    "docs/tutorials",
+    "notebooks/01_first_calls",
+    "notebooks/07_compared_and_run_again",
+    "docs/how-to/write-a-rule",
+    "docs/reference/tools",
+    "docs/peers",
+)
 
 
 class Links(HTMLParser):

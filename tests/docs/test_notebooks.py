@@ -57,3 +57,10 @@ def test_each_ends_with_a_way_on(path: Path, following: Path) -> None:
 
 def test_there_are_notebooks() -> None:
     assert (len(TUTORIALS), len(COURSE)) == (11, 10)
+
+
+def test_the_list_of_tutorials_names_each_by_its_title():
+    listed = (ROOT / "docs/tutorials.md").read_text(encoding="utf-8")
+    for path in (*TUTORIALS, *COURSE):
+        title = nbformat.read(path, 4).cells[0].source.splitlines()[0].removeprefix("# ")
+        assert f"[{title}](../{path.relative_to(ROOT)})" in listed
