@@ -139,6 +139,8 @@ class PageResponder:
 
     def _opened(self, line: int) -> TraceOpened:
         """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""
+        if not self._trace.fresh:  # else each update would begin again
+            self._usage_answers.prepare(StripTask(mode="time"), self._usage)
         opened, request = self._opener.detail(line), self._requests.at_line(line)
         foot = (opened.foot, "" if request is None else f"request: {tokens_text(request)}")
         return opened.model_copy(update={"foot": " · ".join(filter(None, foot))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from threading import Event
 
@@ -124,3 +125,12 @@ def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path
         pass
     assert found == explorer.answer(StripTask(mode="time"))
     assert sum(bar.mark == "" for bar in found.bars) > MAX_BARS
+
+
+def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_is_opened(tmp_path: Path) -> None:
+    log = write_long_log(tmp_path / "long.jsonl", 2 * background.SHORT)
+    os.utime(log, (0, 0))
+    explorer = open_trace(log)
+    assert isinstance(explorer.answer(OpenTask(line=0)), TraceOpened)
+    background._THREAD.submit(bool).result()  # comes after what was begun before
+    assert isinstance(explorer.answer(StripTask(mode="time")), TraceStrip)

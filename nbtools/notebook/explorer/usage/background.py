@@ -25,6 +25,13 @@ class UsageAnswers:
         self._answers: dict[StripTask | UsageTask, Future[TraceStrip | TraceUsage]] = {}
         self._lock = Lock()
 
+    def prepare(self, task: StripTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]) -> None:
+        """Begins to compute the answer of a long log, before it is asked for."""
+        if self._size > SHORT:
+            with self._lock:
+                if task not in self._answers:
+                    self._answers[task] = _THREAD.submit(compute, task)
+
     def answer(
         self, task: StripTask | UsageTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]
     ) -> TraceStrip | TraceUsage | TracePending:
