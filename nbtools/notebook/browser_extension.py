@@ -8,7 +8,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from nbtools.core.browser import NO_TOOLS
-from nbtools.core.errors import SessionError, TraceError
+from nbtools.core.errors import SessionError
 from nbtools.notebook.explorer.comm import register_in_kernel
 from nbtools.notebook.explorer.magic import TraceMagics
 from nbtools.notebook.frontend import show_notice
@@ -28,7 +28,7 @@ class BrowserTraceMagics(TraceMagics):
         Magics.__init__(self, shell)
 
     def _replay(self, command: ReplayLog) -> None:
-        raise TraceError(NO_TOOLS)
+        raise UsageError(NO_TOOLS)
 
 
 @magics_class

@@ -10,6 +10,7 @@ from pathlib import Path
 from posixpath import isabs, join, normpath
 from typing import TYPE_CHECKING
 
+from nbtools.core.browser import IN_BROWSER, NO_TOOLS
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Session
 from nbtools.traces.reader import LogFile
@@ -104,7 +105,9 @@ def working_directory_of(call: Call, cwd: str = "", sessions: Mapping[str, Sessi
 
 
 def folder_to_copy(ground: WorkingDirectory, folder: str | Path | None) -> Path:
-    """Returns the folder to copy.  Raises ``TraceError`` if it does not exist, or none is given and none recorded."""
+    """Returns the folder to copy.  Raises ``TraceError`` in a browser, if it does not exist, or none is given and none recorded."""
+    if IN_BROWSER:
+        raise TraceError(NO_TOOLS)
     if folder is None and not ground.cwd:
         raise TraceError("the log does not record the session's folder. Name the folder to copy.")
     found = Path(ground.cwd if folder is None else folder).expanduser()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
 
 _INSTALL = {
@@ -23,8 +24,10 @@ _INSTALL = {
 
 
 def import_library(name: str) -> Any:
-    """Returns the module of this name. Raises ``TraceError`` with the install command where it is missing."""
+    """Returns the module of this name. Raises ``TraceError`` where it is missing, with the install command."""
     try:
         return import_module(name)
     except ImportError as error:
+        if IN_BROWSER:
+            raise TraceError(f"{name.partition('.')[0]} is needed for this, and Python in this browser does not have it.") from error
         raise TraceError(f"{name.partition('.')[0]} is needed for this but not installed. Install it: {_INSTALL[name]}") from error

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import platformdirs
 
+from nbtools.core.browser import IN_BROWSER
+
 _MAX_NAME_LENGTH = 40
 _HASH_LENGTH = 16
+_BROWSER_STORAGE = Path("/drive")
+"""JupyterLite's files in Pyodide. They stay in the browser's storage; the home folder ends with the kernel."""
 _UNREADABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -24,12 +28,16 @@ def state_folder() -> Path:
 
 def state_path() -> Path:
     """Returns the path of the state folder, whether it exists or not."""
-    return Path(os.environ.get("NBTOOLS_STATE") or platformdirs.user_state_path("nbtools"))
+    return Path(os.environ.get("NBTOOLS_STATE") or _in_browser_storage() or platformdirs.user_state_path("nbtools"))
 
 
 def config_folder() -> Path:
     """Returns ``$NBTOOLS_CONFIG``, else the user's configuration folder for nbtools, whether it exists or not."""
-    return Path(os.environ.get("NBTOOLS_CONFIG") or platformdirs.user_config_path("nbtools"))
+    return Path(os.environ.get("NBTOOLS_CONFIG") or _in_browser_storage() or platformdirs.user_config_path("nbtools"))
+
+
+def _in_browser_storage() -> Path | None:
+    return _BROWSER_STORAGE / "nbtools" if IN_BROWSER and _BROWSER_STORAGE.is_dir() else None
 
 
 def private_folder(folder: Path) -> Path:

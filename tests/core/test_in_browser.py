@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.traces.comparison.steps import _text_similarity, text_similarity
+from nbtools.traces.review.store import label_file
+from nbtools.workspace import state_folder
 
 ROOT = Path(__file__).parents[2]
 LOG = ROOT / "tests" / "traces" / "samples" / "claude-code" / "cctrace--main.jsonl"
@@ -22,7 +24,8 @@ MISSING = (
 )
 """Modules that the page does not have, as docs/lite/requirements.txt and Pyodide's standard library stand."""
 BROWSER = f"""
-import sys, threading, subprocess, os
+import sys, threading, subprocess, os, types
+sys.modules["fcntl"] = types.ModuleType("fcntl")  # Pyodide's is empty
 for name in {MISSING}: sys.modules[name] = None
 def no_thread(*_, **__): raise RuntimeError("can't start new thread")
 threading.Thread.start = no_thread
@@ -90,9 +93,9 @@ def test_what_cannot_run_says_so(tmp_path: Path) -> None:
     from IPython.core.interactiveshell import InteractiveShell
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "nbtools")
-    for magic in ("tool", "tools", "agent"):
+    for magic, line in (("tool", "shell ls"), ("tools", "undo"), ("agent", "hello"), ("trace", f"{sys.argv[1]} --replay 46")):
         try:
-            shell.run_line_magic(magic, "shell ls")
+            shell.run_line_magic(magic, line)
         except UsageError as error:
             print(error)
     for line in ("tools.shell('ls')", "agent.model", "nbtools.Session()"):
@@ -102,7 +105,6 @@ def test_what_cannot_run_says_so(tmp_path: Path) -> None:
             print(error)
     explorer = shell.run_line_magic("trace", sys.argv[1])
     print(type(explorer).__name__)
-    shell.run_line_magic("trace", f"{sys.argv[1]} --replay 46")
     shell.run_line_magic("unload_ext", "nbtools")
     print("tool" in shell.magics_manager.magics["line"], "tools" in shell.user_ns)
     """
@@ -110,6 +112,42 @@ def test_what_cannot_run_says_so(tmp_path: Path) -> None:
     assert said.count("Tools and agents cannot run in the browser, where Python can start no process and no thread.") == 7
     assert "\nExplorer\n" in said
     assert said.endswith("False False\n")
+
+
+def test_null_from_the_page_is_none(tmp_path: Path) -> None:
+    code = """
+    from nbtools.notebook.explorer import comm
+    explorer = nbtools.open_trace(sys.argv[1])
+    explorer.bundle()
+    class Null: pass  # as Pyodide's jsnull, which JSON does not know
+    class Comm:
+        def send(self, data): print(data["answer"]["reply"]["type"])
+    task = {"type": "place", "filter": {"text": "", "first": Null(), "last": Null()}, "line": 0}
+    comm._on_message(Comm(), {"content": {"data": {"request": {"id": 3, "explorer": explorer.id, "task": task}}}})
+    """
+    assert run(code, tmp_path) == "place\n"
+
+
+def test_tables_say_what_is_missing(tmp_path: Path) -> None:
+    code = """
+    from nbtools.core.errors import TraceError
+    for work in (lambda trace: trace.sql("select 1"), lambda trace: trace.calls.to_pandas()):
+        try:
+            work(nbtools.traces.load(sys.argv[1]))
+        except TraceError as error:
+            print(error)
+    """
+    lines = run(code, tmp_path).splitlines()
+    assert lines == [f"{name} is needed for this, and Python in this browser does not have it." for name in ("duckdb", "pandas")]
+
+
+def test_reviews_are_in_the_browsers_storage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("NBTOOLS_STATE", raising=False)
+    monkeypatch.setattr(state_folder, "IN_BROWSER", True)
+    monkeypatch.setattr(state_folder, "_BROWSER_STORAGE", tmp_path)
+    assert label_file() == tmp_path / "nbtools" / "review" / "labels.jsonl"
+    monkeypatch.setattr(state_folder, "_BROWSER_STORAGE", tmp_path / "missing")
+    assert not label_file().is_relative_to(tmp_path)
 
 
 @given(st.text("abcdé /"), st.text("abcdé /"))

@@ -27,9 +27,10 @@ export function list<T>(item: Parser<T>): Parser<readonly T[]> {
   return value => check<unknown[]>(Array.isArray(value), value).map(item);
 }
 
+/** Parses a value or null.  A kernel in the browser (Pyodide) sends undefined for None. */
 /*#__NO_SIDE_EFFECTS__*/
 export function nullable<T>(item: Parser<T>): Parser<T | null> {
-  return value => (value === null ? null : item(value));
+  return value => (value === null || value === undefined ? null : item(value));
 }
 
 /** Parses an optional field; a missing one, as older versions send, becomes `fallback`. */

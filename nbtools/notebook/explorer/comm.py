@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from nbtools.core.background import start_thread
-from nbtools.core.browser import IN_BROWSER
+from nbtools.core.browser import IN_BROWSER, received
 from nbtools.notebook.subshells import answer_on_subshell
 
 TRACE_TARGET = "nbtools_trace"
@@ -50,5 +50,5 @@ def _on_message(comm: Any, message: Any) -> None:
     if "request" in data:
         from nbtools.notebook.explorer.registry import EXPLORERS  # noqa: PLC0415 - log readers are loaded on first use
 
-        comm.send({"answer": EXPLORERS.respond(data["request"]).model_dump(mode="json")})
+        comm.send({"answer": EXPLORERS.respond(received(data["request"])).model_dump(mode="json")})
         answer_on_subshell(comm)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from nbtools.core.browser import received
 from nbtools.core.errors import TraceError
 from nbtools.notebook.explorer.comm import register_in_kernel
 from nbtools.notebook.explorer.model import LogAnswer, LogRequest
@@ -33,7 +34,7 @@ def register() -> None:
 
 def _on_open(folder: Path, comm: Any, message: Any) -> None:
     data = message["content"].get("data") or {}
-    comm.send({"answer": answer(folder, data.get("request")).model_dump(mode="json")})
+    comm.send({"answer": answer(folder, received(data.get("request"))).model_dump(mode="json")})
 
 
 def answer(folder: Path, request: Any) -> LogAnswer:

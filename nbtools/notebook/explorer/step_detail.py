@@ -10,6 +10,7 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace as replaced
 
+from nbtools.core.browser import IN_BROWSER, NO_TOOLS
 from nbtools.core.errors import TraceError
 from nbtools.notebook.cards.blocks import text_block
 from nbtools.notebook.cards.model import Card
@@ -105,6 +106,8 @@ def _pretty(data: bytes) -> str:
 
 def _missing_folder(ground: WorkingDirectory) -> str:
     """Returns why there is no folder to copy on this machine, and how to name one; empty if there is."""
+    if IN_BROWSER:
+        return NO_TOOLS
     try:
         folder_to_copy(ground, None)
     except TraceError as error:

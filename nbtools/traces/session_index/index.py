@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.traces.session_index.figures import LogFigures
 from nbtools.traces.session_index.head import LogHead
 from nbtools.traces.session_index.places import OTHER
@@ -61,8 +62,8 @@ class SessionIndex:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or index_path()
-        self.lasting = True
-        """False if the state folder cannot be written: the index is then in memory."""
+        self.lasting = not IN_BROWSER
+        """False in a browser, and if the state folder cannot be written: the index is then in memory."""
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
@@ -148,13 +149,16 @@ class SessionIndex:
             return self._connection
         self.close()
         try:
-            private_folder(self.path.parent)
-            with self._exclusive():
-                self._inode = _create_file(self.path)
-                self._connection = _connect(str(self.path))
+            self._connection = self._open_file() if self.lasting else _connect(":memory:")
         except OSError:
             self.lasting, self._connection = False, _connect(":memory:")
         return self._connection
+
+    def _open_file(self) -> sqlite3.Connection:
+        private_folder(self.path.parent)
+        with self._exclusive():
+            self._inode = _create_file(self.path)
+            return _connect(str(self.path))
 
     def _rebuild(self) -> None:
         """Deletes the database, which is damaged, unless another process has replaced it already."""

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nbtools.core.browser import IN_BROWSER
+
 _TIMEOUT = 2.0
 """Seconds; after that the work goes on without the lock: no change takes so long."""
 _RETRY_INTERVAL = 0.001
@@ -19,9 +21,9 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 def folder_lock(folder: Path | int) -> Iterator[None]:
     """Locks ``folder``, a path or a descriptor, with ``flock``; no lock file is left behind.
 
-    Does nothing on a file system without locks.
+    Does nothing on a file system without locks, and in a browser, whose Python has none.
     """
-    descriptor = _open_locked(folder)
+    descriptor = None if IN_BROWSER else _open_locked(folder)
     try:
         yield
     finally:
