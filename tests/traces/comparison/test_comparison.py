@@ -105,7 +105,7 @@ async def test_what_is_shown_runs_nothing(tmp_path: Path) -> None:
     Parser().feed(html(comparison))
     inline = {"b", "bdi", "br", "span", "code"}
     assert {tag for tag, _ in tags} <= {"div", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", *inline}
-    assert {name for _, attrs in tags for name in attrs} <= {"class", "style", "dir", "title", "colspan"}
+    assert {name for _, attrs in tags for name in attrs} <= {"class", "style", "dir", "title", "colspan", "tabindex"}
     assert "\u202e" not in html(comparison) + text(comparison)
     assert "\x1b" not in text(comparison)
 
