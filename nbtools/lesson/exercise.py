@@ -34,14 +34,16 @@ def check(task: str, found: Any, expected: Any, *, hint: str = "", words: str = 
     """Checks an exercise and says in plain words how it went; the last line of a cell shows it.
 
     ``task`` says what is checked, and counts the tries.  ``found`` is the learner's value; a function without parameters is called, so
-    that its error becomes part of the message.  ``expected`` is the right value, or a function that returns whether a value is right;
-    ``words`` then say what was expected.  ``hint`` is shown from the second failed try on.  Never raises for what the learner wrote.
+    that its error becomes part of the message. ``expected`` is the right value, or a function that returns whether a value is right;
+    ``words`` then say what was expected. ``hint`` is shown from the second failed try on; dots (``...``) are an open exercise and no try.
+    Never raises for what the learner wrote.
     """
     problem = _problem(found, expected, words)
     if not problem:
         _failures.pop(task, None)
         return Checked(ok=True, message=f"✓ {task}: solved.")
-    tries = _failures[task] = _failures.get(task, 0) + 1
+    tries = _failures.get(task, 0) + (found is not ...)
+    _failures[task] = tries
     hints = (f"Hint: {hint}",) if hint and tries > 1 else ()
     return Checked(ok=False, message="\n".join(_lines(task, *problem, *hints)), tries=tries)
 

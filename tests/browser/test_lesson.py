@@ -7,6 +7,7 @@ from playwright.async_api import expect
 
 from tests.browser.tab import eventually
 from tests.browser.test_agent import foot, status
+from tests.browser.test_panel import Agents, is_settled
 from tests.replay.samples import bash, edit, log
 
 pytestmark = pytest.mark.timeout(300)  # the kernel loads pydantic-ai, which takes its time on a busy machine
@@ -27,6 +28,10 @@ def open_lesson(open_notebook, project):
         return tab
 
     return open_lesson
+
+
+def change(old, new):
+    return edit(old, new, "/home/sam/shop/notes.txt")
 
 
 def going_on(tab, index):
@@ -91,7 +96,7 @@ async def test_what_a_person_has_focused_elsewhere_keeps_the_focus(open_lesson):
 async def test_an_answer_in_between_leaves_the_keys(open_lesson):
     """The question has its own keys; after its answer Continue has the focus again."""
     look = bash("cat notes.txt", NOTES)
-    tab = await open_lesson(look, edit("two", "2", "/home/sam/shop/notes.txt"), look)
+    tab = await open_lesson(look, change("two", "2"), look)
     await going_on(tab, 2).click()
     await tab.keys_count(3)
     await tab.page.keyboard.press("ArrowRight")
@@ -99,3 +104,22 @@ async def test_an_answer_in_between_leaves_the_keys(open_lesson):
     await expect(foot(tab, 3)).to_contain_text("Call 2 is done")
     await expect(going_on(tab, 3)).to_be_focused()
     await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
+
+
+async def test_a_question_after_a_reload_waits_in_the_panel_and_the_head_follows(open_lesson):
+    """JupyterLab adds no output to a cell that ran before the page was loaded: the second question is only in the panel."""
+    tab = await open_lesson(bash("cat notes.txt", NOTES), change("two", "2"), change("three", "3"))
+    await tab.value("setattr(agent, 'pace', 0)")
+    await going_on(tab, 2).click()
+    await tab.asked(3)
+    await tab.save()
+    await tab.load_again()
+    await tab.asked(3)
+    await tab.answer(3, "Approve once")
+    await expect(tab.card(3).filter(has_text="Approved once by you")).to_be_visible()
+    await tab.page.locator(".nbtools-status-button", has_text="1 waiting").click()
+    agents = Agents(tab)
+    await expect(agents.waiting).to_contain_text("three")
+    await is_settled(agents)
+    await agents.waiting.get_by_role("button", name="Approve once").click()
+    await expect(status(tab, 3)).to_have_text("Done")

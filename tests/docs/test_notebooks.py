@@ -16,6 +16,8 @@ from docs import conf
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 80
+CODE_WIDTH = 78
+"""Characters of a cell in a window of 800 pixels.  Outputs wrap there."""
 TUTORIALS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 COURSE = sorted((ROOT / "notebooks/course").glob("*.ipynb"))
 LAST = ROOT / "docs/how-to/index.md"
@@ -41,8 +43,8 @@ def printed_by(notebook: Any) -> Iterator[str]:
 @pytest.mark.parametrize("path", [*TUTORIALS, *COURSE], ids=lambda path: path.stem)
 def test_no_cell_needs_a_scroll_bar(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    texts = [*code_of(notebook), *printed_by(notebook)]
-    assert [line for text in texts for line in text.splitlines() if len(line) > WIDTH] == []
+    assert [line for text in code_of(notebook) for line in text.splitlines() if len(line) > CODE_WIDTH] == []
+    assert [line for text in printed_by(notebook) for line in text.splitlines() if len(line) > WIDTH] == []
 
 
 @pytest.mark.parametrize(("path", "following"), NEXT, ids=lambda path: path.stem)

@@ -26,7 +26,10 @@ def test_a_wrong_value_says_what_was_expected_what_is_there_and_later_a_hint() -
 
 
 def test_dots_are_an_open_exercise() -> None:
-    assert "Replace the dots" in repr(check("Open", ..., 3))
+    for _ in range(2):
+        assert "Replace the dots" in repr(check("Open", ..., 3, hint="Count."))
+    assert "Hint" not in repr(check("Open", 2, 3, hint="Count."))
+    assert "Hint" in repr(check("Open", 2, 3, hint="Count."))
 
 
 def test_a_condition_says_its_words() -> None:

@@ -4,6 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { JSONExt, type JSONObject, type ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { element } from '../shared/element.js';
 import { ENDING_STATUSES, KernelReplies, type Kernel } from '../live_cells/kernel_replies.js';
+import { AGENT_MIME } from '../agent/model.js';
 import { MIME, type Card } from './model.js';
 
 const WIDGET_MIME = 'application/vnd.jupyter.widget-view+json';
@@ -136,13 +137,13 @@ function delay(milliseconds: number): Promise<null> {
   return new Promise(resolve => window.setTimeout(resolve, milliseconds, null));
 }
 
-/** Applies a display update to the cards with its id, unless JupyterLab has already applied it. */
+/** Applies a display update to the cards with its id, or to the head of its run, unless JupyterLab has already applied it. */
 function updateCards(panel: NotebookPanel, data: ReadonlyPartialJSONObject): void {
-  const id = cardId(data);
-  const stale = (output: IOutputModel) => !isEqual(output.data[MIME], data[MIME]) || !isEqual(output.data[WIDGET_MIME], data[WIDGET_MIME]);
+  const id = cardId(data) ?? runId(data);
+  const stale = (output: IOutputModel) => [MIME, WIDGET_MIME, AGENT_MIME].some(type => !isEqual(output.data[type], data[type]));
   if (id) {
     outputsOf(panel)
-      .filter(output => cardId(output.data) === id && stale(output))
+      .filter(output => (cardId(output.data) ?? runId(output.data)) === id && stale(output))
       .forEach(output => output.setData({ data }));
   }
 }
@@ -167,6 +168,11 @@ function outputList(outputs: Outputs): IOutputModel[] {
 
 function cardId(data: ReadonlyPartialJSONObject): unknown {
   return (data[MIME] as JSONObject | undefined)?.['id'];
+}
+
+/** Returns the id of the run that an output is the head of. */
+function runId(data: ReadonlyPartialJSONObject): unknown {
+  return ((data[AGENT_MIME] as JSONObject | undefined)?.['part'] as JSONObject | undefined)?.['run'];
 }
 
 /** Returns the id of the widget in an output; empty if it has none. */

@@ -12,16 +12,16 @@ export function notebookOf(kernel: FollowedKernel, cell: string): NotebookPanel 
   return kernel.panels.find(panel => indexOf(panel, cell) >= 0) ?? kernel.panels[0] ?? null;
 }
 
-/** Activates the notebook with a cell, scrolls to the cell, and moves the focus to its question, if there is one. */
-export async function showCell(app: JupyterFrontEnd, kernel: FollowedKernel, cell: string): Promise<void> {
+/** Activates the notebook with a cell, scrolls to the cell, and moves the focus to its question.  Returns whether there is one. */
+export async function showCell(app: JupyterFrontEnd, kernel: FollowedKernel, cell: string): Promise<boolean> {
   const panel = notebookOf(kernel, cell);
   if (!panel) {
-    return;
+    return false;
   }
   app.shell.activateById(panel.id);
   const index = indexOf(panel, cell);
   if (index < 0) {
-    return;
+    return false;
   }
   panel.content.activeCellIndex = index;
   await panel.content.scrollToItem(index);
@@ -30,6 +30,7 @@ export async function showCell(app: JupyterFrontEnd, kernel: FollowedKernel, cel
     question.scrollIntoView({ block: 'nearest' });
     question.querySelector<HTMLElement>(SAFE)?.focus();
   }
+  return question !== null;
 }
 
 /** Whether the head of a cell's question is visible on the page. */

@@ -16,6 +16,12 @@ interface Waiting {
   readonly question: WaitingQuestion;
 }
 
+/** The panel *Agents*, which shows the questions that no cell shows. */
+interface AgentsPanel {
+  readonly panel: { readonly isVisible: boolean };
+  show(): void;
+}
+
 /** Notifies once of each question that waits unseen, and of background work that ends unseen.  Marks the page's title meanwhile. */
 export class Notifier {
   private readonly timers = new Map<string, number>();
@@ -28,7 +34,7 @@ export class Notifier {
     private readonly states: IKernelStates,
     private readonly settings: ISettings | null,
     private readonly trans: TranslationBundle,
-    private readonly isPanelVisible: () => boolean
+    private readonly agents: AgentsPanel | null
   ) {
     this.title = new TitleMark();
     states.changed.connect(() => this.update());
@@ -80,7 +86,7 @@ export class Notifier {
   }
 
   private isSeen({ kernel, question }: Waiting): boolean {
-    return document.visibilityState === 'visible' && (this.isPanelVisible() || isQuestionInView(kernel, question.cell));
+    return document.visibilityState === 'visible' && (this.agents?.panel.isVisible || isQuestionInView(kernel, question.cell));
   }
 
   private notify({ kernel, question }: Waiting): string {
@@ -94,7 +100,11 @@ export class Notifier {
     return Notification.warning(message, {
       autoClose: false,
       actions: [
-        { label: trans.__('Show'), displayType: 'accent', callback: () => void showCell(this.app, kernel, question.cell) },
+        {
+          label: trans.__('Show'),
+          displayType: 'accent',
+          callback: async () => (await showCell(this.app, kernel, question.cell)) || this.agents?.show()
+        },
         { label: trans.__('Deny'), callback: deny }
       ]
     });
@@ -107,7 +117,7 @@ export class Notifier {
     }
     const known = this.ended.get(kernel.kernel);
     this.ended.set(kernel.kernel, new Set(kernel.state.ended.map(({ id }) => id)));
-    const isSeen = document.visibilityState === 'visible' && (this.isPanelVisible() || kernel.panels.some(panel => panel.isVisible));
+    const isSeen = document.visibilityState === 'visible' && (this.agents?.panel.isVisible || kernel.panels.some(panel => panel.isVisible));
     if (known && !isSeen && this.values.notifications) {
       kernel.state.ended.filter(({ id }) => !known.has(id)).forEach(call => this.notifyOfEnd(kernel, call));
     }

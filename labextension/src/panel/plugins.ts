@@ -86,7 +86,7 @@ const status: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null
   ) => {
     const trans = catalogue(translator);
-    const item = new StatusItem(kernels, notebooks, trans, () => showFirstQuestion(app, kernels) || agents?.show());
+    const item = new StatusItem(kernels, notebooks, trans, async () => (await showFirstQuestion(app, kernels)) || agents?.show());
     const activeStateChanged = new Signal<StatusItem, void>(item);
     kernels.changed.connect(() => activeStateChanged.emit());
     bar.registerStatusItem('nbtools-agent:status', { item, align: 'left', rank: 50, isActive: () => item.isActive(), activeStateChanged });
@@ -107,18 +107,15 @@ const notifications: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null
   ) => {
     const trans = catalogue(translator);
-    void new Notifier(app, kernels, settings, trans, () => agents?.panel.isVisible ?? false);
+    void new Notifier(app, kernels, settings, trans, agents);
   }
 };
 
-/** Goes to the question that waits longest; returns false if none waits. */
-function showFirstQuestion(app: JupyterFrontEnd, kernels: IKernelStates): boolean {
+/** Goes to the question that waits longest; returns whether there is one.  A cell that ran before the page was reloaded does not show it. */
+async function showFirstQuestion(app: JupyterFrontEnd, kernels: IKernelStates): Promise<boolean> {
   const kernel = kernels.current.find(({ state }) => state?.questions.length);
   const question = kernel?.state?.questions[0];
-  if (kernel && question) {
-    void showCell(app, kernel, question.cell);
-  }
-  return question !== undefined;
+  return kernel !== undefined && question !== undefined && showCell(app, kernel, question.cell);
 }
 
 async function openLog(app: JupyterFrontEnd, manager: IDocumentManager, title: string): Promise<void> {

@@ -22,7 +22,7 @@ _MAX_LISTED = 5
 
 def replayed_card(replayed: Replayed, *, number: str = "", hint: str = "") -> Card:
     """Returns the card of a result; ``number`` is that of its step, if any; ``hint`` says what to try if they differ."""
-    common = _head(replayed.call, replayed.cwd, number) | {"record": seen(f"Run in a temporary copy with {replayed.basis}")}
+    common = _head(replayed.call, replayed.cwd, number) | {"record": seen(f"Run in a temporary copy of {replayed.basis}")}
     if status := _status_without_result(replayed):
         return Card(**common, state="cancelled", status=status, blocks=_not_run(replayed))
     if replayed.same:

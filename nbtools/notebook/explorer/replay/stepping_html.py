@@ -77,7 +77,7 @@ def _facts(steps: SteppedReplay) -> str:
         f"{same} same" if done else "",
         f"{len(done) - same} different" if len(done) > same else "",
         f"{skipped} skipped" if skipped else "",
-        f"in a copy with {steps.basis}" if steps.is_open else f"the copy with {steps.basis} is deleted",
+        f"in a copy of {steps.basis}" if steps.is_open else f"the copy of {steps.basis} is deleted",
     ]
     return " · ".join(filter(None, parts))
 

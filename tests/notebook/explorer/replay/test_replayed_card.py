@@ -42,7 +42,7 @@ def test_a_call_that_comes_out_the_same(lab: Any, recorded: Path) -> None:
     cell = lab.run("%trace log.jsonl --replay 2 --in shop --at main")
     shown = card(cell)
     assert (shown["status"], shown["detail"], shown["failed"]) == ("Same as recorded", "step 2", False)
-    assert "temporary copy with commit " in shown["record"]
+    assert "temporary copy of commit " in shown["record"]
     assert copies() <= before
     assert (recorded / "shop" / "price.py").read_text() == "price = 5\ntax = 2\n"
 
