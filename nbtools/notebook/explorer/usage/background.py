@@ -26,7 +26,7 @@ class UsageAnswers:
         self._lock = Lock()
 
     def prepare(self, task: StripTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]) -> None:
-        """Begins to compute the answer of a long log, before it is asked for."""
+        """Begins to compute the answer of a long log, before it is requested."""
         if self._size > SHORT:
             with self._lock:
                 if task not in self._answers:
