@@ -81,6 +81,14 @@ async def test_who_types_keeps_the_focus(open_lesson):
     await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
 
 
+async def test_a_double_click_goes_on_once(open_lesson):
+    tab = await open_lesson()
+    await going_on(tab, 2).dblclick()
+    await expect(foot(tab, 3)).to_contain_text("Call 2 is done")
+    await expect(going_on(tab, 3)).to_be_focused()
+    await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
+
+
 async def test_what_a_person_has_focused_elsewhere_keeps_the_focus(open_lesson):
     tab = await open_lesson()
     await going_on(tab, 2).click()

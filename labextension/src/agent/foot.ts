@@ -17,8 +17,8 @@ const ACTION_CELLS: Readonly<Record<Action, string>> = {
   'open-trace': '%agent trace'
 };
 
-/** Whether the last recorded run was continued from here: the next *Continue* then takes the focus, so that its keys work. */
-let isPlaying = false;
+/** The *Continue* of a recorded run that was pressed last: the next one then takes the focus, so that its keys work. */
+let pressed: HTMLElement | null = null;
 
 /** Inserts a cell below the run. */
 export type AddCell = (node: Node, cell: string, run: boolean) => void;
@@ -49,9 +49,12 @@ export class RunFootView {
     const label = action === 'open-trace' ? trans.__('Open trace') : trans.__('Continue');
     const button = linkButton(
       label,
-      () => {
-        isPlaying = action === 'play-on';
-        this.addCell(this.node, source, action !== 'continue');
+      ({ detail }) => {
+        if (detail < 2) {
+          // not the second click of a double click
+          pressed = action === 'play-on' ? button : null;
+          this.addCell(this.node, source, action !== 'continue');
+        }
       },
       source.trim()
     );
@@ -69,7 +72,8 @@ function addKeys(button: HTMLButtonElement, keys: string): void {
     const { key, repeat, altKey, ctrlKey, metaKey, shiftKey } = event;
     key === 'ArrowRight' && !(repeat || altKey || ctrlKey || metaKey || shiftKey) && button.click();
   });
-  // Only what the button is in may have the focus (a notebook in command mode): nobody types, or is elsewhere.
-  isPlaying && requestAnimationFrame(() => document.activeElement?.contains(button) && button.focus());
-  isPlaying = false;
+  const last = pressed;
+  pressed = null;
+  // Only a cell or notebook with one of both buttons may have the focus: then nobody types, or is elsewhere.
+  last && requestAnimationFrame(() => [button, last].some(one => document.activeElement?.contains(one)) && button.focus());
 }

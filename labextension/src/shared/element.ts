@@ -9,7 +9,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(tag: K, className
 }
 
 /** Creates a button that looks like a link. */
-export function linkButton(label: string, onClick: () => void, title = ''): HTMLButtonElement {
+export function linkButton(label: string, onClick: (event: MouseEvent) => void, title = ''): HTMLButtonElement {
   const button = element('button', 'nbtools-link', label);
   button.type = 'button';
   button.title = title;

@@ -42,6 +42,7 @@ def price(dollars: float) -> str:
     return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.2g}" if dollars >= 0.0001 else "under $0.0001"
 
 
+_RECORDED = "%agent continue goes on with the recorded session · %agent --project FOLDER --pace SECONDS|step"
 _MAX_MESSAGES = 6
 _SPEAKERS = {"user-prompt": "You", "text": "Agent"}
 
@@ -63,7 +64,7 @@ def overview(agent: NotebookAgent) -> Sheet:
         ),
         code=frozenset(),
         lines=(
-            *(("%agent continue goes on with the recorded session · %agent --project FOLDER --pace SECONDS",) if agent.is_recorded else ()),
+            *((_RECORDED,) if agent.is_recorded else ()),
             "%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M --steps N changes settings",
         ),
     )

@@ -33,7 +33,8 @@ class LessonExporter(Exporter):
         heading = self._title().partition("\n")[0]
         return (
             f"{heading}\n\nA recorded session as a lesson: {counted(len(self._trace.calls), 'call')}. At each checkpoint, decide what you "
-            "would do next; then unfold what the agent did. A difference is not a mistake: say what speaks for each."
+            "would do next; then unfold what the agent did. A difference is not a mistake: say what speaks for each.\n\n"
+            "To run a call here, copy its `%tool` line into a new code cell, below one that has run `%load_ext nbtools`."
         )
 
     def _step_cells(self, session: Session, step: Sequence[Event | Call]) -> Iterator[Cell]:

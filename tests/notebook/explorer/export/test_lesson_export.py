@@ -26,6 +26,7 @@ def test_each_step_is_a_question_with_a_folded_answer(tmp_path: Path) -> None:
         log(tmp_path / "s.jsonl", edit("price = 1", "price = 2"), bash("ls", "price.py")), tmp_path / "l.ipynb"
     )
     assert title.source.startswith("# ")
+    assert "a new code cell, below one that has run `%load_ext nbtools`" in title.source
     assert prompt.source.startswith("**Person**\n\nRaise the price.")
     question, _, answer = checkpoint.source.partition("<details><summary>What the agent did</summary>")
     assert question == "**Checkpoint 1: what would you do next?**\n\n"
