@@ -116,3 +116,16 @@ async def test_logs_and_their_comparison(open_notebook, project, widths):
     await expect(log.node).to_contain_text("shared at the beginning")
     async for _ in widths(tab, "widths-compared"):
         await expect(log.node.get_by_role("button", name="b.jsonl")).to_be_in_viewport(ratio=1)
+
+
+async def test_short_names_of_a_table_are_not_broken(open_notebook, zoomed):
+    """JupyterLab lets code wrap anywhere, also in a cell of a table that does not wrap."""
+    tab = await open_notebook("for name in ('notes.txt', 'README.md'): tools.read(name)", "%tools history")
+    await tab.run(1)
+    await tab.run(2)
+    await zoomed()
+    names = tab.output(2).locator("tr td:nth-child(2) code")
+    await expect(names).to_have_text(["read", "read"])
+    for name in await names.all():
+        await expect(name).to_have_css("white-space-collapse", "collapse")
+        assert await name.evaluate("name => name.getClientRects().length") == 1
