@@ -7,6 +7,7 @@
 # make wire   the TypeScript models in labextension/src from the Python models in nbtools/notebook
 # make translations   the catalogues in nbtools/locale from the strings in labextension/src
 # make docs   the documentation site, in build/docs: from this checkout alone, without a network
+# make lite   the site with JupyterLite in it, which reads logs in the browser; takes Pyodide from npm and PyPI
 # make notebooks  runs the tutorials whose sources have changed, and stores their outputs in them
 # make dialects   docs/dialects.md from nbtools/dialects
 # make clean  takes back all of it, the virtual environment too
@@ -21,15 +22,17 @@ DONE := .make
 SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
 FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/schema/* labextension/style/*)
+LITE := docs/lite/package.json docs/lite/yarn.lock docs/lite/requirements.txt
+SITE := -m sphinx -E -W --keep-going -q -b html -c docs
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
-.PHONY: lab test check fuzz bench build wire translations docs notebooks dialects clean
+.PHONY: lab test check fuzz bench build wire translations docs lite notebooks dialects clean
 .DELETE_ON_ERROR:
 
 lab: $(DONE)/environment $(DONE)/front-end
 	@exec $(BIN)/python $(SCRIPTS)/open_lab.py $(NOTEBOOK)
 
-test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers
+test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers $(DONE)/lite
 	@$(BIN)/python -m compileall -q -j 0 nbtools tests # tests start hundreds of Python processes
 	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax tests notebooks
 
@@ -62,8 +65,12 @@ wire: $(DONE)/python
 	$(BIN)/python $(SCRIPTS)/wire_types.py
 
 docs: $(DONE)/python $(DONE)/front-end
-	$(BIN)/python -m sphinx -E -W --keep-going -q -b html -c docs . build/docs
+	$(BIN)/python $(SITE) . build/docs
 	@echo "build/docs/index.html"
+
+lite: $(DONE)/python $(DONE)/front-end $(DONE)/lite
+	$(BIN)/python $(SITE) -t lite . build/docs
+	@$(BIN)/python docs/scripts/lite.py build/docs/lite
 
 notebooks: $(DONE)/python
 	$(BIN)/python docs/scripts/notebooks.py
@@ -72,7 +79,7 @@ dialects: $(DONE)/python
 	$(BIN)/python -m nbtools.dialects.table > docs/dialects.md
 
 clean:
-	rm -rf $(DONE) $(VENV) build dist nbtools/labextension labextension/lib labextension/node_modules tests/mcp_servers/node_modules
+	rm -rf $(DONE) $(VENV) build dist nbtools/labextension labextension/lib labextension/node_modules tests/mcp_servers/node_modules docs/lite/node_modules
 
 # What JupyterLab and the build of the front end need; what the tests need comes on top.
 $(DONE)/environment: pyproject.toml $(SCRIPTS)/environment.py
@@ -90,6 +97,10 @@ $(DONE)/front-end: $(FRONT_END) $(SCRIPTS)/front_end.py | $(DONE)/environment
 
 $(DONE)/servers: $(DONE)/python $(SERVERS) $(SCRIPTS)/mcp_servers.py
 	@$(BIN)/python $(SCRIPTS)/mcp_servers.py
+	@touch $@
+
+$(DONE)/lite: $(DONE)/python $(LITE) docs/scripts/lite.py
+	@$(BIN)/python docs/scripts/lite.py
 	@touch $@
 
 $(DONE)/browser: $(DONE)/python

@@ -114,6 +114,15 @@ def test_what_cannot_run_says_so(tmp_path: Path) -> None:
     assert said.endswith("False False\n")
 
 
+def test_a_session_is_written_as_a_notebook(tmp_path: Path) -> None:
+    code = """
+    from IPython.core.interactiveshell import InteractiveShell
+    InteractiveShell.instance().kernel = types.SimpleNamespace(get_parent=lambda: {})
+    print(nbtools.traces.load(sys.argv[1]).to_notebook("story.ipynb"))
+    """
+    assert run(code, tmp_path).strip() == "story.ipynb"
+
+
 def test_null_from_the_page_is_none(tmp_path: Path) -> None:
     code = """
     from nbtools.notebook.explorer import comm

@@ -15,10 +15,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.html_templates import HtmlTemplates
 from nbtools.notebook.cards.diff_rows import UnifiedLine, number_width, one_sided, unified_lines
 from nbtools.notebook.cards.first_lines import entry_name, preview
-from nbtools.notebook.cards.model import Card, ListingBlock, Span
+from nbtools.notebook.cards.model import Card, ListingBlock, Span, TextBlock
 from nbtools.notebook.cards.phrases import TODO_MARKS, counted, size
 from nbtools.notebook.cards.style import MARKS, STYLES, span_style, tint
 from nbtools.notebook.hidden_characters import one_line, seen
@@ -131,6 +132,11 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")
 
 
+def _is_markdown(block: TextBlock) -> bool:
+    """Returns whether a text is rendered as Markdown; in a browser, which lacks nh3, none is."""
+    return block.markdown and not IN_BROWSER
+
+
 def _is_tree(block: ListingBlock) -> bool:
     return any(entry.branch for entry in block.entries)
 
@@ -148,6 +154,7 @@ render = HtmlTemplates(
     entry_name=entry_name,
     file_link=file_link,
     icon=icon,
+    is_markdown=_is_markdown,
     is_tree=_is_tree,
     lines=lines_html,
     markdown=markdown_html,

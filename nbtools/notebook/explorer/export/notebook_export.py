@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
 from nbtools.notebook.cards.card import bundle
@@ -37,7 +38,8 @@ def progress_line(label: str) -> Iterator[ProgressCallback]:
     """Shows a long export's progress as one line in a notebook, nowhere else.  The line is empty at the end."""
     ipython = sys.modules.get("IPython")  # programs run without it
     shell: Any = ipython.get_ipython() if ipython else None
-    display = LiveDisplay(Kernel(shell).display_target(None), first=1.0, interval=0.5) if hasattr(shell, "kernel") else None
+    shows = hasattr(shell, "kernel") and not IN_BROWSER  # Pyodide's kernel shows outputs only when the work is done
+    display = LiveDisplay(Kernel(shell).display_target(None), first=1.0, interval=0.5) if shows else None
 
     def report(done: int, total: int) -> None:
         if display is not None:
