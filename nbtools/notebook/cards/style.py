@@ -106,7 +106,7 @@ STYLES = {
     "absent": f"background-color:{GROUND}",
     "middle": f"border-left:1px solid {RULE}",
     "words": "white-space:pre-wrap;overflow-wrap:anywhere",
-    "sheet-code": "white-space:inherit;overflow-wrap:anywhere;word-break:keep-all;hyphens:none",
+    "sheet-code": "overflow-wrap:anywhere;word-break:keep-all;hyphens:none",
     "sheet-cell": "text-align:left;vertical-align:top;padding:3px 14px 3px 0",
     "comparison-cell": f"text-align:left;vertical-align:top;padding:3px 10px;border-top:1px solid {RULE};overflow:hidden",
     "trace-line": "display:flex;align-items:baseline;gap:8px;padding:3px 10px;white-space:nowrap",
