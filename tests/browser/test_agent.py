@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 
 import pytest
 from playwright.async_api import expect
@@ -173,19 +175,33 @@ async def test_a_long_run_can_be_read_and_stopped_while_it_grows(open_agent):
 
 
 async def test_the_page_is_loaded_again_during_a_run(open_agent):
-    """Jupyter shows nothing more in that cell; the run goes on, and the next cell tells of it."""
+    """Jupyter adds nothing to that cell: its head follows the run and says where to read the rest."""
     tab = await open_agent("agent.model = playing(['Before. ', ('until', 'go'), 'After.'])", TASK, "%agent")
     await tab.start(3)
     await expect(said(tab, 3)).to_contain_text("Before.")
+    await expect(head(tab, 3)).not_to_contain_text("Run %agent")
     await tab.command("docmanager:save")  # its head counts on: the notebook is never without changes
     await tab.load_again()
     await expect(said(tab, 3)).to_contain_text("Before.")
+    await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
+    await expect(head(tab, 3).get_by_role("button", name="Stop")).to_be_visible()
+    (tab.folder / "go").touch()
+    await expect(status(tab, 3)).to_have_text("Done")
+    await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
+    await expect(said(tab, 3)).to_have_text("Before.", use_inner_text=True)
+    await tab.run(4)
+    await expect(tab.output(4)).to_contain_text("Before. After.")
+
+
+async def test_a_run_whose_kernel_has_ended_says_so(open_agent):
+    tab = await open_agent("agent.model = playing(['Before. ', ('until', 'never')])")
+    process = int(await tab.value("__import__('os').getpid()"))
+    await tab.start(3)
+    await expect(said(tab, 3)).to_contain_text("Before.")
+    os.kill(process, signal.SIGKILL)
     await expect(status(tab, 3)).to_have_text("Kernel not responding")
     await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
     await expect(head(tab, 3).get_by_role("button", name="Stop")).to_have_count(0)
-    (tab.folder / "go").touch()
-    await tab.run(4)
-    await expect(tab.output(4)).to_contain_text("Before. After.")
 
 
 async def test_bad_models_and_hostile_ones_do_no_harm(open_agent):

@@ -51,7 +51,7 @@ export class StaleCards {
       if (header.msg_type === 'update_display_data') {
         const { data } = content as { data: ReadonlyPartialJSONObject };
         this.awaited.delete(cardId(data));
-        updateCards(panel, data);
+        updateCards(panel, data, this.trans);
       }
     });
     await panel.context.ready;
@@ -138,14 +138,20 @@ function delay(milliseconds: number): Promise<null> {
 }
 
 /** Applies a display update to the cards with its id, or to the head of its run, unless JupyterLab has already applied it. */
-function updateCards(panel: NotebookPanel, data: ReadonlyPartialJSONObject): void {
-  const id = cardId(data) ?? runId(data);
+function updateCards(panel: NotebookPanel, data: ReadonlyPartialJSONObject, trans: TranslationBundle): void {
+  const head = headOf(data);
+  const id = cardId(data) ?? head?.['run'];
   const stale = (output: IOutputModel) => [MIME, WIDGET_MIME, AGENT_MIME].some(type => !isEqual(output.data[type], data[type]));
   if (id) {
     outputsOf(panel)
-      .filter(output => (cardId(output.data) ?? runId(output.data)) === id && stale(output))
-      .forEach(output => output.setData({ data }));
+      .filter(output => (cardId(output.data) ?? headOf(output.data)?.['run']) === id && stale(output))
+      .forEach(output => output.setData({ data: head ? { ...data, [AGENT_MIME]: { part: unfollowed(head, trans) } } : data }));
   }
+}
+
+/** Returns the head of a run whose later texts and calls do not get to this page. */
+function unfollowed(head: JSONObject, trans: TranslationBundle): JSONObject {
+  return { ...head, figures: [trans.__('Run %agent to see its state'), ...(head['figures'] as string[])] };
 }
 
 function isEqual(a: unknown, b: unknown): boolean {
@@ -170,9 +176,10 @@ function cardId(data: ReadonlyPartialJSONObject): unknown {
   return (data[MIME] as JSONObject | undefined)?.['id'];
 }
 
-/** Returns the id of the run that an output is the head of. */
-function runId(data: ReadonlyPartialJSONObject): unknown {
-  return ((data[AGENT_MIME] as JSONObject | undefined)?.['part'] as JSONObject | undefined)?.['run'];
+/** Returns the head of a run, if the output is one. */
+function headOf(data: ReadonlyPartialJSONObject): JSONObject | undefined {
+  const part = (data[AGENT_MIME] as JSONObject | undefined)?.['part'] as JSONObject | undefined;
+  return part?.['type'] === 'head' ? part : undefined;
 }
 
 /** Returns the id of the widget in an output; empty if it has none. */
