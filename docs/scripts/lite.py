@@ -1,7 +1,7 @@
 """Builds JupyterLite with nbtools in it: pages that read session logs in the browser, from files of the site alone.
 
-``lite.py FOLDER`` writes the static files.  Pyodide (npm) and its wheels (PyPI) are downloaded once, into ``docs/lite/node_modules`` and
-``build/lite``; ``lite.py`` alone does only that.  Exits with one line when a step fails.
+``lite.py FOLDER`` writes the static files.  Pyodide (npm), its wheels and its kernel (PyPI) are downloaded once, into
+``docs/lite/node_modules`` and ``build/lite``; ``lite.py`` alone does only that.  Exits with one line when a step fails.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ from front_end import environment  # noqa: E402 - beside the scripts of the fron
 
 HERE = ROOT / "docs" / "lite"
 SAMPLES = ROOT / "tests" / "traces" / "samples"
-EXTENSIONS = Path(sys.prefix, "share", "jupyter", "labextensions")
-KERNEL = EXTENSIONS / "@jupyterlite" / "pyodide-kernel-extension"
 WORK = ROOT / "build" / "lite"
+KERNEL_PACKAGE = "jupyterlite-pyodide-kernel==0.8.6"
+PACKAGES = WORK / "packages"
+"""Where the kernel's package is: in the environment, JupyterLab would load its extension, which works in JupyterLite alone."""
+OURS = Path(sys.prefix, "share", "jupyter", "labextensions", "nbtools-agent")
+KERNEL = PACKAGES / "share" / "jupyter" / "labextensions" / "@jupyterlite" / "pyodide-kernel-extension"
 LOGS = {
     "claude-code.log": "claude-code/external-agents--012dbfb0-86fd-41e2-baf6-29dd614f08e4.jsonl",
     "codex.log": "codex/external-agents--019dc116-c183-74f3-8f98-b4e5bd8eddfa.jsonl",
@@ -62,15 +65,16 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT, **variables: str) -> No
 
 
 def download() -> None:
-    """Fetches Pyodide from npm as it is locked, and the wheels of ``requirements.txt`` from PyPI, unless they are here."""
-    wheels, listed = WORK / "wheels", (HERE / "requirements.txt").read_text(encoding="utf-8")
+    """Fetches Pyodide from npm as it is locked, its kernel and the wheels of ``requirements.txt`` from PyPI, unless they are here."""
+    wheels, listed = WORK / "wheels", f"{KERNEL_PACKAGE}\n{(HERE / 'requirements.txt').read_text(encoding='utf-8')}"
     stamp = wheels / "requirements.txt"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == listed and (HERE / "node_modules" / "pyodide").exists():
         return
     print("Downloading Pyodide and its wheels", flush=True)
-    shutil.rmtree(wheels, ignore_errors=True)
+    for folder in (wheels, PACKAGES):
+        shutil.rmtree(folder, ignore_errors=True)
     wheels.mkdir(parents=True)
-    lines = [line.partition("#")[0].strip() for line in listed.splitlines()]
+    lines = [line.partition("#")[0].strip() for line in listed.splitlines()[1:]]
     binary = [line for line in lines if line and not line.startswith(COMPILED)]
     source = [line for line in lines if line.startswith(COMPILED)]
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
@@ -78,6 +82,7 @@ def download() -> None:
         for step in (
             pool.submit(run, ("jlpm", "install", "--immutable"), HERE),
             pool.submit(run, (*pip, "download", "--no-deps", "--only-binary", ":all:", *_PLATFORM, "--dest", wheels, *binary)),
+            pool.submit(run, (*pip, "install", "--no-deps", "--target", PACKAGES, KERNEL_PACKAGE)),
             pool.submit(run, (*pip, "wheel", "--no-deps", "--no-binary", ":all:", "--wheel-dir", wheels, *source), CC="false"),
         ):
             step.result()
@@ -139,8 +144,9 @@ def build(target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     (WORK / ".jupyterlite.doit.db").unlink(missing_ok=True)
     options = ("--apps", "lab", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive", "--ignore-sys-prefix")
-    extensions = [f"--LiteBuildConfig.federated_extensions={path}" for path in (EXTENSIONS / "nbtools-agent", KERNEL)]
-    run((Path(sys.executable).with_name("jupyter-lite"), "build", *options, *extensions, "--lite-dir", WORK, "--output-dir", target), WORK)
+    extensions = [f"--LiteBuildConfig.federated_extensions={path}" for path in (OURS, KERNEL)]
+    command = [str(Path(sys.executable).with_name("jupyter-lite")), "build", *options, *extensions]
+    run((*command, "--lite-dir", WORK, "--output-dir", target), WORK, PYTHONPATH=str(PACKAGES))
 
 
 def main() -> int:
