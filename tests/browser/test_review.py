@@ -15,6 +15,15 @@ from tests.browser.test_trace import REAL
 from tests.traces.review.logs import Log
 
 SQL = """log.trace.sql("select step, last_step, kind, value, reviewer from labels order by time").fetchall()"""
+SLOW = """import pathlib, time
+from nbtools.notebook.explorer import explorer
+answer = explorer.Explorer._review
+def slow_answer(self, task):
+    while not pathlib.Path("go").exists():
+        time.sleep(0.05)
+    return answer(self, task)
+explorer.Explorer._review = slow_answer"""
+"""Holds the answers about the review back."""
 SELECT = """pane => {
     const walker = document.createTreeWalker(pane, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -108,6 +117,19 @@ async def test_verdicts_labels_and_notes_by_keys(open_review, app):
     await trace.tab.run(3)
     again = Review(Explorer(trace.tab, 3))
     await expect(again.marks(1)).to_have_text(["fail"])
+
+
+async def test_a_label_is_not_lost_before_the_code_book_is_there(open_notebook, project):
+    small_log().write(project / "session.jsonl")
+    tab = await open_notebook(SLOW, "%trace session.jsonl")
+    await tab.run(1)
+    await tab.run(2)
+    review = Review(Explorer(tab, 2))
+    await review.trace.rows.nth(2).click()
+    await review.keys.press("1")
+    await expect(review.marks(2)).to_have_count(0)
+    (project / "go").touch()
+    await expect(review.marks(2)).to_have_text(["wrong assumption"])
 
 
 async def test_a_review_is_there_after_a_reload(open_review):

@@ -119,6 +119,6 @@ export class ExplorerKeyboard {
   private reviewSelection(action: string): void {
     const [kind, key] = action.split(' ') as [string, string];
     const { review } = this.targets;
-    kind === 'label' ? review?.label(key) : review?.verdict(VERDICTS[key.toLowerCase()]!, key !== key.toLowerCase());
+    kind === 'label' ? void review?.label(key) : review?.verdict(VERDICTS[key.toLowerCase()]!, key !== key.toLowerCase());
   }
 }

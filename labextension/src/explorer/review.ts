@@ -113,10 +113,13 @@ export class ReviewView {
     this.act('verdict', value, session ? { line: null, last: null, span: '' } : this.events.target());
   }
 
-  /** Applies or removes the code with this key. */
-  label(key: string): void {
+  /** Applies or removes the code with this key.  Waits for the codes, and then does so if the same step is still selected. */
+  async label(key: string): Promise<void> {
+    const line = this.events.target()?.line;
+    this.review || (await this.send('read'));
     const code = this.review?.codes.find(one => one.key === key);
-    code && this.act('label', code.name, this.events.target());
+    const target = this.events.target();
+    code && target?.line === line && this.act('label', code.name, target);
   }
 
   /** Opens the field for a note about the selected lines. */
