@@ -58,7 +58,7 @@ class RuleCommands:
         rules, save = checked(words, "allow"), bool(flags)
         inside(self._runtime, lambda session: _grant(session, rules, save=save))
         how_long = "for this and later sessions in this workspace" if save else "for this session"
-        return sheet_of_lines(f"Allowed {how_long}: {', '.join(rules)}.", *self._covered(rules), "%tools revoke removes it.")
+        return sheet_of_lines(f"Allowed {how_long}: {', '.join(rules)}.", *self._covered(rules), "%tools revoke RULE removes it.")
 
     def _covered(self, rules: list[str]) -> Iterator[str]:
         """Yields what each rule about commands covers, and what it does not."""
@@ -92,7 +92,7 @@ class RuleCommands:
             how = f"%tools allow --save {_quoted(unknown[0])} adds and saves it."
             raise PolicyError(f"{unknown[0]} is not a grant of this session.{near} {how}")
         inside(self._runtime, lambda there: _grant(there, rules, save=True))
-        return sheet_of_lines(f"Saved for later sessions in this workspace: {', '.join(rules)}.", "%tools revoke removes it.")
+        return sheet_of_lines(f"Saved for later sessions in this workspace: {', '.join(rules)}.", "%tools revoke RULE removes it.")
 
     def _revoke(self, rest: list[str]) -> Sheet:
         session = self._session
