@@ -1,7 +1,7 @@
 """Builds JupyterLite with nbtools in it: pages that read session logs in the browser, from files of the site alone.
 
 ``lite.py FOLDER`` writes the static files.  Pyodide (npm), its wheels and its kernel (PyPI) are downloaded once, into
-``docs/lite/node_modules`` and ``build/lite``; ``lite.py`` alone does only that.  Exits with one line when a step fails.
+``docs/lite/node_modules`` and ``build/lite``; ``lite.py`` alone does only that.  When a step fails, exits with its output.
 """
 
 from __future__ import annotations

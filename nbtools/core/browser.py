@@ -12,8 +12,5 @@ NO_TOOLS = (
 
 
 def received(message: Any) -> Any:
-    """Returns what the page has sent as JSON.
-
-    In a browser, ``null`` arrives as a value of Pyodide's own (``jsnull``), which is not None.
-    """
+    """Returns a message of the page with None for each ``null``, for which Pyodide has a value of its own (``jsnull``)."""
     return json.loads(json.dumps(message, default=lambda _: None)) if IN_BROWSER else message

@@ -74,6 +74,6 @@ function addKeys(button: HTMLButtonElement, keys: string): void {
   });
   const last = pressed;
   pressed = null;
-  // Only a cell or notebook with one of both buttons may have the focus: then nobody types, or is elsewhere.
+  // Takes the focus only from a cell or notebook that contains one of the two buttons: the person then is neither typing nor elsewhere.
   last && requestAnimationFrame(() => [button, last].some(one => document.activeElement?.contains(one)) && button.focus());
 }

@@ -149,9 +149,9 @@ function updateCards(panel: NotebookPanel, data: ReadonlyPartialJSONObject, tran
   }
 }
 
-/** Returns the head of a run whose later texts and calls do not get to this page. */
+/** Returns the head of a run with a note that the run's later texts and calls are not added to this page. */
 function unfollowed(head: JSONObject, trans: TranslationBundle): JSONObject {
-  return { ...head, figures: [trans.__('Run %agent to see its state'), ...(head['figures'] as string[])] };
+  return { ...head, figures: [trans.__('Run %agent to see its state'), ...((head['figures'] ?? []) as string[])] };
 }
 
 function isEqual(a: unknown, b: unknown): boolean {
