@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from threading import Lock
 
 from nbtools.core.background import background_thread
+from nbtools.core.browser import IN_BROWSER
 from nbtools.notebook.explorer.model import TracePending
 from nbtools.notebook.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
 
@@ -27,7 +28,7 @@ class UsageAnswers:
 
     def prepare(self, task: StripTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]) -> None:
         """Begins to compute the answer of a long log, before it is requested."""
-        if self._size > SHORT:
+        if self._size > SHORT and not IN_BROWSER:  # there, the page would wait for it
             with self._lock:
                 if task not in self._answers:
                     self._answers[task] = _THREAD.submit(compute, task)
