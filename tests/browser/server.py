@@ -54,7 +54,7 @@ class Server:
         try:
             async with asyncio.timeout(START):
                 await self._ready.wait()
-                await self._accepts()
+                await accepts(self._port, self._process)
         except TimeoutError:
             await self.close()
             raise AssertionError(f"JupyterLab did not start in {START:g} s:\n{self.log}") from None
@@ -79,17 +79,6 @@ class Server:
         """What the server has said lately."""
         return "".join(self._said[-60:])
 
-    async def _accepts(self) -> None:
-        """Waits until the port takes connections, which on a busy machine is after the server's line about running."""
-        while self._process.returncode is None:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", self._port)
-            except ConnectionRefusedError:
-                await asyncio.sleep(0.05)
-            else:
-                writer.close()
-                return
-
     async def _read(self) -> None:
         assert self._process.stderr is not None
         async for line in self._process.stderr:
@@ -97,6 +86,18 @@ class Server:
             if b"is running at" in line:
                 self._ready.set()
         self._ready.set()
+
+
+async def accepts(port: int, server: asyncio.subprocess.Process) -> None:
+    """Waits until the server takes connections or has ended; a server may name its address before it takes any."""
+    while server.returncode is None:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            await asyncio.sleep(0.05)
+        else:
+            writer.close()
+            return
 
 
 def environment(home: Path) -> dict[str, str]:

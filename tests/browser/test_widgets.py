@@ -14,7 +14,7 @@ from playwright.async_api import expect
 from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
 from tests.browser.run_logs import write_runs
-from tests.browser.server import START, free_port
+from tests.browser.server import START, accepts, free_port
 from tests.browser.tab import PATIENCE, eventually
 from tests.browser.test_comparison import COMPARISON
 from tests.browser.test_trace import REAL
@@ -209,11 +209,10 @@ async def marimo(context, tmp_path):
     (tmp_path / "app.py").write_text(MARIMO, encoding="utf-8")
     port = free_port()
     command = (sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port))
-    process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+    with (tmp_path / "marimo.log").open("wb") as said:
+        process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=said, stderr=said)
     async with asyncio.timeout(START):
-        async for line in process.stdout:
-            if b"URL:" in line:
-                break
+        await accepts(port, process)
     page = await context.new_page()
     page.set_default_timeout(PATIENCE)
     await page.goto(f"http://127.0.0.1:{port}")
