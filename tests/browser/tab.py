@@ -27,6 +27,15 @@ async def eventually(wanted: object, read: Callable[..., Awaitable[object]], *ar
     assert found == wanted
 
 
+async def falls_silent(page: Page, seconds: float) -> None:
+    """Waits until the page has counted no new request in ``window.asked`` for that long."""
+    end, asked = time.monotonic() + PATIENCE / 1000, "window.asked"
+    before = await page.evaluate(asked)
+    while await page.wait_for_timeout(seconds * 1000) or (now := await page.evaluate(asked)) != before:
+        assert time.monotonic() < end, f"{now} requests"
+        before = now
+
+
 async def restored(page: Page) -> None:
     """Waits until the application stands as it will.  ``wait_for_function`` would take the promise itself for a yes."""
     await page.wait_for_function("window.jupyterapp?.restored !== undefined")

@@ -13,6 +13,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.explorer import Explorer
+from tests.browser.tab import eventually, falls_silent
 from tests.browser.test_log_tabs import LogTab, browse, choose  # noqa: F401 - the fixture
 from tests.browser.test_trace import NO_SUBSHELLS, REAL
 from tests.traces.following.test_follow import WRITER, write_all
@@ -126,7 +127,7 @@ async def test_a_list_at_its_end_stays_there(open_live):
     await live.trace.to_end()
     live.write_all()
     await expect(live.trace.row(LAST)).to_be_visible()
-    assert await live.trace.list.evaluate(IS_AT_END)
+    await eventually(True, live.trace.list.evaluate, IS_AT_END)
     await expect(live.offer).to_be_hidden()
 
 
@@ -310,10 +311,8 @@ async def test_nothing_is_asked_while_nobody_looks(open_live):
     }""")
     await page.wait_for_function("window.asked > 1")
     await live.trace.cell.locator(".jp-OutputArea").evaluate("area => { area.style.display = 'none'; }")
-    await page.wait_for_timeout(700)
+    await falls_silent(page, 1.5)
     before = await page.evaluate("window.asked")
-    await page.wait_for_timeout(1500)
-    assert await page.evaluate("window.asked") == before
     await live.trace.cell.locator(".jp-OutputArea").evaluate("area => { area.style.display = ''; }")
     await page.wait_for_function("before => window.asked > before", arg=before)
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.project import CART, make_project
-from tests.browser.tab import PATIENCE, Tab, restored
+from tests.browser.tab import PATIENCE, Tab, eventually, restored
 
 WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
@@ -59,9 +59,18 @@ async def test_a_saved_notebook_reopens_with_its_records(open_notebook, open_fil
     again = await open_file(tab.path, app)
     await expect(again.record(1)).to_contain_text("Approved once by you")
     await expect(again.status(2)).to_have_text("Cancelled")  # the kernel still knows
-    assert "Cancelled" in text_of(await again.save(), 2)
+    await is_saved(again, 2, "Cancelled")
     await expect(again.page.get_by_text(ERROR)).to_have_count(0)
     await again.look(f"reopened-{app}", again.panel)
+
+
+async def is_saved(tab, index, words):
+    """The page may show words before it has them in the notebook."""
+    await eventually(True, lambda: contains(tab, index, words))
+
+
+async def contains(tab, index, words):
+    return words in text_of(await tab.save(), index)
 
 
 def text_of(saved, index):
@@ -84,7 +93,7 @@ async def test_a_question_that_is_answered_after_a_reload_leaves_a_true_card(ope
     await expect(tab.record(1)).to_contain_text(words[1])
     assert ("Decimal(0)" in tab.read("src/cart.py")) is words[2]
     await tab.look(f"answered-after-reload-{app}", tab.panel)
-    assert words[1] in text_of(await tab.save(), 1)
+    await is_saved(tab, 1, words[1])
 
 
 async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be_undone(open_notebook):
@@ -161,7 +170,7 @@ async def test_a_question_whose_kernel_is_gone_says_that_its_end_is_unknown(open
     again = await open_file(tab.path)
     await expect(again.status(1)).to_have_text("Unknown")
     await expect(again.card(1)).to_contain_text("run the cell again")
-    assert "unknown" in text_of(await again.save(), 1)
+    await is_saved(again, 1, "unknown")
 
 
 async def test_a_command_whose_kernel_is_gone_says_that_its_end_is_unknown(open_notebook, open_file):
@@ -171,7 +180,7 @@ async def test_a_command_whose_kernel_is_gone_says_that_its_end_is_unknown(open_
     again = await open_file(tab.path)
     await expect(again.status(1)).to_have_text("Unknown")
     await expect(again.card(1).get_by_role("button", name="Cancel")).to_have_count(0)
-    assert "unknown" in text_of(await again.save(), 1)
+    await is_saved(again, 1, "unknown")
 
 
 PWNED = "import pathlib; pathlib.Path('pwned').touch()"
