@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, ViewportSize, expect
+from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.accessibility import cut_buttons, is_accessible
 from tests.browser.conftest import SHOTS
@@ -35,6 +35,10 @@ LOADING = 4 * PATIENCE
 """Python loads in 15 seconds on an idle machine."""
 NO_TOOLS = "Tools and agents cannot run in the browser"
 SIZE: ViewportSize = {"width": 1280, "height": 900}
+LABELS = "nbtools/review/labels.jsonl"
+STORED = """path => window.jupyterapp.serviceManager.contents.get(path, { content: true }).then(({ content }) => atob(content))"""
+STORE = """([path, text]) => window.jupyterapp.serviceManager.contents.save(
+    path, { content: btoa(text), type: 'file', format: 'base64' }).then(() => null)"""
 CELLS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.sharedModel)
     .filter(cell => cell.cell_type === 'code')"""
 
@@ -179,6 +183,38 @@ async def test_the_explorer_is_accessible_in_a_narrow_window(tab: Tab, page: Pag
     await eventually([], cut_buttons, page)
     await tab.theme("light")
     await page.set_viewport_size(SIZE)
+
+
+@pytest.mark.slow
+async def test_two_tabs_that_review_lose_nothing(tab: Tab, page: Page, address: str) -> None:
+    """The file is replaced by what it was before the other tab wrote, as when this one had begun to write earlier."""
+    other = await page.context.new_page()
+    await other.goto(f"{address}lite/lab/index.html?agent-log=logs/swe-agent.traj")
+    second = LogTab(other).node
+    await expect(second.locator(".nbtools-trace-row:visible").first).to_be_visible(timeout=LOADING)
+    first = (await opened(tab, "logs/swe-agent.traj")).node
+
+    async def judge(node: Locator, step: int, key: str, verdict: str) -> None:
+        row = node.locator(f'[data-index="{step}"]')
+        await row.click()
+        await expect(row).to_have_attribute("aria-selected", "true")
+        await node.page.keyboard.press(key)
+        await expect(row.locator(".nbtools-trace-mark").filter(has_text=verdict)).to_be_visible()
+
+    async def verdicts() -> list[str]:
+        records = map(json.loads, (await page.evaluate(STORED, LABELS)).splitlines())
+        return sorted(record["value"] for record in records if record["target"]["format"] == "swe-agent")
+
+    await judge(first, 1, "f", "fail")
+    before = await page.evaluate(STORED, LABELS)
+    await judge(second, 2, "p", "pass")
+    assert await verdicts() == ["fail", "pass"]
+    await page.evaluate(STORE, [LABELS, before])
+    await judge(first, 3, "d", "defer")
+    await eventually(["defer", "fail", "pass"], verdicts)
+    await judge(second, 4, "f", "fail")
+    assert await verdicts() == ["defer", "fail", "fail", "pass"]
+    await other.close()
 
 
 @pytest.mark.slow

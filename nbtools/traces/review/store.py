@@ -1,10 +1,13 @@
 """The label file: review records as JSON lines, only ever appended to.
 
 A record is on the disk when ``append`` returns. Several processes may append at once: each writes under a lock, in one piece.
+In a browser, which has no locks and stores files whole, a tab can overwrite what another one has appended; that one appends it again.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +15,7 @@ from threading import Lock
 
 import msgspec
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
 from nbtools.traces.review.model import Record
 from nbtools.traces.source import DECODE_ERRORS
@@ -23,6 +27,8 @@ FILE_NAME = "labels.jsonl"
 """The name of the label file in a folder: the state folder's ``review``, or a corpus."""
 _DECODER = msgspec.json.Decoder(Record)
 _MAX_LINE = 200_000
+_CHECKS = (1, 10)
+"""Seconds after an append when a file that can be overwritten is checked. An append in another tab takes less, also on a busy machine."""
 
 
 def label_file() -> Path:
@@ -31,10 +37,16 @@ def label_file() -> Path:
 
 
 class LabelFile:
-    """The records of the file at ``path``, in the order in which they were written. Thread-safe."""
+    """The records of the file at ``path``, in the order in which they were written. Thread-safe.
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    ``overwritten`` says that another writer can replace the file by an older state of it and its own records.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, overwritten: bool = IN_BROWSER) -> None:
         self.path = Path(path) if path is not None else label_file()
+        self._overwritten = overwritten
+        self._appended: list[Record] = []
+        """What was appended here, if the file can be overwritten."""
         self.unreadable: list[bytes] = []
         """Lines that are no records, such as a line that was cut when its writer was killed. They stay in the file."""
         self._records: list[Record] = []
@@ -46,22 +58,49 @@ class LabelFile:
         """Returns all records, including what other processes have appended. Raises ``TraceError`` where the file cannot be read."""
         with self._lock:
             try:
-                self._read_appended()
+                self._read()
             except FileNotFoundError:
                 self._forget()
+                self._appended.clear()
             except OSError as error:
                 raise TraceError(f"{self.path} cannot be read: {error.strerror or error}.") from error
             return self._records
 
     def append(self, records: Iterable[Record]) -> None:
         """Appends records; they are on the disk when this returns. Raises ``TraceError`` where they cannot be written."""
-        lines = encode_records(records)
+        added = list(records)
+        lines = encode_records(added)
         try:
             private_folder(self.path.parent)
             with folder_lock(self.path.parent):
                 append_lines(self.path, lines)
         except OSError as error:
             raise TraceError(f"{self.path} cannot be written: {error.strerror or error}. The label is not saved.") from error
+        if self._overwritten:
+            self._appended += added
+            self._check_later()
+
+    def _check_later(self) -> None:
+        with contextlib.suppress(RuntimeError):  # no event loop: the next reading checks
+            loop = asyncio.get_running_loop()
+            for seconds in _CHECKS:
+                loop.call_later(seconds, self.records)
+
+    def _read(self) -> None:
+        if not self._overwritten:
+            self._read_appended()
+            return
+        self._read_all()
+        present = {record.id for record in self._records}
+        lost = [record for record in self._appended if record.id not in present]
+        if lost:
+            append_lines(self.path, encode_records(lost))
+            self._read_all()
+
+    def _read_all(self) -> None:
+        self._forget()
+        self._read_appended()
+        self._records.sort(key=lambda record: record.at)  # the later one of two verdicts counts, also if it was appended first
 
     def _read_appended(self) -> None:
         with self.path.open("rb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import stat
@@ -117,6 +118,38 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     file = LabelFile(path)
     assert sorted(record.id for record in file.records()) == sorted(f"{name}{number}" for name in "ab" for number in range(150))
     assert file.unreadable == []
+
+
+def test_what_another_writer_overwrites_is_appended_again(tmp_path: Path) -> None:
+    """As in a browser: a tab that began to write before another one had written stores an older state of the file."""
+    path = tmp_path / "labels.jsonl"
+    one, other = LabelFile(path, overwritten=True), LabelFile(path, overwritten=True)
+    one.append([note("a")])
+    other.append([note("b", "longer")])
+    before = path.read_bytes()
+    one.append([note("c"), note("d")])
+    path.write_bytes(before)
+    other.append([note("e", "much longer")])
+    assert [record.id for record in other.records()] == ["a", "b", "e"]
+    assert [record.id for record in one.records()] == ["a", "b", "e", "c", "d"]
+    path.write_bytes(b"")
+    assert [record.id for record in other.records()] == ["b", "e"]
+    assert {record.id for record in one.records()} == {record.id for record in other.records()} == set("abcde")
+    path.unlink()  # by the person
+    assert [one.records(), other.records()] == [[], []]
+    one.append([note("f")])
+    assert other.records() == read_records(tmp_path) == [note("f")]
+
+
+async def test_an_overwritten_record_is_appended_again_without_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbtools.traces.review.store._CHECKS", (0.01,))
+    path = tmp_path / "labels.jsonl"
+    LabelFile(path, overwritten=True).append([note("a")])
+    path.write_bytes(b"")
+    async with asyncio.timeout(60):
+        while not path.read_bytes():
+            await asyncio.sleep(0.01)
+    assert read_records(tmp_path) == [note("a")]
 
 
 def test_what_does_not_fit_is_not_written(tmp_path: Path) -> None:
