@@ -16,13 +16,20 @@ from playwright.async_api import expect
 
 from tests.browser.accessibility import is_accessible
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import PATIENCE, open_lab
+from tests.browser.tab import PATIENCE, eventually, open_lab
 from tests.browser.test_trace import REAL
 from tests.traces.recorded import SAMPLES
 
 MARKUP = "<img src=x onerror=window.pwned=1> title"
 LOOKS_AGAIN = 6000
 """Milliseconds in which the list looks for new sessions at least once."""
+CUT = """list => {
+    const isNarrow = node => node.matches('.nbtools-sessions-title') && node.offsetWidth < 0.8 * list.offsetWidth;
+    return [...list.querySelectorAll('tbody td, div')]
+        .filter(node => node.checkVisibility() && (isNarrow(node) || node.scrollWidth > node.clientWidth))
+        .map(node => `${node.className}: ${node.offsetWidth} of ${list.offsetWidth}, content ${node.scrollWidth}`);
+}"""
+"""What is wider than its box, and titles that have less than four fifths of the list's width."""
 TAB = ".nbtools-log .nbtools-sessions"
 
 
@@ -128,6 +135,12 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
     await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("Agent Sessions")
     await screenshots(page, "sessions-tab")
     await is_accessible(page)
+    size = page.viewport_size
+    for width in (380, 320):
+        await page.set_viewport_size({"width": width, "height": 900})
+        await eventually([], shown.node.evaluate, CUT)
+    await is_accessible(page)
+    await page.set_viewport_size(size)
     await shown.find("upgrade external")
     await shown.rows.click()
     await expect(page.locator(".nbtools-log:visible .nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")

@@ -24,7 +24,7 @@ export function columnLabel(column: Column, trans: TranslationBundle): string {
 
 /** Draws one session as a row of the table. */
 export function drawRow(session: SessionRow, selected: boolean, trans: TranslationBundle): HTMLTableRowElement {
-  const row = element('tr', session.unread ? 'nbtools-sessions-unread' : '');
+  const row = element('tr');
   row.tabIndex = -1;
   row.dataset['id'] = session.id;
   row.setAttribute('aria-selected', String(selected));
