@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -13,6 +15,7 @@ from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
+from tests.browser.long_log import write_cart_log
 from tests.browser.run_logs import write_runs
 from tests.browser.server import START, accepts, free_port
 from tests.browser.tab import PATIENCE, eventually
@@ -204,8 +207,12 @@ if __name__ == "__main__":
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def marimo(context, tmp_path):
-    """A page of a real marimo server that shows the real log."""
+    """A page of a real marimo server that shows the real log.  Claude Code has two sessions on this machine."""
     shutil.copy(REAL, tmp_path / "session.jsonl")
+    sessions = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-marimo"
+    sessions.mkdir(parents=True)
+    os.utime(shutil.copy(REAL, sessions / "upgrade.jsonl"), (0, 0))
+    write_cart_log(sessions / "cart.jsonl")
     (tmp_path / "app.py").write_text(MARIMO, encoding="utf-8")
     port = free_port()
     command = (sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port))
@@ -220,17 +227,29 @@ async def marimo(context, tmp_path):
     await page.close()
     process.terminate()
     await process.wait()
+    shutil.rmtree(sessions)
 
 
 async def test_a_log_is_explored_in_marimo(marimo):
-    """Marimo has no IPython, so no magics; a widget is in a shadow root there."""
+    """Marimo has no IPython, so no magics; a widget is in a shadow root there.  What is drawn again keeps the focus."""
     trace = marimo.locator(".nbtools-trace")
-    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+    chip = trace.locator(".nbtools-trace-chip").filter(has_text="edits")
+    await chip.click()
+    await expect(chip).to_have_attribute("aria-pressed", "true")
+    await expect(chip).to_be_focused()
     await trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first.click()
     await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
     await marimo.keyboard.press("/")
     await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
     await expect(trace).to_have_css("background-color", "rgb(255, 255, 255)")
+    await trace.get_by_role("button", name="compare…").click()
+    rows = marimo.locator(".nbtools-sessions tbody tr")
+    await expect(rows).to_have_count(2)
+    await expect(rows.first).to_contain_text("Make the total exact.")
+    await marimo.get_by_role("searchbox", name="Search sessions").fill("upgrade")
+    await marimo.keyboard.press("ArrowDown")  # mostly before the answer
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_be_focused()
 
 
 @pytest.mark.parametrize(("kind", "theme"), [("vscode", "dark"), ("colab", "light")])

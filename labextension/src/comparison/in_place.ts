@@ -1,5 +1,5 @@
 import { ExplorerLost, type Reply, type Task } from '../explorer/explorer_context.js';
-import { element, linkButton } from '../shared/element.js';
+import { element, focusedIn, linkButton } from '../shared/element.js';
 import { ComparisonPage } from './comparison.js';
 import type { PlaceContext } from './context.js';
 import type { ComparisonView } from './model.js';
@@ -41,7 +41,7 @@ export class ComparisonInPlace {
   }
 
   private async open(run: number, step: string): Promise<void> {
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+    const focused = focusedIn(this.page.node);
     const reply = await this.query({ type: 'open_run', run, step });
     const view = reply.type === 'logs' ? reply.view : null;
     this.explorer?.dispose();

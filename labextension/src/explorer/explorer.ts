@@ -1,4 +1,4 @@
-import { element, linkButton, setText } from '../shared/element.js';
+import { element, focusedIn, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import { PageRequests, failureMessage } from './page_requests.js';
 import { ExplorerKeyboard } from './keyboard.js';
@@ -278,7 +278,7 @@ export class ExplorerView {
   private commit(reply: TraceFollow, moves: LineMoves, filter: TraceFilter): void {
     const view = reply.view!;
     this.view = view;
-    this.header.node.contains(document.activeElement) ? this.header.updateFacts(view) : this.header.update(view);
+    focusedIn(this.header.node) ? this.header.updateFacts(view) : this.header.update(view);
     this.timeline.update(view.bars, !moves.isIdentity);
     this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
     this.selectedLine = this.selectedLine === null ? null : moves.of(this.selectedLine);

@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { element, linkButton, setText } from '../shared/element.js';
+import { element, focusedIn, linkButton, setText } from '../shared/element.js';
 import { chooseChip, NO_FILTER, toggleChip } from './filter.js';
 import { keyHint } from './keymap.js';
 import type { TraceChoice, TraceFacet, TraceFilter } from './model.js';
@@ -99,7 +99,7 @@ export class FilterBarView {
       range.title = trans.__('Only a range of the timeline is listed. Click to list all steps.');
       nodes.push(range);
     }
-    const focused = this.chips.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset['key'] : undefined;
+    const focused = focusedIn(this.chips)?.dataset['key'];
     this.chips.replaceChildren(...nodes);
     focused === undefined || (nodes.find(({ dataset }) => dataset['key'] === focused) ?? nodes[0])!.focus();
   }

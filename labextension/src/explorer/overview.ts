@@ -1,4 +1,4 @@
-import { element, linkButton, setText } from '../shared/element.js';
+import { element, focusedIn, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import type { TraceBar, TraceFilter, TraceStrip } from './model.js';
 import { failureMessage, type PageRequests } from './page_requests.js';
@@ -162,7 +162,7 @@ export class OverviewView {
     window.clearTimeout(this.refreshTimer);
     this.refreshTimer = 0;
     this.refreshed = Date.now();
-    if (!this.panel.node.hidden && !this.panel.node.contains(document.activeElement)) {
+    if (!this.panel.node.hidden && !focusedIn(this.panel.node)) {
       void this.loadUsage(this.priced);
     }
     const { mode } = this;

@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { element, setText } from '../shared/element.js';
+import { element, focusedIn, setText } from '../shared/element.js';
 import type { SessionChoice, SessionFilter, SessionsPage } from './model.js';
 
 /** Milliseconds after the last key until the search starts. */
@@ -71,7 +71,7 @@ export class SessionFilters {
 }
 
 function setChoices(menu: HTMLSelectElement, all: string, choices: readonly SessionChoice[], chosen: string): void {
-  if (document.activeElement === menu) {
+  if (focusedIn(menu)) {
     return; // an open menu would close
   }
   const missing = chosen && !choices.some(({ key }) => key === chosen) ? [new Option(chosen, chosen)] : [];

@@ -1,4 +1,4 @@
-import { element, linkButton, setText, updateChildren } from '../shared/element.js';
+import { element, focusedIn, linkButton, setText, updateChildren } from '../shared/element.js';
 import { ExplorerLost } from '../explorer/explorer_context.js';
 import type { SessionsContext } from './context.js';
 import { SessionFilters } from './filter_bar.js';
@@ -131,7 +131,7 @@ export class SessionsListView {
     const { trans } = this.context;
     this.rows = [...this.rows.slice(0, first), ...page.rows, ...rest].slice(0, page.total);
     const fresh = element('tbody', '', ...this.rows.map(session => drawRow(session, this.selected.has(session.id), trans)));
-    const focused = this.body.contains(document.activeElement);
+    const focused = focusedIn(this.body) !== null;
     updateChildren(this.body, fresh);
     this.setActive(this.rows.some(({ id }) => id === this.active) ? this.active : (this.rows[0]?.id ?? ''), focused);
     this.filters.update(page, this.filter, countOf(page, trans));

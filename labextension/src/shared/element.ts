@@ -31,6 +31,12 @@ export function setText(node: HTMLElement, text: string): void {
   }
 }
 
+/** Returns the focused element in `node`, which may be inside a shadow root (marimo); null if the focus is elsewhere. */
+export function focusedIn(node: Node): HTMLElement | null {
+  const { activeElement } = node.getRootNode() as Document | ShadowRoot;
+  return activeElement instanceof HTMLElement && node.contains(activeElement) ? activeElement : null;
+}
+
 /** Replaces the children of `node` by those of `fresh`.  Equal children are left in place, so that they keep their selection and scroll position. */
 export function updateChildren(node: Node, fresh: Node): void {
   const children = [...fresh.childNodes];

@@ -68,7 +68,7 @@ function firstLines(groups: readonly Group[], count: number): Group[] {
 
 function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
   const links = [...box.querySelectorAll<HTMLElement>('.nbtools-link')];
-  const here = links.indexOf(document.activeElement as HTMLElement);
+  const here = links.indexOf(event.target as HTMLElement);
   const offset = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const next = offset === undefined || here < 0 ? undefined : links[here + offset];
   if (next) {
