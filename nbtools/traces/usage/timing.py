@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import attrgetter
+from typing import cast
 
 from nbtools.traces.model import Call, Event
 
@@ -35,15 +36,6 @@ class TurnTime:
     waiting: float | None
 
 
-class CallTime(NamedTuple):
-    """A call with a known start and end; calls of the same ``lane`` of a session do not overlap."""
-
-    call: Call
-    started: float
-    ended: float
-    lane: int
-
-
 def turn_times(events: Iterable[Event], calls: Iterable[Call]) -> list[TurnTime]:
     """Returns the turns of all sessions, in the order of their sessions. Steps on rewound branches do not count."""
     turns: dict[str, dict[int, _Turn]] = defaultdict(lambda: defaultdict(_Turn))
@@ -68,7 +60,7 @@ class _Turn:
     def __init__(self) -> None:
         self.started: float | None = None
         self.ended: float | None = None
-        self.spans: list[tuple[float, float]] = []
+        self.timed: list[Call] = []
         self.held: float | None = None
         self.all_timed = True
 
@@ -86,7 +78,7 @@ class _Turn:
             self.see(start)
             return
         self.see(end)
-        self.spans.append((start, end))
+        self.timed.append(call)
         if call.duration is not None:
             self.held = (self.held or 0.0) + max(end - start - call.duration, 0.0)
 
@@ -97,36 +89,36 @@ def _times(session: str, turns: dict[int, _Turn]) -> Iterator[TurnTime]:
         turn = turns[number]
         following = turns[numbers[place + 1]].started if place + 1 < len(numbers) else None
         known = turn.started is not None and turn.ended is not None and turn.ended >= turn.started
-        tools = _covered(turn.spans) if turn.all_timed and (turn.spans or known) else None
+        tools = _covered(turn.timed) if turn.all_timed and (turn.timed or known) else None
         model = max(turn.ended - turn.started - tools, 0.0) if known and tools is not None else None  # type: ignore[operator]
         waiting = max(following - turn.ended, 0.0) if following is not None and turn.ended is not None else None
         yield TurnTime(session, number, turn.started, turn.ended, tools, model, turn.held, waiting)
 
 
-def _covered(spans: Sequence[tuple[float, float]]) -> float:
-    """Returns the length of the union of the spans."""
+def _covered(calls: Iterable[Call]) -> float:
+    """Returns the time in which at least one of the calls ran; all have a start and an end."""
     total, reached = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(end - max(start, reached), 0.0)
-        reached = max(reached, end)
+    for call in sorted(calls, key=attrgetter("at")):
+        start, end = cast("float", call.at), cast("float", call.ended)
+        if end > reached:
+            total += end - max(start, reached)
+            reached = end
     return total
 
 
-def call_times(calls: Iterable[Call]) -> list[CallTime]:
-    """Returns the calls with a known start and end, by start; each has the lowest lane of its session that is free."""
-    timed = [(call.at, call.ended, call) for call in calls if call.at is not None and call.ended is not None and call.ended >= call.at]
-    timed.sort(key=lambda one: one[0])
+def call_times(calls: Iterable[Call]) -> Iterator[tuple[Call, float, float, int]]:
+    """Yields the calls with a known start and end, by start, each with both and a lane: the lowest one of its session that is free then."""
+    timed = [call for call in calls if call.at is not None and call.ended is not None and call.ended >= call.at]
     busy: dict[str, list[tuple[float, int]]] = defaultdict(list)
     free: dict[str, list[int]] = defaultdict(list)
-    found: list[CallTime] = []
-    for start, end, call in timed:
+    for call in sorted(timed, key=attrgetter("at")):
+        start, end = cast("float", call.at), cast("float", call.ended)
         running, idle = busy[call.session], free[call.session]
         while running and running[0][0] <= start:
             heapq.heappush(idle, heapq.heappop(running)[1])
         lane = heapq.heappop(idle) if idle else len(running)
         heapq.heappush(running, (end, lane))
-        found.append(CallTime(call, start, end, lane))
-    return found
+        yield call, start, end, lane
 
 
 def slowest(calls: Iterable[Call], count: int = 10) -> list[Call]:

@@ -41,12 +41,12 @@ def test_what_is_not_recorded_is_none() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 50)), max_size=30))
 def test_calls_of_a_lane_do_not_overlap(spans: list[tuple[float, float]]) -> None:
-    timed = call_times([call(number, start, start + length) for number, (start, length) in enumerate(spans)])
+    timed = list(call_times([call(number, start, start + length) for number, (start, length) in enumerate(spans)]))
     assert len(timed) == len(spans)
     reached: dict[int, float] = {}
-    for one in timed:
-        assert one.started >= reached.get(one.lane, 0.0)
-        reached[one.lane] = one.ended
+    for _, started, ended, lane in timed:
+        assert started >= reached.get(lane, 0.0)
+        reached[lane] = ended
 
 
 def test_the_slowest_calls_come_first() -> None:

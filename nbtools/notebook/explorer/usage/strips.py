@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import accumulate
 from typing import Any
 
 from nbtools.notebook.cards.phrases import counted, elapsed
+from nbtools.notebook.explorer.nesting import LineRow
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.notebook.explorer.usage.model import StripBar, StripTick, TraceStrip
 from nbtools.notebook.explorer.usage.requests import LineRequests, size_of, tokens_text
-from nbtools.traces.model import RequestUsage, Session
+from nbtools.traces.model import Call, Event, RequestUsage, Session
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.requests import input_of
-from nbtools.traces.usage.timing import CallTime, TurnTime, call_times
+from nbtools.traces.usage.timing import call_times
 
 AXIS = 10_000
 """Length of the axis."""
@@ -28,6 +28,7 @@ _AGENT_LANES = 4
 _LONG_WAIT = 0.1
 """A wait longer than this share of the working time is shortened to it."""
 _TICKS = 5
+_TURNS = "turns"
 _NO_TOKENS = "This log does not record the tokens of its requests."
 _NO_TIMES = "This log does not record when its calls began and ended."
 
@@ -74,46 +75,21 @@ def _token_bar(first: int, end: int, total: int, requests: Sequence[RequestUsage
 
 
 @dataclass(slots=True)
-class _Span:
-    """Calls or turns that one bar stands for; ``source`` is the first of them."""
-
-    start: float
-    end: float
-    first: int
-    last: int
-    failed: bool
-    source: CallTime | TurnTime
-    count: int = 1
-
-    def add(self, end: float, first: int, last: int, failed: bool) -> None:
-        self.count += 1
-        self.failed |= failed
-        if end > self.end:  # noqa: PLR1730 - runs for every call: max() takes three times as long
-            self.end = end
-        if first < self.first:  # noqa: PLR1730
-            self.first = first
-        if last > self.last:  # noqa: PLR1730
-            self.last = last
-
-    @property
-    def label(self) -> str:
-        length = elapsed(self.end - self.start)
-        if self.count > 1:
-            return f"{self.count:,} in {length}"
-        return f"turn {self.source.turn}: {length}" if isinstance(self.source, TurnTime) else f"{self.source.call.name}: {length}"
-
-
 class _Lane:
-    """A row of bars: a span for each bar, which stands for all that begins in the same of ``MAX_BARS`` stretches of the axis."""
+    """A row of spans of time, by their start, each with the first and the last of the lines that it stands for."""
 
-    def __init__(self) -> None:
-        self.spans: dict[int, _Span] = {}
+    name: str
+    # Lists of numbers, because collecting garbage takes longer than the work if there is an object for each of 100,000 calls.
+    starts: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
+    lasts: list[int] = field(default_factory=list)
 
-    def add(self, source: CallTime | TurnTime, place: int, start: float, end: float, first: int, last: int, *, failed: bool) -> None:
-        if (span := self.spans.get(place)) is None:
-            self.spans[place] = _Span(start, end, first, last, failed, source)
-        else:
-            span.add(end, first, last, failed)
+    def add(self, start: float, end: float, first: int, last: int) -> None:
+        self.starts.append(start)
+        self.ends.append(end)
+        self.firsts.append(first)
+        self.lasts.append(last)
 
 
 class _Axis:
@@ -122,41 +98,41 @@ class _Axis:
     def __init__(self, start: float, end: float, waits: Sequence[tuple[float, float]]) -> None:
         work = (end - start) - sum(stop - begin for begin, stop in waits)
         limit = max(work * _LONG_WAIT, 1.0)
-        self.knots, self.places = [start], [0.0]
+        self.times, self.places = [start], [0.0]
         for begin, stop in waits:
-            place = self.places[-1] + begin - self.knots[-1]
-            self.knots += [begin, stop]
+            place = self.places[-1] + begin - self.times[-1]
+            self.times += [begin, stop]
             self.places += [place, place + min(stop - begin, limit)]
-        self.knots.append(end)
-        self.places.append(self.places[-1] + end - self.knots[-2])
+        self.places.append(self.places[-1] + end - self.times[-1])
+        self.times.append(end)
         self.shortened = [(begin, stop) for begin, stop in waits if stop - begin > limit]
 
-    def stretch(self, time: float) -> int:
-        """Returns in which of ``MAX_BARS`` stretches of the axis a time is."""
-        return self.at(time) * MAX_BARS // AXIS
-
     def at(self, time: float) -> int:
-        place = bisect_right(self.knots, time, 1, len(self.knots) - 1) - 1
-        before, after = self.knots[place], self.knots[place + 1]
-        share = 0.0 if time <= before else 1.0 if time >= after else (time - before) / (after - before)
-        length = self.places[place] + share * (self.places[place + 1] - self.places[place])
-        return round(AXIS * length / (self.places[-1] or 1.0))
+        return round(AXIS * _between(time, self.times, self.places) / (self.places[-1] or 1.0))
+
+    def time(self, share: float) -> float:
+        """Returns the time at a share of the axis."""
+        return _between(share * self.places[-1], self.places, self.times)
+
+
+def _between(value: float, known: Sequence[float], mapped: Sequence[float]) -> float:
+    """Maps a value along the line through points; one outside is mapped as the nearest point."""
+    after = bisect_left(known, value, 1, len(known) - 1)
+    low, high = known[after - 1], known[after]
+    share = min(max((value - low) / (high - low), 0.0), 1.0) if high > low else 0.0
+    return mapped[after - 1] + share * (mapped[after] - mapped[after - 1])
 
 
 def time_strip(trace: Trace, lines: Timeline) -> TraceStrip:
     """Returns a lane for the turns, lanes for calls that run at the same time, and lanes for sub-agents."""
-    calls = [timed for timed in call_times(trace.calls) if id(timed.call) in lines.line_by_row]
-    turns = [turn for turn in trace.turns if turn.started is not None and turn.ended is not None and turn.ended >= turn.started]
-    timed: list[TurnTime | CallTime] = [*turns, *calls]
-    starts = [one.started for one in timed if one.started is not None]
-    ends = [one.ended for one in timed if one.ended is not None]
-    if not starts or max(ends) <= min(starts):
-        return TraceStrip(mode="time", note=_NO_TIMES)
     roots = {session.id for session in trace.sessions if not session.parent}
-    axis = _Axis(min(starts), max(ends), _waits([turn for turn in turns if turn.session in roots]))
-    lanes = [("turns", _turn_lane(turns, roots, lines, axis)), *_call_lanes(calls, roots, lines, axis)]
-    lanes = [(name, lane) for name, lane in lanes if lane.spans]
-    bars = [_bar(span, number, axis) for number, (_, lane) in enumerate(lanes) for span in lane.spans.values()]
+    turns = _turn_lane(trace, roots, lines)
+    lanes = [lane for lane in (turns, *_call_lanes(trace, roots, lines)) if lane.starts]
+    start, end = min((lane.starts[0] for lane in lanes), default=0.0), max((max(lane.ends) for lane in lanes), default=0.0)
+    if end <= start:
+        return TraceStrip(mode="time", note=_NO_TIMES)
+    axis = _Axis(start, end, _waits(turns))
+    bars = [bar for number, lane in enumerate(lanes) for bar in _bars(lane, number, axis, lines)]
     bars += [
         StripBar(
             first=0,
@@ -169,88 +145,90 @@ def time_strip(trace: Trace, lines: Timeline) -> TraceStrip:
         for begin, stop in axis.shortened
     ]
     note = f"{counted(len(axis.shortened), 'long wait')} shortened" if axis.shortened else ""
-    return TraceStrip(
-        mode="time", lanes=len(lanes), names=tuple(name for name, _ in lanes), bars=tuple(bars), ticks=tuple(_ticks(axis)), note=note
-    )
+    names = tuple(lane.name for lane in lanes)
+    return TraceStrip(mode="time", lanes=len(lanes), names=names, bars=tuple(bars), ticks=tuple(_ticks(axis)), note=note)
 
 
-def _waits(turns: Sequence[TurnTime]) -> list[tuple[float, float]]:
-    """Returns the times in which no turn of the person's sessions ran."""
-    waits: list[tuple[float, float]] = []
-    reached = float("-inf")
-    for begin, stop in sorted((turn.started or 0.0, turn.ended or 0.0) for turn in turns):
-        if begin > reached > float("-inf"):
-            waits.append((reached, begin))
-        reached = max(reached, stop)
-    return waits
-
-
-def _turn_lane(turns: Sequence[TurnTime], roots: set[str], lines: Timeline, axis: _Axis) -> _Lane:
-    first_lines: dict[tuple[str, int], int] = {}
-    last_lines: dict[tuple[str, int], int] = {}
-    key, last = ("", -1), -1
+def _turn_lane(trace: Trace, roots: set[str], lines: Timeline) -> _Lane:
+    """Returns the turns of the person's sessions."""
+    firsts: dict[tuple[str, int], int] = {}
+    lasts: dict[tuple[str, int], int] = {}
     for line, row in enumerate(lines.rows):
-        if isinstance(row, Session):
-            continue
-        if row.turn != key[1] or row.session != key[0]:  # mostly it is the turn of the line before
-            last_lines[key] = last
+        if not isinstance(row, Session):
             key = (row.session, row.turn)
-            first_lines.setdefault(key, line)
-        last = line
-    last_lines[key] = last
-    lane = _Lane()
-    for turn in turns:
-        key = (turn.session, turn.turn)
-        if turn.started is not None and turn.ended is not None and turn.session in roots and key in first_lines:
-            lane.add(turn, axis.stretch(turn.started), turn.started, turn.ended, first_lines[key], last_lines[key], failed=False)
+            firsts.setdefault(key, line)
+            lasts[key] = line
+    timed = (
+        (turn.started, turn.ended, firsts[key], lasts[key])
+        for turn in trace.turns
+        if turn.started is not None and turn.ended is not None and turn.ended >= turn.started
+        if turn.session in roots and (key := (turn.session, turn.turn)) in firsts
+    )
+    lane = _Lane(_TURNS)
+    for span in sorted(timed):
+        lane.add(*span)
     return lane
 
 
-def _call_lanes(calls: Sequence[CallTime], roots: set[str], lines: Timeline, axis: _Axis) -> Iterator[tuple[str, _Lane]]:
-    lanes: dict[tuple[int, str], _Lane] = defaultdict(_Lane)
+def _call_lanes(trace: Trace, roots: set[str], lines: Timeline) -> list[_Lane]:
+    """Returns lanes for the calls of the person's sessions, the last one for all that do not fit, and lanes for sub-agents."""
+    lanes = [_Lane("calls") for _ in range(_CALL_LANES)] + [_Lane("sub-agents") for _ in range(_AGENT_LANES)]
     agents: dict[str, int] = {}
-    places, tones, next_stretch, stretch = lines.line_by_row, lines.tones, 0, 0
-    for number, timed in enumerate(calls):
-        call, started, ended, free = timed
-        if number == next_stretch:  # the calls are sorted by their start
-            stretch = axis.stretch(started)
-            next_stretch = bisect_right(calls, stretch, number, key=lambda one: axis.stretch(one.started))
-        line = places[id(call)]
+    places = lines.line_by_row
+    for call, started, ended, free in call_times(trace.calls):
+        if (line := places.get(id(call))) is None:
+            continue
         if call.session in roots:
-            key = (min(free, _CALL_LANES - 1), "calls")
+            lane = min(free, _CALL_LANES - 1)
         else:
-            key = (agents.setdefault(call.session, len(agents)) % _AGENT_LANES + _CALL_LANES, "sub-agents")
-        lanes[key].add(timed, stretch, started, ended, line, line, failed=tones[line] == "failed")
-    for (_, name), lane in sorted(lanes.items(), key=lambda entry: entry[0]):
-        yield name, lane
+            lane = _CALL_LANES + agents.setdefault(call.session, len(agents)) % _AGENT_LANES
+        lanes[lane].add(started, ended, line, line)
+    return lanes
 
 
-def _bar(span: _Span, lane: int, axis: _Axis) -> StripBar:
-    return StripBar(
-        first=span.first,
-        last=span.last,
-        start=axis.at(span.start),
-        end=axis.at(span.end),
-        lane=lane,
-        tone="failed" if span.failed else "agent" if lane == 0 else "done",
-        label=span.label,
-    )
+def _waits(turns: _Lane) -> list[tuple[float, float]]:
+    """Returns the times in which no turn ran."""
+    return [(reached, begin) for reached, begin in zip(accumulate(turns.ends, max), turns.starts[1:], strict=False) if begin > reached]
+
+
+def _bars(lane: _Lane, number: int, axis: _Axis, lines: Timeline) -> Iterator[StripBar]:
+    """Yields a bar for all spans that begin in the same of ``MAX_BARS`` stretches of the axis."""
+    cuts = [axis.time(cut / MAX_BARS) for cut in range(1, MAX_BARS)]
+    begin = 0
+    for cut in (*cuts, float("inf")):
+        end = bisect_left(lane.starts, cut, begin)
+        if begin < end:
+            firsts, start, stop = lane.firsts[begin:end], lane.starts[begin], max(lane.ends[begin:end])
+            is_turn = lane.name == _TURNS
+            failed = not is_turn and "failed" in map(lines.tones.__getitem__, firsts)
+            yield StripBar(
+                first=min(firsts),
+                last=max(lane.lasts[begin:end]),
+                start=axis.at(start),
+                end=axis.at(stop),
+                lane=number,
+                tone="agent" if is_turn else "failed" if failed else "done",
+                label=_label(lines.rows[firsts[0]], end - begin, elapsed(stop - start), is_turn=is_turn),
+            )
+        begin = end
+
+
+def _label(row: LineRow, count: int, length: str, *, is_turn: bool) -> str:
+    if count > 1:
+        return f"{count:,} in {length}"
+    match row:
+        case Call() if not is_turn:
+            return f"{row.name}: {length}"
+        case Call() | Event():
+            return f"turn {row.turn}: {length}"
+    return length
 
 
 def _ticks(axis: _Axis) -> Iterator[StripTick]:
     """Yields times at even places of the axis, with the date where it changes."""
     day = ""
     for number in range(_TICKS):
-        place = (axis.places[-1] or 1.0) * number / _TICKS
-        time = _time_at(axis, place)
-        moment = datetime.fromtimestamp(time, UTC)
+        moment = datetime.fromtimestamp(axis.time(number / _TICKS), UTC)
         date = f"{moment:%Y-%m-%d} "
         yield StripTick(at=round(AXIS * number / _TICKS), label=f"{'' if date == day else date}{moment:%H:%M:%S}")
         day = date
-
-
-def _time_at(axis: _Axis, place: float) -> float:
-    for (before, after), (low, high) in zip(pairwise(axis.knots), pairwise(axis.places), strict=True):
-        if place <= high:
-            return before + (after - before) * ((place - low) / (high - low) if high > low else 0.0)
-    return axis.knots[-1]
