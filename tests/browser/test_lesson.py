@@ -114,6 +114,18 @@ async def test_an_answer_in_between_leaves_the_keys(open_lesson):
     await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
 
 
+async def test_after_a_denial_by_key_continue_is_in_view(open_lesson):
+    """The recorded result is higher than the window."""
+    look = bash("cat notes.txt", NOTES)
+    tab = await open_lesson(look, change("two", "".join(f"line {number}\n" for number in range(100))), look)
+    await going_on(tab, 2).click()
+    await tab.keys_count(3)
+    await tab.page.keyboard.press("Escape")
+    await expect(foot(tab, 3)).to_contain_text("Call 2 was denied")
+    await expect(going_on(tab, 3)).to_be_focused()
+    await expect(going_on(tab, 3)).to_be_in_viewport(ratio=0.9)
+
+
 async def test_a_question_after_a_reload_waits_in_the_panel_and_the_head_follows(open_lesson):
     """JupyterLab adds no output to a cell that ran before the page was loaded: the second question is only in the panel."""
     tab = await open_lesson(bash("cat notes.txt", NOTES), change("two", "2"), change("three", "3"))

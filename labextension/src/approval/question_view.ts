@@ -86,7 +86,8 @@ export class QuestionView {
     if (this.isSent || this.hasFocus) {
       const { notebook, outputs } = this;
       this.focus.untilInput(() => {
-        this.isSent && outputs?.scrollIntoView({ block: 'nearest' });
+        const active = document.activeElement; // such as a lesson's Continue, below the result
+        this.isSent && (outputs?.contains(active) ? active : outputs)?.scrollIntoView({ block: 'nearest' });
         focusNext(notebook);
       });
     }
