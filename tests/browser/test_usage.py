@@ -45,6 +45,7 @@ async def test_the_strip_shows_steps_tokens_and_time(open_log):
     await strip.press("ArrowRight")
     await strip.press("Shift+ArrowRight")
     await expect(trace.found).to_contain_text("of")
+    await expect(strip).to_have_attribute("aria-valuetext", re.compile("in .*, listed: lines"))
     await strip.press("Escape")
     await mode(trace, "Time").click()
     await expect(strip).to_have_accessible_name("Time: arrow keys select a step, Shift and arrow keys select a range")
@@ -52,8 +53,23 @@ async def test_the_strip_shows_steps_tokens_and_time(open_log):
     await trace.tab.look("usage-time", trace.cell)
     await strip.click()
     await expect(trace.chosen).to_have_count(1)
+    await drag_and_list_all(trace, strip)
     await mode(trace, "Steps").click()
     await expect(strip).to_have_accessible_name("Timeline: arrow keys select a step, Shift and arrow keys select a range")
+    await drag_and_list_all(trace, strip)
+
+
+async def drag_and_list_all(trace, strip):
+    """Lists a range by pointer, and all steps by a double click."""
+    mouse = trace.tab.page.mouse
+    await strip.hover(position={"x": 60, "y": 20})
+    await mouse.down()
+    await strip.hover(position={"x": 200, "y": 20})
+    await mouse.up()
+    await expect(strip).to_have_attribute("aria-valuetext", re.compile("listed: lines"))
+    await expect(trace.found).to_contain_text("of")
+    await strip.dblclick()
+    await expect(strip).not_to_have_attribute("aria-valuetext", re.compile("listed: lines"))
 
 
 async def test_the_list_is_sorted_by_tokens_and_by_duration(open_log):

@@ -2,7 +2,8 @@ import { element, focusedIn, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import type { TraceBar, TraceFilter, TraceStrip } from './model.js';
 import { failureMessage, type PageRequests } from './page_requests.js';
-import { TimelineView, type TimelineEvents } from './timeline.js';
+import type { StripEvents } from './strip.js';
+import { TimelineView } from './timeline.js';
 import type { Range } from './timeline_bars.js';
 import { UsagePanelView } from './usage_panel.js';
 import { UsageStripView } from './usage_strip.js';
@@ -12,7 +13,7 @@ type Mode = 'steps' | TraceStrip['mode'];
 /** Milliseconds between two requests for the overview that is shown, while the log grows. */
 const REFRESH_INTERVAL = 3000;
 
-export interface OverviewEvents extends TimelineEvents {
+export interface OverviewEvents extends StripEvents {
   /** Replaces the filter by this one. */
   filter(change: Partial<TraceFilter>): void;
   order(order: TraceFilter['order']): void;
@@ -103,7 +104,7 @@ export class OverviewView {
   }
 
   onKey(event: KeyboardEvent): boolean {
-    return this.mode === 'steps' ? this.timeline.onKey(event) : this.usage.onKey(event);
+    return (this.mode === 'steps' ? this.timeline : this.usage).onKey(event);
   }
 
   dispose(): void {

@@ -60,8 +60,8 @@ export function barAt(bars: readonly TraceBar[], line: number): TraceBar | undef
   return bars.find(bar => line <= bar.last);
 }
 
-/** Returns the bar `steps` after the bar that contains `line`, clamped to the first and the last bar. */
+/** Returns the bar `steps` after the bar that contains `line`, clamped to the first and the last bar; −1 is before the first one. */
 export function barAtOffset(bars: readonly TraceBar[], line: number, steps: number): TraceBar | undefined {
-  const index = bars.findIndex(bar => line <= bar.last);
-  return bars[Math.min(Math.max((index < 0 ? bars.length - 1 : index) + steps, 0), bars.length - 1)];
+  const found = line < 0 ? -1 : bars.indexOf(barAt(bars, line) ?? bars.at(-1)!);
+  return bars[Math.min(Math.max(found + steps, 0), bars.length - 1)];
 }

@@ -166,6 +166,7 @@ test('a range consists of whole bars, whatever the direction of dragging', () =>
     [barAtOffset(some, 15, 1)?.first, barAtOffset(some, 15, -9)?.first, barAtOffset(some, 15, Infinity)?.first],
     [20, 0, 20]
   );
+  assert.equal(barAtOffset(some, -1, 1)?.first, 0); // no line is selected
   assert.equal(barAtOffset([], 0, 1), undefined);
 });
 
