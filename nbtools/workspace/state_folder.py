@@ -13,7 +13,7 @@ from nbtools.core.browser import IN_BROWSER
 
 _MAX_NAME_LENGTH = 40
 _HASH_LENGTH = 16
-_BROWSER_STORAGE = Path("/drive")
+BROWSER_STORAGE = Path("/drive")
 """JupyterLite's files in Pyodide. They stay in the browser's storage; the home folder ends with the kernel."""
 _UNREADABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -37,7 +37,7 @@ def config_folder() -> Path:
 
 
 def _in_browser_storage() -> Path | None:
-    return _BROWSER_STORAGE / "nbtools" if IN_BROWSER and _BROWSER_STORAGE.is_dir() else None
+    return BROWSER_STORAGE / "nbtools" if IN_BROWSER and BROWSER_STORAGE.is_dir() else None
 
 
 def private_folder(folder: Path) -> Path:

@@ -158,6 +158,21 @@ async def test_ones_own_log_is_uploaded_and_does_no_harm(tab: Tab, page: Page, t
 
 
 @pytest.mark.slow
+async def test_the_logs_among_the_files_are_listed(tab: Tab) -> None:
+    await run(tab, "%trace")
+    sessions = tab.cell(1).locator(".nbtools-sessions")
+    rows = sessions.get_by_role("row")
+    for agent in ("Claude Code", "Codex", "SWE-agent"):
+        await expect(rows.filter(has_text=agent).first).to_be_visible()
+    await expect(sessions).not_to_contain_text("completely")
+    await rows.filter(has_text="SWE-agent").first.locator(".nbtools-sessions-title").click()
+    await expect(Explorer(tab, 1).rows.first).to_be_visible()
+    explorer = await opened(tab, "logs/codex.log")
+    await explorer.node.get_by_role("button", name="compare…").click()
+    await expect(rows.filter(has_text="Claude Code").first).to_be_visible()
+
+
+@pytest.mark.slow
 async def test_a_session_is_shared_as_a_file(tab: Tab, page: Page) -> None:
     explorer = await opened(tab, "logs/swe-agent.traj")
     await explorer.node.get_by_role("button", name="share…").click()

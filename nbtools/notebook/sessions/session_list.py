@@ -138,7 +138,7 @@ class SessionList:
             projects=tuple(
                 SessionChoice(key=name, label=home_relative(name), count=number) for name, number in sorted(projects[:_MAX_PROJECTS])
             ),
-            unread=catalog.unread(query),
+            unread=catalog.unread(query) if catalog.index.lasting else 0,  # else they are not going to be read
             left=catalog.found.left,
             unreadable=catalog.unreadable(),
             folders=() if everything or catalog.found.left else searched_folders(catalog),

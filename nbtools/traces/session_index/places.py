@@ -12,8 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct, convert
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
-from nbtools.workspace.state_folder import config_folder, private_folder, state_path
+from nbtools.workspace.state_folder import BROWSER_STORAGE, config_folder, private_folder, state_path
 
 FOLDERS_VARIABLE = "NBTOOLS_LOG_FOLDERS"
 """Environment variable with more folders, separated like ``PATH``."""
@@ -33,6 +34,10 @@ class Place(Struct, frozen=True):
     formats: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     folders: bool = False
+
+
+_IN_BROWSER = Place(OTHER, BROWSER_STORAGE, ("**/*.log", *_ADDED_LOGS), excluded=("labels.jsonl",))
+"""All logs among JupyterLite's files, where no agent has a folder. The page's samples end in ``.log``."""
 
 
 class _Folder(Struct, rename={"excluded": "except"}):
@@ -90,14 +95,14 @@ def agent_named(word: str) -> str:
 
 def places(more: Iterable[str | Path] = ()) -> list[Place]:
     """Returns where logs may be, whether the folders exist or not: the agents' usual folders, added ones, and ``more``."""
-    found = [
+    usual = [
         Place(agent.agent, Path(folder), one.logs, agent.format, one.excluded, one.folders)
         for agent in _table().agents
         for one in agent.places
         for folder in _folders(one.folder)
     ]
     added = (Path(os.path.abspath(os.path.expanduser(folder))) for folder in (*added_folders(), *more))  # noqa: PTH100, PTH111 - links stay
-    return [*found, *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added))]
+    return [*([_IN_BROWSER] if IN_BROWSER else usual), *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added))]
 
 
 def added_folders() -> tuple[str, ...]:
