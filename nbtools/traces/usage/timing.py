@@ -106,18 +106,16 @@ def _covered(calls: Iterable[Call]) -> float:
     return total
 
 
-def call_times(calls: Iterable[Call]) -> Iterator[tuple[Call, float, float, int]]:
-    """Yields the calls with a known start and end, by start, each with both and a lane: the lowest one of its session that is free then."""
+def call_times(calls: Iterable[Call], lanes: int) -> Iterator[tuple[Call, float, float, int]]:
+    """Yields the calls with a known start and end, by start, each with both and a lane: the lowest one that is free then, else the last."""
     timed = [call for call in calls if call.at is not None and call.ended is not None and call.ended >= call.at]
-    busy: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    free: dict[str, list[int]] = defaultdict(list)
+    reached = [float("-inf")] * lanes
     for call in sorted(timed, key=attrgetter("at")):
         start, end = cast("float", call.at), cast("float", call.ended)
-        running, idle = busy[call.session], free[call.session]
-        while running and running[0][0] <= start:
-            heapq.heappush(idle, heapq.heappop(running)[1])
-        lane = heapq.heappop(idle) if idle else len(running)
-        heapq.heappush(running, (end, lane))
+        lane = 0
+        while lane < lanes - 1 and reached[lane] > start:
+            lane += 1
+        reached[lane] = end
         yield call, start, end, lane
 
 

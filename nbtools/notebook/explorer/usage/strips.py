@@ -172,18 +172,16 @@ def _turn_lane(trace: Trace, roots: set[str], lines: Timeline) -> _Lane:
 
 def _call_lanes(trace: Trace, roots: set[str], lines: Timeline) -> list[_Lane]:
     """Returns lanes for the calls of the person's sessions, the last one for all that do not fit, and lanes for sub-agents."""
-    lanes = [_Lane("calls") for _ in range(_CALL_LANES)] + [_Lane("sub-agents") for _ in range(_AGENT_LANES)]
-    agents: dict[str, int] = {}
+    own, agents = [_Lane("calls") for _ in range(_CALL_LANES)], [_Lane("sub-agents") for _ in range(_AGENT_LANES)]
     places = lines.line_by_row
-    for call, started, ended, free in call_times(trace.calls):
-        if (line := places.get(id(call))) is None:
-            continue
-        if call.session in roots:
-            lane = min(free, _CALL_LANES - 1)
-        else:
-            lane = _CALL_LANES + agents.setdefault(call.session, len(agents)) % _AGENT_LANES
-        lanes[lane].add(started, ended, line, line)
-    return lanes
+    for call, started, ended, lane in call_times((call for call in trace.calls if call.session in roots), _CALL_LANES):
+        if (line := places.get(id(call))) is not None:
+            own[lane].add(started, ended, line, line)
+    numbers: dict[str, int] = {}
+    for call, started, ended, _ in call_times((call for call in trace.calls if call.session not in roots), 1):
+        if (line := places.get(id(call))) is not None:
+            agents[numbers.setdefault(call.session, len(numbers)) % _AGENT_LANES].add(started, ended, line, line)
+    return own + agents
 
 
 def _waits(turns: _Lane) -> list[tuple[float, float]]:
