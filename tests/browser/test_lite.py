@@ -163,7 +163,7 @@ async def test_the_logs_among_the_files_are_listed(tab: Tab) -> None:
     sessions = tab.cell(1).locator(".nbtools-sessions")
     rows = sessions.get_by_role("row")
     for agent in ("Claude Code", "Codex", "SWE-agent"):
-        await expect(rows.filter(has_text=agent).first).to_be_visible()
+        await expect(rows.filter(has_text=agent).first).to_be_visible(timeout=LOADING)  # each log is read whole, through the page
     await expect(sessions).not_to_contain_text("completely")
     await rows.filter(has_text="SWE-agent").first.locator(".nbtools-sessions-title").click()
     await expect(Explorer(tab, 1).rows.first).to_be_visible()
