@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.session_index.head import LogHead, read_head
@@ -135,15 +136,15 @@ class SessionCatalog:
         self._helper = PythonHelper(WORKER)
 
     def refresh(self, seconds: float | None = None) -> None:
-        """Looks at the folders and reads the beginnings of new and changed logs, those that changed last first, for ``seconds``."""
+        """Looks at the folders and reads the beginnings of new logs, then of changed ones, the latest first, for ``seconds``."""
         with self._lock:
             start = self._clock()
             where = places(self._folders)
             logs = find_logs(where)
             known = self.index.states()
-            new = [log for path, log in logs.items() if known.get(path) != (log.size, log.mtime_ns, log.inode)]
+            new = [log for path, log in logs.items() if not _is_current(log, known.get(path))]
             gone = [path for path in known.keys() - logs.keys() if not os.path.lexists(path)]
-            new.sort(key=lambda log: -log.mtime_ns)
+            new.sort(key=lambda log: (log.path in known, -log.mtime_ns))
             if gone:
                 self.index.put([], gone)
             read = 0
@@ -154,7 +155,7 @@ class SessionCatalog:
                     self.index.put(heads)
                 read += len(heads)
             now = self._clock()
-            self.found = Found(logs, where, running_logs(logs.values()), len(new) - read, now, now - start)
+            self.found = Found(logs, where, set() if IN_BROWSER else running_logs(logs.values()), len(new) - read, now, now - start)
 
     def _heads(self, logs: Sequence[LogStat], end: float | None) -> Iterator[tuple[LogStat, LogHead]]:
         """Yields the beginnings of logs until the time is over, at least one."""
@@ -271,6 +272,11 @@ def _condition(word: str) -> str:
 
 def _like(text: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def _is_current(log: LogStat, state: tuple[int, int, int] | None) -> bool:
+    """Returns whether a log is indexed as it is now. In JupyterLite, its size alone tells: reading a file changes its time."""
+    return state == (log.size, log.mtime_ns, log.inode) or (IN_BROWSER and state is not None and state[0] == log.size)
 
 
 def _numbers(paths: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 from collections import Counter
 
@@ -206,6 +207,34 @@ def test_a_slow_first_look_shows_the_newest_first(home, catalog):
     assert catalog.found.left == 0
     assert len(catalog.page(SessionQuery(), 0, 3)) == 3
     assert [one.path for one in catalog.page(SessionQuery(), 2, 1)] == [home / list(LOGS)[2]]
+
+
+@pytest.mark.usefixtures("home")
+def test_logs_that_change_all_the_time_keep_no_other_from_the_list():
+    """Each look has time for few of them, and all that are listed have changed since the last one."""
+    catalog = SessionCatalog(clock=itertools.count().__next__)
+    for _ in range(len(LOGS) + 2):
+        catalog.refresh(seconds=5)
+        for path in catalog.index.states():
+            os.utime(path)
+    assert catalog.index.states().keys() == catalog.found.logs.keys()
+
+
+def test_in_a_browser_the_size_tells_whether_a_log_has_changed(home, catalog, monkeypatch):
+    """JupyterLite sets the time of a file that is read."""
+    from nbtools.traces.session_index import listing
+
+    monkeypatch.setattr(listing, "IN_BROWSER", True)
+    path = home / CLAUDE / "9d5beed4.jsonl"
+    catalog.refresh()
+    os.utime(path)
+    catalog.refresh(seconds=0)
+    assert catalog.found.left == 0
+    assert not catalog.found.running
+    with path.open("a") as file:
+        file.write("\n")
+    catalog.refresh(seconds=0)
+    assert catalog.found.left == 1
 
 
 @pytest.mark.usefixtures("home")
