@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -209,7 +208,8 @@ if __name__ == "__main__":
 async def marimo(context, tmp_path):
     """A page of a real marimo server that shows the real log.  Claude Code has two sessions on this machine."""
     shutil.copy(REAL, tmp_path / "session.jsonl")
-    sessions = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-marimo"
+    environment = {**os.environ, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+    sessions = tmp_path / "claude" / "projects" / "-work-marimo"
     sessions.mkdir(parents=True)
     os.utime(shutil.copy(REAL, sessions / "upgrade.jsonl"), (0, 0))
     write_cart_log(sessions / "cart.jsonl")
@@ -217,7 +217,7 @@ async def marimo(context, tmp_path):
     port = free_port()
     command = (sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port))
     with (tmp_path / "marimo.log").open("wb") as said:
-        process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=said, stderr=said)
+        process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environment, stdout=said, stderr=said)
     async with asyncio.timeout(START):
         await accepts(port, process)
     page = await context.new_page()
@@ -227,7 +227,6 @@ async def marimo(context, tmp_path):
     await page.close()
     process.terminate()
     await process.wait()
-    shutil.rmtree(sessions)
 
 
 async def test_a_log_is_explored_in_marimo(marimo):
