@@ -153,9 +153,9 @@ def test_tables_say_what_is_missing(tmp_path: Path) -> None:
 def test_reviews_are_in_the_browsers_storage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("NBTOOLS_STATE", raising=False)
     monkeypatch.setattr(state_folder, "IN_BROWSER", True)
-    monkeypatch.setattr(state_folder, "_BROWSER_STORAGE", tmp_path)
+    monkeypatch.setattr(state_folder, "BROWSER_STORAGE", tmp_path)
     assert label_file() == tmp_path / "nbtools" / "review" / "labels.jsonl"
-    monkeypatch.setattr(state_folder, "_BROWSER_STORAGE", tmp_path / "missing")
+    monkeypatch.setattr(state_folder, "BROWSER_STORAGE", tmp_path / "missing")
     assert not label_file().is_relative_to(tmp_path)
 
 
