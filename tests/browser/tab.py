@@ -29,11 +29,11 @@ async def eventually(wanted: object, read: Callable[..., Awaitable[object]], *ar
 
 async def falls_silent(page: Page, seconds: float) -> None:
     """Waits until the page has counted no new request in ``window.asked`` for that long."""
-    end, asked = time.monotonic() + PATIENCE / 1000, "window.asked"
-    before = await page.evaluate(asked)
-    while await page.wait_for_timeout(seconds * 1000) or (now := await page.evaluate(asked)) != before:
+    end, before = time.monotonic() + PATIENCE / 1000, -1
+    while (now := await page.evaluate("window.asked")) != before:
         assert time.monotonic() < end, f"{now} requests"
         before = now
+        await page.wait_for_timeout(seconds * 1000)
 
 
 async def restored(page: Page) -> None:
