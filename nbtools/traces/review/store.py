@@ -39,7 +39,8 @@ def label_file() -> Path:
 class LabelFile:
     """The records of the file at ``path``, in the order in which they were written. Thread-safe.
 
-    ``overwritten`` says that another writer can replace the file by an older state of it and its own records.
+    ``overwritten``: another writer can replace the file by an earlier state and its own records, as a tab of JupyterLite can. What is
+    missing then is appended again.
     """
 
     def __init__(self, path: str | Path | None = None, *, overwritten: bool = IN_BROWSER) -> None:

@@ -36,7 +36,7 @@ class Place(Struct, frozen=True):
     folders: bool = False
 
 
-_IN_BROWSER = Place(OTHER, BROWSER_STORAGE, ("**/*.log", *_ADDED_LOGS), excluded=("labels.jsonl",))
+_BROWSER_FILES = Place(OTHER, BROWSER_STORAGE, ("**/*.log", *_ADDED_LOGS), excluded=("labels.jsonl",))
 """All logs among JupyterLite's files, where no agent has a folder. The page's samples end in ``.log``."""
 
 
@@ -102,7 +102,7 @@ def places(more: Iterable[str | Path] = ()) -> list[Place]:
         for folder in _folders(one.folder)
     ]
     added = (Path(os.path.abspath(os.path.expanduser(folder))) for folder in (*added_folders(), *more))  # noqa: PTH100, PTH111 - links stay
-    return [*([_IN_BROWSER] if IN_BROWSER else usual), *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added))]
+    return [*([_BROWSER_FILES] if IN_BROWSER else usual), *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added))]
 
 
 def added_folders() -> tuple[str, ...]:
