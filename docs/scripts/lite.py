@@ -140,7 +140,8 @@ def build(target: Path) -> None:
     """Writes the static files of JupyterLite to ``target``."""
     assemble(WORK / "static" / "pyodide")
     collect(WORK / "files")
-    shutil.copy2(HERE / "jupyter-lite.json", WORK)
+    for name in ("jupyter-lite.json", "overrides.json"):
+        shutil.copy2(HERE / name, WORK)
     shutil.rmtree(target, ignore_errors=True)
     (WORK / ".jupyterlite.doit.db").unlink(missing_ok=True)
     options = ("--apps", "lab", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive", "--ignore-sys-prefix")

@@ -74,6 +74,7 @@ async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
     await page.goto(f"{address}lite/lab/index.html?path={NOTEBOOK}")
     await restored(page)
     tab = Tab(page, Path(NOTEBOOK), SHOTS)
+    await tab.ready()
     await tab.start(1)
     await expect(Explorer(tab, 1).rows.first).to_be_visible(timeout=LOADING)
     yield page
@@ -135,6 +136,18 @@ async def test_every_cell_of_the_notebook_runs_except_the_command(tab: Tab, page
     assert await page.evaluate(errors) == [0] * (await page.evaluate(f"({CELLS})().length"))
     last = await page.evaluate(f"JSON.stringify(({CELLS})().at(-1).outputs)")
     assert NO_TOOLS in last
+
+
+@pytest.mark.slow
+async def test_a_cell_that_is_run_before_there_is_a_kernel_is_not_lost_silently(page: Page, address: str) -> None:
+    """JupyterLab would start a second kernel for it, and forget the cell when the first one is ready."""
+    early = await page.context.new_page()
+    early.set_default_timeout(PATIENCE)
+    await early.goto(f"{address}lite/lab/index.html?path={NOTEBOOK}")
+    await early.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.kernelDisplayStatus === 'initializing'")
+    await early.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)")
+    await expect(early.locator(".Toastify__toast")).to_contain_text("You can run code cells when the kernel has initialized")
+    await early.close()
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b7
 CALLS = 100_000
 SAVED = "Saved view"
 BUSY = "The kernel is busy"
+NOTHING_BEFORE = "No listed step before this one failed."
 NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
 
 RECORD_SEARCH = """node => {
@@ -159,8 +160,30 @@ async def test_keys_and_links_go_from_failure_to_failure(open_log):
     await trace.node.get_by_role("button", name="first failure").click()
     await expect(number).to_have_text("6")
     await trace.node.get_by_role("button", name="Previous failure").click()
-    await expect(trace.node).to_contain_text("No listed step before this one failed.")
+    await expect(trace.notice).to_have_text(NOTHING_BEFORE)
     await expect(number).to_have_text("6")
+    await keys.press("e")
+    await expect(number).to_have_text("7")
+    await expect(trace.notice).to_be_empty()
+
+
+PAST_THE_FIRST = """async node => {
+    const press = name => [...node.querySelectorAll('button')].find(button => button.title.startsWith(name)).click();
+    const until = async wanted => { while (!wanted()) await new Promise(requestAnimationFrame); };
+    press('Goes to the first step that failed');
+    await until(() => node.querySelector('[aria-selected=true] .nbtools-trace-number')?.textContent === '6');
+    press('Previous failure');
+    await until(() => node.querySelector('.nbtools-trace-notice').textContent);
+}"""
+"""Goes to the first failure and on to what was before it, faster than a step is loaded."""
+
+
+async def test_a_notice_stays_when_a_step_is_loaded_after_it(open_log):
+    trace = await open_log()
+    await expect(trace.panel).to_contain_text("Raw record")
+    await trace.node.evaluate(PAST_THE_FIRST)
+    await expect(trace.card).to_contain_text("exceeds maximum allowed tokens")
+    await expect(trace.notice).to_have_text(NOTHING_BEFORE)
 
 
 async def test_changed_files_are_listed_with_their_diffs_and_lead_to_their_steps(open_log):

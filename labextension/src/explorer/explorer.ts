@@ -321,6 +321,7 @@ export class ExplorerView {
       return;
     }
     this.requestedFilter = this.chosenFilter = filter;
+    this.showNotice('');
     this.showFilter();
     await this.loadFilter(filter);
   }
@@ -391,14 +392,13 @@ export class ExplorerView {
       const at = direction > 0 ? index : index - 1;
       const line = at < 0 ? undefined : (await this.requests.page(failed, at, 1)).lines[0]?.line;
       const { trans } = this.context;
-      this.showNotice(
-        line !== undefined
-          ? ''
-          : direction > 0
-            ? trans.__('No listed step after this one failed.')
-            : trans.__('No listed step before this one failed.')
-      );
-      line === undefined || (await this.goToLine(line, false));
+      if (line === undefined) {
+        this.showNotice(
+          direction > 0 ? trans.__('No listed step after this one failed.') : trans.__('No listed step before this one failed.')
+        );
+      } else {
+        await this.goToLine(line, false);
+      }
     } catch (error) {
       this.showNotice(failureMessage(error));
     }
@@ -412,6 +412,7 @@ export class ExplorerView {
   /** Selects a row, and opens its line once it has been loaded. */
   private async select(index: number, margin?: number): Promise<void> {
     const pages = this.pages!;
+    this.showNotice('');
     this.hideChanges();
     this.list.mark(index, margin);
     try {
@@ -434,6 +435,7 @@ export class ExplorerView {
     if (this.actionRunning) {
       return;
     }
+    this.showNotice('');
     if (action === 'compare') {
       this.context.compare?.();
       return;
@@ -464,6 +466,7 @@ export class ExplorerView {
 
   /** Lists the changed files in place of the steps, and shows the first file's diff. */
   private async showChanges(): Promise<void> {
+    this.showNotice('');
     try {
       const changes = await this.requests.changes();
       this.changes.show(changes);
@@ -479,6 +482,7 @@ export class ExplorerView {
   private async showSamples(): Promise<void> {
     const { node } = this.samples;
     node.hidden = !node.hidden;
+    this.showNotice('');
     try {
       node.hidden || this.samples.update(await this.requests.samples());
       node.querySelector('button')?.focus();
@@ -496,6 +500,7 @@ export class ExplorerView {
   }
 
   private async openFile(path: string): Promise<void> {
+    this.showNotice('');
     try {
       const opened = await this.requests.fileDiff(path);
       this.stepLoader.stop();
@@ -589,6 +594,7 @@ export class ExplorerView {
     this.timeline.mark(this.selectedLine, first === null || last === null ? null : { first, last });
   }
 
+  /** Shows a notice, which stays until the next action of the person. */
   private showNotice(text: string): void {
     setText(this.notice, text);
   }

@@ -21,19 +21,16 @@ import type {
 /** Milliseconds until a request whose reply is being computed is sent again. */
 const PENDING_INTERVAL = 50;
 
-/** Requests that the page sends by itself, whose answers leave the notice that a person may be reading. */
-const AUTOMATIC: ReadonlySet<Task['type']> = new Set<Task['type']>(['follow', 'review', 'strip']);
-
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
 
-/** The requests of one explorer.  They reject with `RequestFailed`; each reports to `onAnswer` whether the kernel has lost the explorer. */
+/** The requests of one explorer.  They reject with `RequestFailed`; `onLost` is told when the kernel has lost the explorer, and has it again. */
 export class PageRequests {
   private lost = false;
 
   constructor(
     private readonly context: ExplorerContext,
-    private readonly onAnswer: (lost: boolean) => void
+    private readonly onLost: (lost: boolean) => void
   ) {}
 
   page(filter: TraceFilter, first: number, count: number): Promise<TracePage> {
@@ -112,21 +109,21 @@ export class PageRequests {
     try {
       for (;;) {
         const reply = await this.context.query(task);
-        this.reportAnswer(task, false);
+        this.reportAnswer(false);
         if (reply.type !== 'pending') {
           return reply;
         }
         await new Promise(resolve => window.setTimeout(resolve, PENDING_INTERVAL));
       }
     } catch (error) {
-      this.reportAnswer(task, error instanceof ExplorerLost);
+      this.reportAnswer(error instanceof ExplorerLost);
       throw error instanceof ExplorerLost ? new RequestFailed(this.context.recovery) : error;
     }
   }
 
-  private reportAnswer(task: Task, lost: boolean): void {
-    if (lost || this.lost || !AUTOMATIC.has(task.type)) {
-      this.onAnswer(lost);
+  private reportAnswer(lost: boolean): void {
+    if (lost || this.lost) {
+      this.onLost(lost);
     }
     this.lost = lost;
   }
