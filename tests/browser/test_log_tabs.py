@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 
 import pytest_asyncio
 from playwright.async_api import expect
@@ -19,6 +21,12 @@ CHUNK = re.compile(r"/explorer\.[0-9a-f]+\.js")
 SESSIONS = """() => window.jupyterapp.serviceManager.sessions.refreshRunning().then(
     () => [...window.jupyterapp.serviceManager.sessions.running()].map(({ name, type }) => [name, type]))"""
 OURS = [["Agent logs", "console"]]
+KERNEL_PROCESS = """async () => {
+    const { sessions } = window.jupyterapp.serviceManager;
+    const { kernel } = sessions.connectTo({ model: await sessions.findByPath('nbtools-agent-logs') });
+    const future = kernel.requestExecute({ code: 'import os; print(os.getpid())', store_history: false });
+    return new Promise(resolve => { future.onIOPub = ({ content }) => content.text && resolve(Number(content.text)); });
+}"""
 WORKSPACE = """() => window.jupyterapp.serviceManager.workspaces.fetch('restored').then(
     ({ data }) => JSON.stringify(data).includes('nbtools-agent-logs'))"""
 ODD_NAME = "it's \"50 %\" $HOME{1}\u2028open('pwned','w')#\x1c ü 日本 %20 " + "x" * 120 + ".jsonl"
@@ -216,3 +224,21 @@ async def test_the_explorer_is_loaded_with_the_first_log_and_says_when_it_is_mis
     await expect(LogTab(page).row("Read")).to_be_visible()
     await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
     await page.close()
+
+
+async def test_a_kernel_that_does_not_answer_is_replaced(browse, project):
+    """Also for the other tabs that it serves."""
+    for name in ("first.jsonl", "second.jsonl"):
+        shutil.copy(REAL, project / name)
+    await choose(browse, "first.jsonl", OPEN)
+    await expect(LogTab(browse).row("Read")).to_be_visible()
+    os.kill(await browse.evaluate(KERNEL_PROCESS), signal.SIGSTOP)
+    await choose(browse, "second.jsonl", OPEN)
+    tab = LogTab(browse)
+    await expect(tab.node).to_contain_text("Opening second.jsonl… The kernel has not answered for 10 seconds.")
+    await tab.node.get_by_role("button", name="Use a new kernel").click()
+    await expect(tab.row("Read")).to_be_visible()
+    await browse.locator(".lm-TabBar-tab").filter(has_text="first.jsonl").click()
+    await LogTab(browse).chip("failed").click()
+    await expect(LogTab(browse).node.locator(".nbtools-trace-found")).to_contain_text(" of ")
+    await eventually(OURS, browse.evaluate, SESSIONS)

@@ -36,6 +36,11 @@ export class LogSession {
     }
   }
 
+  /** Ends the running kernel, also one that does not answer, and starts another one. */
+  restart(): void {
+    this.session = this.end().then(() => this.start());
+  }
+
   /** Opens one log at a step, if it is not empty, or compares several; paths are relative to the server's root folder.  Rejects with `NoLogKernel`. */
   async open(logs: readonly string[], step: string): Promise<LogAnswer> {
     const kernel = await this.kernel();
@@ -58,11 +63,18 @@ export class LogSession {
 
   /** Returns the running kernel; starts one if there is none or it has ended.  Rejects with `NoLogKernel`. */
   async kernel(): Promise<Kernel> {
-    const current = await this.session?.catch(() => null);
-    if (!current || current.isDisposed || !current.kernel || current.kernel.status === 'dead') {
+    const { session } = this;
+    const current = await session?.catch(() => null);
+    if (session === this.session && (!current || current.isDisposed || !current.kernel || current.kernel.status === 'dead')) {
       this.session = this.start();
     }
     return (await this.session!).kernel!;
+  }
+
+  private async end(): Promise<void> {
+    const { sessions } = this.services;
+    const running = await sessions.findByPath(PATH);
+    running && (await sessions.shutdown(running.id));
   }
 
   private async start(): Promise<Session.ISessionConnection> {

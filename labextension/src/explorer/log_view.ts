@@ -18,6 +18,9 @@ import type { PlaceContext } from '../comparison/context.js';
 import { ComparePicker } from '../comparison/picker.js';
 import type { ComparisonView } from '../comparison/model.js';
 
+/** Milliseconds without an answer after which a new kernel is offered. */
+const OFFER_AFTER = 10_000;
+
 /** Marks the id of a listed session, where a log's path could be. */
 export const SESSION_PREFIX = 'session:';
 
@@ -43,7 +46,8 @@ export class LogView extends Widget {
   private picker: ComparePicker | null = null;
   private sessions: SessionsListView | null = null;
   private traceView: TraceView | null = null;
-  private opening = false;
+  /** The opening that goes on, and its step. */
+  private opening: { readonly step: string } | null = null;
   /** The step to begin at, when the log is opened next. */
   private step = '';
 
@@ -82,33 +86,48 @@ export class LogView extends Widget {
     if (this.opening) {
       return;
     }
-    this.opening = true;
-    this.explorer ?? this.showMessage(this.trans.__('Opening %1…', this.paths.map(nameOf).join(', ')));
-    const { trans } = this;
-    const answer = await this.answer().catch((error: unknown): LogAnswer => {
-      return {
-        view: null,
-        sessions: null,
-        comparison: null,
-        problem: error instanceof NoLogKernel ? error.message : trans.__('The server does not answer.')
-      };
-    });
-    this.opening = false;
-    if (!this.isDisposed) {
+    const opening = (this.opening = { step: this.step });
+    this.step = '';
+    this.explorer ?? this.showMessage(this.openingMessage());
+    const offer = window.setTimeout(() => this.explorer ?? this.offerNewKernel(), OFFER_AFTER);
+    const answer = await this.answer(opening.step).catch((error: unknown) =>
+      problem(error instanceof NoLogKernel ? error.message : this.trans.__('The server does not answer.'))
+    );
+    window.clearTimeout(offer);
+    if (!this.isDisposed && this.opening === opening) {
+      this.opening = null;
       this.draw(answer);
       this.step && void this.open(); // it was requested in the meantime
     }
   }
 
-  private async answer(): Promise<LogAnswer> {
-    const problems = await Promise.all(this.paths.map(path => this.services.problemOf(path)));
-    const problem = problems.filter(Boolean).join(' ');
-    const { step } = this;
-    this.step = '';
-    return problem ? { view: null, sessions: null, comparison: null, problem } : this.services.session.open(this.paths, step);
+  private async answer(step: string): Promise<LogAnswer> {
+    const problems = (await Promise.all(this.paths.map(path => this.services.problemOf(path)))).filter(Boolean);
+    return problems.length ? problem(problems.join(' ')) : this.services.session.open(this.paths, step);
   }
 
-  private draw({ view, sessions, comparison, problem }: LogAnswer): void {
+  private openingMessage(): string {
+    return this.trans.__('Opening %1…', this.paths.map(nameOf).join(', '));
+  }
+
+  private offerNewKernel(): void {
+    const { trans } = this;
+    const restart = linkButton(
+      trans.__('Use a new kernel'),
+      () => this.openInNewKernel(),
+      trans.__('Ends the kernel of these tabs, and opens them in a new one')
+    );
+    this.showMessage(`${this.openingMessage()} ${trans.__('The kernel has not answered for %1 seconds.', OFFER_AFTER / 1000)}`, restart);
+  }
+
+  private openInNewKernel(): void {
+    this.step ||= this.opening?.step ?? '';
+    this.opening = null;
+    this.services.session.restart();
+    void this.open();
+  }
+
+  private draw({ view, sessions, comparison, problem: text }: LogAnswer): void {
     if (view) {
       this.drawExplorer(view);
     } else if (sessions) {
@@ -117,7 +136,7 @@ export class LogView extends Widget {
       this.drawComparison(comparison);
     } else {
       this.showMessage(
-        problem,
+        text,
         linkButton(this.trans.__('Try again'), () => void this.open())
       );
     }
@@ -245,4 +264,8 @@ export class LogView extends Widget {
       throw error;
     }
   }
+}
+
+function problem(text: string): LogAnswer {
+  return { view: null, sessions: null, comparison: null, problem: text };
 }
