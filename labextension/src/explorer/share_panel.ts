@@ -14,8 +14,9 @@ export class SharePanel {
   private readonly status = element('span', 'nbtools-trace-quiet');
   private readonly write: HTMLButtonElement;
   private readonly keep = new Set<string>();
-  /** The number of the last request; answers to earlier ones are dropped. */
+  /** The number of the last request; answers to earlier ones are dropped, except the first one: its list stays if the last request fails. */
   private last = 0;
+  private isListed = false;
 
   constructor(
     private readonly trans: TranslationBundle,
@@ -84,8 +85,12 @@ export class SharePanel {
         notes: this.notes.checked,
         write
       });
-      if (number === this.last) {
+      if (number === this.last || !this.isListed) {
+        this.isListed = true;
         this.show(answer);
+      }
+      if (number === this.last) {
+        setText(this.status, this.summary(answer));
       }
     } catch (error) {
       if (number === this.last) {
@@ -96,8 +101,7 @@ export class SharePanel {
     }
   }
 
-  private show({ secrets, size, notes, path }: TraceShare): void {
-    const { trans } = this;
+  private show({ secrets, notes, path }: TraceShare): void {
     setText(this.noteCount, `(${notes.toLocaleString()})`);
     if (path) {
       this.node.hidden = true;
@@ -105,8 +109,12 @@ export class SharePanel {
     }
     this.list.replaceChildren(...secrets.map(secret => this.item(secret)));
     this.list.hidden = secrets.length === 0;
+  }
+
+  private summary({ secrets, size }: TraceShare): string {
+    const { trans } = this;
     const found = secrets.length ? '' : trans.__('No secrets found.');
-    setText(this.status, [found, trans.__('The file has %1 kB.', Math.ceil(size / 1000).toLocaleString())].filter(Boolean).join(' '));
+    return [found, trans.__('The file has %1 kB.', Math.ceil(size / 1000).toLocaleString())].filter(Boolean).join(' ');
   }
 
   private item({ id, kind, shown, count, places, kept }: TraceSecret): HTMLElement {
