@@ -301,8 +301,8 @@ async def test_without_the_extension_the_html_shows_the_same(open_notebook, plai
     for width in (380, 1280):
         await page.set_viewport_size({"width": width, "height": 800})
         buttons = plain.question(1).locator(".nbtools-buttons button")
-        assert await buttons.evaluate_all(WHOLE)
-        assert await buttons.evaluate_all("buttons => buttons.length") == 5
+        await expect(buttons).to_have_count(5)
+        await eventually(True, buttons.evaluate_all, WHOLE)
         for part in (*await buttons.all(), plain.question(1).locator(".nbtools-head")):
             await part.scroll_into_view_if_needed()
             await expect(part).to_be_in_viewport()
