@@ -42,6 +42,16 @@ STORE = """([path, text]) => window.jupyterapp.serviceManager.contents.save(
 CELLS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.sharedModel)
     .filter(cell => cell.cell_type === 'code')"""
 
+RUN_EARLY = """() => {
+    const { commands, shell } = window.jupyterapp ?? {};
+    const { content, sessionContext } = shell?.currentWidget ?? {};
+    const isEarly = sessionContext?.kernelDisplayStatus === 'initializing' && content.widgets.length > 0;
+    const runs = isEarly && commands.isEnabled('notebook:run-all-cells');
+    runs && void commands.execute('notebook:run-all-cells');
+    return runs;
+}"""
+"""Runs the notebook while there is no kernel yet."""
+
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
@@ -144,8 +154,7 @@ async def test_a_cell_that_is_run_before_there_is_a_kernel_is_not_lost_silently(
     early = await page.context.new_page()
     early.set_default_timeout(PATIENCE)
     await early.goto(f"{address}lite/lab/index.html?path={NOTEBOOK}")
-    await early.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.kernelDisplayStatus === 'initializing'")
-    await early.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)")
+    await early.wait_for_function(RUN_EARLY)
     await expect(early.locator(".Toastify__toast")).to_contain_text("You can run code cells when the kernel has initialized")
     await early.close()
 
