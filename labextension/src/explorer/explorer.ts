@@ -594,7 +594,7 @@ export class ExplorerView {
     this.timeline.mark(this.selectedLine, first === null || last === null ? null : { first, last });
   }
 
-  /** Shows a notice, which stays until the next action of the person. */
+  /** Shows a notice until the person's next action; an empty text removes it. */
   private showNotice(text: string): void {
     setText(this.notice, text);
   }

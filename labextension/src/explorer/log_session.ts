@@ -36,7 +36,7 @@ export class LogSession {
     }
   }
 
-  /** Ends the running kernel, also one that does not answer, and starts another one. */
+  /** Ends the running kernel, even if it does not answer, and starts another one. */
   restart(): void {
     this.session = this.end().then(() => this.start());
   }

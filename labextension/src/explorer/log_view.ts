@@ -46,7 +46,7 @@ export class LogView extends Widget {
   private picker: ComparePicker | null = null;
   private sessions: SessionsListView | null = null;
   private traceView: TraceView | null = null;
-  /** The opening that goes on, and its step. */
+  /** The request to open the logs that is not answered yet, with its step. */
   private opening: { readonly step: string } | null = null;
   /** The step to begin at, when the log is opened next. */
   private step = '';
@@ -115,7 +115,7 @@ export class LogView extends Widget {
     const restart = linkButton(
       trans.__('Use a new kernel'),
       () => this.openInNewKernel(),
-      trans.__('Ends the kernel of these tabs, and opens them in a new one')
+      trans.__('Ends the kernel of all log tabs, and opens the logs in a new one')
     );
     this.showMessage(`${this.openingMessage()} ${trans.__('The kernel has not answered for %1 seconds.', OFFER_AFTER / 1000)}`, restart);
   }

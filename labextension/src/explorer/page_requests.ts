@@ -24,7 +24,7 @@ const PENDING_INTERVAL = 50;
 /** A request failed; the message says why, and what to do. */
 export class RequestFailed extends Error {}
 
-/** The requests of one explorer.  They reject with `RequestFailed`; `onLost` is told when the kernel has lost the explorer, and has it again. */
+/** The requests of one explorer.  They reject with `RequestFailed`.  `onLost` is called while the kernel has lost the explorer, and when it has it again. */
 export class PageRequests {
   private lost = false;
 

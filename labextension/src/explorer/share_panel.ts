@@ -14,8 +14,9 @@ export class SharePanel {
   private readonly status = element('span', 'nbtools-trace-quiet');
   private readonly write: HTMLButtonElement;
   private readonly keep = new Set<string>();
-  /** The number of the last request; answers to earlier ones are dropped, except the first one: its list stays if the last request fails. */
+  /** The number of the last request; answers to earlier ones are dropped. */
   private last = 0;
+  /** Whether an answer has been shown.  The first one is shown even if it is late: its list stays if the last request fails. */
   private isListed = false;
 
   constructor(
