@@ -75,6 +75,12 @@ _LANGUAGES = {
 LANGUAGES = frozenset(_LANGUAGES.values())
 
 
+def known_language(name: str) -> str:
+    """Returns the language of this name or file suffix; empty if it is unknown."""
+    language = _LANGUAGES.get(name, name)
+    return language if language in LANGUAGES else ""
+
+
 def coloured(path: str, lines: list[str], language: str = "") -> list[list[Span]]:
     """Highlights consecutive ``lines`` of the file ``path`` (without line ends); they stay plain where the language is unknown.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from nbtools.notebook.cards.phrases import counted
-from nbtools.notebook.explorer.export.notebook_export import Cell, Exporter, markdown_cell, plain, sanitize_markdown
+from nbtools.notebook.explorer.export.notebook_export import Cell, Exporter, markdown_cell
+from nbtools.notebook.explorer.export.safe_markdown import code_block, plain, sanitize_markdown
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.review.model import Label
@@ -66,7 +66,8 @@ class LessonExporter(Exporter):
         more = f"\n\n({len(detail.result) - _MAX_RESULT:,} more characters)" if len(detail.result) > _MAX_RESULT else ""
         ended = "" if call.status == "ok" else f" ({call.status})"
         heading = f"**{plain(call.name)}** {plain(one_line(call.subject))}{ended}"
-        return f"{heading}\n\n{_fenced(self._source(call, detail))}\n\n{f'{_fenced(result)}{more}' if result else 'No result is recorded.'}"
+        outcome = f"{code_block(result)}{more}" if result else "No result is recorded."
+        return f"{heading}\n\n{code_block(self._source(call, detail))}\n\n{outcome}"
 
     def _note_cells(self, notes: Sequence[Label]) -> Iterator[Cell]:
         for note in notes:
@@ -89,9 +90,3 @@ def _steps(rows: Sequence[Event | Call]) -> Iterator[list[Event | Call]]:
 
 def _is_prompt(row: Event | Call) -> bool:
     return isinstance(row, Event) and row.kind == "user"
-
-
-def _fenced(text: str) -> str:
-    """Returns text as a code block whose fence is longer than every run of backticks in it."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return f"{fence}text\n{text}\n{fence}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from nbtools.core.extension_points import extension
 from nbtools.notebook.cards.card import bundle
 from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.export.new_file import create_file
+from nbtools.notebook.explorer.export.safe_markdown import inline_code, plain, sanitize_markdown
 from nbtools.notebook.explorer.recorded_card import recorded_card
 from nbtools.notebook.explorer.replay.call_cells import cell_source
 from nbtools.notebook.explorer.summary import summary_of
@@ -58,9 +58,6 @@ _FOLD_LENGTH = 1_500
 """Characters from which a text is folded behind its beginning."""
 _MAX_LENGTH = 50_000
 _SPEAKERS = {"user": "Person", "assistant_text": "Agent"}
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_HEADING = re.compile(r" {0,3}#{1,6} +(.+?) *#*")
-_INLINE_CODE = re.compile(r"(`[^`]+`)")
 
 
 def write_notebook(trace: Trace, path: str | Path, *, lesson: bool = False) -> Path:
@@ -136,7 +133,7 @@ class Exporter:
     def _title(self) -> str:
         summary = summary_of(self._trace)
         first = self._trace.sessions[0] if self._trace.sessions else None
-        cwd = f" in `{first.cwd}`" if first is not None and first.cwd else ""
+        cwd = f" in {inline_code(one_line(first.cwd))}" if first is not None and first.cwd else ""
         introduction = (
             f"A recorded session{cwd}: {len(self._trace.calls):,} calls, each as a cell that runs it again, with the recorded result. "
             "Running a cell changes files: move this notebook into a copy of the repository first, or switch to one with "
@@ -192,36 +189,6 @@ def _comment_cell(call: Call, why: str) -> str:
 def _folded(text: str) -> str:
     """Returns HTML that every notebook folds."""
     return f"<details><summary>{plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
-
-
-def sanitize_markdown(text: str) -> str:
-    """Makes Markdown from a log safe: no tags, no images (they would be fetched), no headings among ours, no fence left open."""
-    lines: list[str] = []
-    fence = ""
-    for line in text.splitlines():
-        found = _FENCE.match(line)
-        if fence:
-            fence = "" if found and found[1].startswith(fence) and not found[2].strip() else fence
-            lines.append(line)
-        elif found:
-            fence = found[1]
-            lines.append(line)
-        else:
-            lines.append(_sanitized_line(line))
-    return "\n".join([*lines, fence] if fence else lines)
-
-
-def _sanitized_line(line: str) -> str:
-    heading = _HEADING.fullmatch(line)
-    if heading:
-        return f"**{plain(heading[1])}**"
-    parts = _INLINE_CODE.split(line)
-    return "".join(part if number % 2 else part.replace("<", "&lt;").replace("![", "\\![") for number, part in enumerate(parts))
-
-
-def plain(text: str) -> str:
-    """Returns text for a heading: no tags, no Markdown."""
-    return re.sub(r"([\\`*_\[\]#<>])", r"\\\1", one_line(text, 200)).replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
 def markdown_cell(text: str, slide: str = "") -> Cell:
