@@ -168,6 +168,7 @@ def screenshots() -> Callable[[Page, str], Awaitable[None]]:
         if not os.environ.get("NBTOOLS_SCREENSHOTS"):
             return
         size = page.viewport_size
+        had_left = await page.evaluate("window.jupyterapp.shell.leftCollapsed === false")
         for theme, title in THEMES.items():
             await page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", title)
             await expect(page.locator("body")).to_have_attribute("data-jp-theme-name", title)
@@ -176,7 +177,8 @@ def screenshots() -> Callable[[Page, str], Awaitable[None]]:
                     await page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
                 await page.set_viewport_size({"width": width, "height": 800})
                 await page.screenshot(path=SHOTS / f"{name}-{theme}-{width}.png", animations="disabled")
-            await page.evaluate("window.jupyterapp.shell.expandLeft?.()")
+            if had_left:
+                await page.evaluate("window.jupyterapp.shell.expandLeft()")
         await page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", THEMES["light"]
         )
