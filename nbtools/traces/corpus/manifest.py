@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.plan import Log
@@ -26,6 +27,8 @@ from nbtools.traces.corpus.storage import MANIFEST, Storage
 VERSION = 5
 """Version of the manifest and of the contents of parts; a corpus of another version cannot be opened."""
 _NAME = re.compile(MANIFEST + r"/\d{20}-[0-9a-f]{32}\.v(\d+)\.json\.gz")
+PartName: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+"""A manifest may be somebody else's, and its parts are folders that are read and deleted: they are in the corpus, under these names."""
 _MAX_FILES = 16
 """Number of files from which on they are replaced by one."""
 _THREADS = 8
@@ -46,7 +49,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     format: str = ""
     why: str = ""
     rows: dict[str, int] = {}
-    part: str = ""
+    part: PartName | Literal[""] = ""
     merges: int = 0
     gone: bool = False
     machine: str = ""
@@ -75,7 +78,7 @@ class Change(Struct):
     """The contents of a file of the manifest."""
 
     entries: list[Entry] = []
-    parts: dict[str, PartFiles] = {}
+    parts: dict[PartName, PartFiles] = {}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -14,10 +15,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
+from nbtools.traces.corpus.manifest import VERSION, Change, Entry, PartFiles
 from tests.traces.atif_logs import many, write
 
 INGEST = """
@@ -191,6 +194,18 @@ def test_a_manifest_that_is_cut_says_so_and_what_to_do(corpus: Corpus, logs: Pat
     manifest.unlink()
     assert len(corpus.ingest(logs).read) == 0, "this process has read it before it was cut"
     assert len(Corpus(corpus.folder).ingest(logs).read) == 3
+
+
+@pytest.mark.parametrize("change", [Change(parts={"../../victim": PartFiles((), {})}), Change([Entry("a", 1, part="../../victim")])])
+def test_a_manifest_of_somebody_else_deletes_and_reads_nothing_outside_the_corpus(change: Change, tmp_path: Path, logs: Path) -> None:
+    folder, victim = tmp_path / "corpus" / "manifest", tmp_path / "victim" / "thesis.txt"
+    for path in (folder, victim.parent):
+        path.mkdir(parents=True)
+    victim.write_text("years of work")
+    (folder / f"{1:020}-{'0' * 32}.v{VERSION}.json.gz").write_bytes(gzip.compress(msgspec.json.encode(change)))
+    with pytest.raises(traces.TraceError, match="damaged"):
+        Corpus(tmp_path / "corpus").ingest(logs)
+    assert victim.exists()
 
 
 def test_a_name_that_is_no_text_is_a_problem_and_stops_nothing(corpus: Corpus, logs: Path) -> None:
