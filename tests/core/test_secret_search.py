@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -79,6 +80,20 @@ def test_no_text_takes_long(unit):
     """The expressions are bounded: one that runs away would meet the time limit of tests."""
     text = unit * (200_000 // len(unit))
     assert all(one.end <= len(text) for one in SEARCH.find(text))
+
+
+@pytest.mark.parametrize("width", [20, 64, 100])
+def test_lines_of_a_certificate_beside_a_key_do_not_take_long(width):
+    text = f"{'PRIVATE'} " + ("A" * width + "\n") * (200_000 // width)
+    began = time.process_time()
+    assert SEARCH.find(text) == []
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("lines", ["A1b2" * 16 + "\nA1b2A1b2==\n", "A1b2" * 400 + "\n", "A1b2" * 5 + "\n" + "A1b2" * 16 + "\n"])
+def test_the_end_of_a_key_is_found(lines):
+    text = f"[...]\n{lines}-----END RSA {'PRIVATE'} KEY-----\n"
+    assert [text[start:end] for _, start, end in SEARCH.find(text)] == [text[6:-1]]
 
 
 def test_published_logs_have_no_false_alarm():
