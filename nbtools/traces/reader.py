@@ -18,7 +18,7 @@ from nbtools.traces.json_document import open_document
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage
 from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Row, Session
-from nbtools.traces.source import DECODE_ERRORS, Source
+from nbtools.traces.source import DECODE_ERRORS, Source, open_regular
 
 HEAD_BYTES = 64 << 10
 """Bytes from which a file's format is recognised."""
@@ -204,9 +204,13 @@ def open_log(path: Path) -> LogFile:
     Raises ``TraceError`` where the log cannot be opened or no reader recognises it.
     """
     try:
-        head = Head(path, b"" if path.is_dir() else _read_head(path))
+        return _open_log(path)
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}.") from error
+
+
+def _open_log(path: Path) -> LogFile:
+    head = Head(path, b"" if path.is_dir() else _read_head(path))
     names = ", ".join(candidate.name for candidate in formats())
     for candidate in formats():
         if candidate.name == FALLBACK_FORMAT and (agent := _unsupported_agent(head)):
@@ -268,7 +272,7 @@ def _tables(head: Head) -> bytes:
 
 
 def _read_head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(HEAD_BYTES)
 
 

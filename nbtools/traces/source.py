@@ -5,9 +5,11 @@ Also reads files in zip archives, including zstd-compressed ones, which Python s
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import re
+import stat
 import zipfile
 import zlib
 from collections import OrderedDict
@@ -88,6 +90,19 @@ _ZSTD_LIBRARIES: dict[str, Callable[[Any, bytes], bytes]] = {
     "pyarrow": _decompress_with_arrow,
     "zstandard": lambda zstd, data: bytes(zstd.ZstdDecompressor().decompressobj().decompress(data)),
 }
+
+
+def open_regular(path: Path, buffering: int = -1) -> BinaryIO:
+    """Opens a file in binary mode.  Raises ``OSError``, also for a device or a pipe, which may never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return path.open("rb", buffering=buffering)
+
+
+def read_regular(path: Path) -> bytes:
+    """Returns the content of a file that ``open_regular`` opens."""
+    with open_regular(path) as opened:
+        return opened.read()
 
 
 T = TypeVar("T")
@@ -210,7 +225,7 @@ class Source:
     def open_file(self, file: int, buffering: int = _BUFFER) -> Any:
         """Opens the file in binary mode. Raises ``TraceError`` where it cannot be opened."""
         try:
-            return self.files[file].open("rb", buffering=buffering)
+            return open_regular(self.files[file], buffering)
         except OSError as error:
             raise TraceError(f"{self.files[file]}: {error.strerror or error}.") from error
 

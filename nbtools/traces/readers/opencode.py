@@ -23,7 +23,7 @@ from nbtools.traces.json_document import decode_items, is_json_lines, open_docum
 from nbtools.traces.model import NOWHERE, Call, Detail, EventKind, FileChange, Origin, Problem, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import Source, decode_json
+from nbtools.traces.source import Source, decode_json, read_regular
 
 _NULL = msgspec.Raw(b"null")
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{|\s*\[\s*\{\s*"info"\s*:\s*\{')
@@ -115,7 +115,7 @@ def _session_in_file(path: Path) -> str | None:
     try:
         if path.stat().st_size > _MAX_SESSION_BYTES:
             return None
-        found = mapping(decode_json(path.read_bytes()))
+        found = mapping(decode_json(read_regular(path)))
     except (OSError, TraceError):
         return None
     return string(found["id"]) if _is_session(found) else None
@@ -123,7 +123,7 @@ def _session_in_file(path: Path) -> str | None:
 
 def _id_in_file(path: Path) -> str:
     try:
-        return string(mapping(decode_json(path.read_bytes())).get("id"))
+        return string(mapping(decode_json(read_regular(path))).get("id"))
     except (OSError, TraceError):
         return ""
 

@@ -6,6 +6,7 @@ resume.  The calls of a workflow's agents are in files of their own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -19,7 +20,7 @@ from nbtools.traces.json_access import mapping, string, text_of
 from nbtools.traces.model import Problem
 from nbtools.traces.readers.claude_code.records import decode_line
 from nbtools.traces.session_builder import SessionBuilder
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, open_regular, read_regular
 
 _PROMPT_BYTES = 256 << 10
 """Bytes in which the first record of a sub-agent, its prompt, is searched for."""
@@ -27,6 +28,8 @@ _ID_BYTES = 8 << 10
 """Bytes in which a sub-agent's session id is searched for: there may be thousands of these files."""
 JOURNAL = "journal.jsonl"
 """Name of a workflow's journal, which is next to its agents' logs."""
+_FOLDER_NAME = re.compile(r"[^./\0][^/\0]{0,62}")
+"""Ids of sessions that can be the name of a folder."""
 _BELOW = ("agent-*.jsonl", JOURNAL)
 
 
@@ -96,7 +99,7 @@ def _agent(number: int, path: Path) -> AgentLog:
 
 def _meta(path: Path) -> Any:
     try:
-        return mapping(decode_json(path.read_bytes()))
+        return mapping(decode_json(read_regular(path)))
     except (OSError, TraceError):
         return {}
 
@@ -125,7 +128,7 @@ def first_session(path: Path) -> str:
             found = decode_line(one).session_id
         except DECODE_ERRORS:
             continue
-        if found and found == PurePosixPath(found).name:
+        if found and _FOLDER_NAME.fullmatch(found):
             return found
     return ""
 
@@ -136,7 +139,7 @@ def _lines(start: bytes) -> Sequence[bytes]:
 
 def _start(path: Path, size: int = _PROMPT_BYTES) -> bytes:
     try:
-        with path.open("rb") as opened:
+        with open_regular(path) as opened:
             return opened.read(size)
     except OSError:
         return b""

@@ -188,7 +188,7 @@ def _begins_document(line: bytes) -> bool:
 
 
 _TYPES = {"user", "gemini", "qwen", "info", "error", "warning"}
-_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\/]+)"')
+_ID = re.compile(rb'"sessionId"\s*:\s*"(\w[\w.-]{0,200})"')
 _TOKENS = ("input", "output", "cached", "thoughts", "tool", "total")
 _START = 64 << 10
 

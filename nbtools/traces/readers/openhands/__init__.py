@@ -44,7 +44,7 @@ from nbtools.traces.readers.openhands.events import (
 )
 from nbtools.traces.readers.openhands.usage import TOKEN_NAMES, RunUsage, token_counts
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import Source, decode_json
+from nbtools.traces.source import Source, decode_json, read_regular
 
 _FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,})?\.json")
 _V1 = {"source", "kind", "timestamp"}
@@ -398,7 +398,7 @@ def _is_list(source: Source) -> bool:
 
 def _holds_an_event(path: Path) -> bool:
     try:
-        return _is_event(decode_json(path.read_bytes()))
+        return _is_event(decode_json(read_regular(path)))
     except (OSError, TraceError):
         return False
 

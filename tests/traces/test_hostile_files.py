@@ -1,0 +1,69 @@
+"""A log and its files may be of somebody else: no name in it leads elsewhere, and nothing beside it stops the reader."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nbtools import traces
+from nbtools.core.errors import TraceError
+
+AT = "2026-01-01T00:00:00.000Z"
+
+
+def claude_log(path: Path, session: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    message = {"role": "user", "content": "hi"}
+    path.write_text(
+        json.dumps({"type": "user", "uuid": "u", "parentUuid": None, "sessionId": session, "timestamp": AT, "message": message}) + "\n"
+    )
+    return path
+
+
+def gemini_log(path: Path, session: str, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    message = {"id": "1", "timestamp": AT, "type": "user", "content": text}
+    path.write_text(json.dumps({"sessionId": session, "projectHash": "p", "startTime": AT, "lastUpdated": AT, "messages": [message]}))
+    return path
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
+@pytest.mark.parametrize("name", ["s/subagents/agent-1.jsonl", "s/subagents/agent-1.meta.json", "agent-1.jsonl", "s.jsonl"])
+def test_a_pipe_or_a_device_beside_a_log_is_not_read(name: str, make: Callable[[Path], None], tmp_path: Path) -> None:
+    log = claude_log(tmp_path / "s.jsonl", "s")
+    claude_log(tmp_path / "s" / "subagents" / "agent-1.jsonl", "s")
+    (tmp_path / name).unlink(missing_ok=True)
+    make(tmp_path / name)
+    if name.startswith("s") and name.endswith(".jsonl"):
+        with pytest.raises(TraceError, match="Not a regular file"):
+            traces.load(log)
+    else:
+        assert len(traces.load(log).sessions) == 2
+
+
+@pytest.mark.parametrize("name", [".", "..", "x" * 300, "a\0b", "a/b"])
+def test_an_id_that_names_no_folder_adds_no_files(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    for other in (folder / "private.json", folder.parent / "private.json"):
+        gemini_log(other, "another", "private")
+    claude_log(folder.parent / "subagents" / "agent-1.jsonl", "another")
+    for log in (gemini_log(folder / "s.json", name, "hi"), claude_log(folder / "s.jsonl", name)):
+        trace = traces.load(log)
+        assert [event.text for event in trace.events] == ["hi"]
+        assert len(trace.readings[0].source.files) == 1
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = gemini_log(tmp_path / "s.json", "s", "hi")
+    (tmp_path / "s").mkdir()
+
+    def denied(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", denied)  # root lists every folder
+    with pytest.raises(TraceError, match="Permission denied"):
+        traces.load(log)
