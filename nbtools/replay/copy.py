@@ -106,7 +106,10 @@ def _redirect_links(root: Path, original: Path) -> None:
     for at, folders, files in os.walk(root):
         for name in (*folders, *files):
             link = Path(at, name)
-            if link.is_symlink() and link.readlink().is_absolute() and (target := link.readlink().resolve()).is_relative_to(original):
+            if not link.is_symlink() or not link.readlink().is_absolute():
+                continue
+            target = Path(os.path.realpath(link.readlink()))  # Path.resolve raises for a loop of links
+            if target.is_relative_to(original):
                 link.unlink()
                 link.symlink_to(root / target.relative_to(original))
         folders[:] = [name for name in folders if name != ".git"]
@@ -162,7 +165,7 @@ async def _repository_of(folder: Path) -> Path | None:
 
 async def _full_hash(repository: Path, commit: str) -> str:
     """Returns the full hash of a commit; empty if it does not exist."""
-    if not commit or commit.startswith("-"):
+    if not commit or commit.startswith("-") or not commit.isprintable():
         return ""
     return (await _run(repository, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}")).stdout.strip()
 
@@ -171,7 +174,10 @@ async def _create_repository(repository: Path, root: Path) -> None:
     """Creates a repository at ``root`` with the branches and tags of ``repository``, borrowing its objects."""
     objects, shallow = [await _path_of(repository, name) for name in ("objects", "shallow")]
     await _git(root, "init", "-q", "--template=")
-    await asyncio.to_thread(_borrow, root / ".git", objects, shallow)
+    try:
+        await asyncio.to_thread(_borrow, root / ".git", objects, shallow)
+    except OSError as error:
+        raise TraceError(f"{objects} cannot be copied: it contains what is neither a file nor a folder, or cannot be read.") from error
     await _git(root, "symbolic-ref", "HEAD", "refs/nbtools/none")
     heads = (await _git(repository, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/heads", "refs/tags")).stdout
     await _git(root, "update-ref", "--stdin", stdin=heads)
@@ -180,7 +186,7 @@ async def _create_repository(repository: Path, root: Path) -> None:
 def _borrow(git: Path, objects: Path, shallow: Path) -> None:
     """Refers to the original's objects; copies those in ``/tmp``, which sandboxed commands cannot see."""
     if objects.resolve().is_relative_to("/tmp"):  # noqa: S108 - only compared
-        shutil.copytree(objects, git / "objects", dirs_exist_ok=True)
+        shutil.copytree(objects, git / "objects", symlinks=True, dirs_exist_ok=True)
     else:
         (git / "objects" / "info").mkdir(parents=True, exist_ok=True)
         (git / "objects" / "info" / "alternates").write_text(f"{objects.resolve()}\n")

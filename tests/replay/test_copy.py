@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -78,6 +81,43 @@ async def test_nothing_is_fetched_into_a_partial_clone(tmp_path: Path, url: str,
         async with temporary_copy(folder, commit, recorded="0123456789" * 4):
             pass
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.fixture
+def in_tmp() -> Iterator[Path]:
+    """Returns a folder whose objects are copied, because sandboxed commands could not see them."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+async def test_links_among_the_objects_are_not_followed(in_tmp: Path) -> None:
+    folder, private = shop(in_tmp / "shop"), in_tmp / "private"
+    private.write_text("private")
+    objects = folder / ".git" / "objects"
+    (objects / "file").symlink_to(private)
+    (objects / "loop").symlink_to(".")
+    async with temporary_copy(folder) as copy:
+        assert not (copy.root / ".git" / "objects").resolve().is_relative_to(objects)
+        copied = [path for path in (copy.root / ".git" / "objects").rglob("*") if path.is_file() and not path.is_symlink()]
+        assert copied
+        assert all(path.read_bytes() != b"private" for path in copied)
+    os.mkfifo(objects / "pipe")
+    with pytest.raises(TraceError, match="neither a file nor a folder"):
+        async with temporary_copy(folder):
+            pass
+
+
+async def test_a_loop_of_absolute_links_is_copied(tmp_path: Path) -> None:
+    folder = shop(tmp_path / "shop")
+    (folder / "loop").symlink_to(folder / "loop")
+    async with temporary_copy(folder) as copy:
+        assert (copy.root / "loop").is_symlink()
+
+
+@pytest.mark.parametrize("commit", ["a\0b", "\ud800", "\n"])
+async def test_a_recorded_commit_that_is_no_argument_is_not_there(tmp_path: Path, commit: str) -> None:
+    async with temporary_copy(shop(tmp_path / "shop"), recorded=commit) as copy:
+        assert "is not in its repository" in copy.basis
 
 
 async def test_a_folder_in_a_repository_stands_in_a_copy_of_all_of_it(tmp_path: Path) -> None:
