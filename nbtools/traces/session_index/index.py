@@ -45,6 +45,7 @@ _PAUSE = 10.0
 """Seconds before a log that grows is read again as a whole; longer if that takes long."""
 _PAUSE_FACTOR = 30
 MAX_TRIES = 3
+_LARGEST = 2**63
 
 
 def index_path() -> Path:
@@ -101,7 +102,7 @@ class SessionIndex:
         """Adds the figures of a log that was read as a whole in ``state``, which took ``seconds``."""
         values = {name: getattr(figures, name) for name in (*_FIGURES, *_FILLED, "ended", "problem")}
         values |= {"number": number_of(path), "state": state, "cost": seconds, "now": time.time()}
-        values = {name: _text(value) if isinstance(value, str) else value for name, value in values.items()}
+        values = {name: _storable(value) for name, value in values.items()}
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(_PUT_FIGURES, values)
@@ -220,6 +221,13 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return 0
+
+
+def _storable(value: Any) -> Any:
+    """Returns a value that SQLite can store; None for a number that does not fit."""
+    if isinstance(value, str):
+        return _text(value)
+    return None if isinstance(value, int) and abs(value) >= _LARGEST else value
 
 
 def _text(text: str) -> str:

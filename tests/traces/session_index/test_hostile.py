@@ -102,6 +102,20 @@ def test_odd_content_is_listed_or_counted(empty_home, catalog, content):
         assert one.project == "/w\N{REPLACEMENT CHARACTER}"
 
 
+@pytest.mark.parametrize("number", [10**30, -(2**63), 2**63 - 1])
+def test_numbers_that_no_database_can_store_are_unknown(empty_home, catalog, number):
+    path = empty_home / CLAUDE / "large.jsonl"
+    path.parent.mkdir(parents=True)
+    content = {"id": "m", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": number, "output_tokens": number}}
+    answer = {"type": "assistant", "uuid": "v", "parentUuid": "u", "sessionId": "s", "message": content}
+    path.write_bytes(user("hi") + json.dumps(answer).encode() + b"\n")
+    catalog.refresh()
+    assert catalog.read_now()
+    (one,) = catalog.page(SessionQuery())
+    assert one.read
+    assert one.tokens_in in {None, number}
+
+
 def test_file_names_are_data(empty_home, catalog):
     folder = empty_home / CLAUDE
     folder.mkdir(parents=True)
