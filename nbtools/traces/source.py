@@ -30,6 +30,8 @@ _ZSTD_NEEDED = (
 )
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError, OverflowError)
 """What ``zipfile`` raises for a damaged, encrypted or unknown archive."""
+MAX_MEMBER = 1 << 30
+"""Bytes of a file in an archive: a small archive can hold more than any memory."""
 
 
 def archive_members(path: Path) -> tuple[str, ...]:
@@ -41,13 +43,18 @@ def archive_members(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def read_archive_member(file: BinaryIO, name: str) -> bytes:
-    """Returns the content of a file in an archive. Raises ``TraceError`` where it does not exist or cannot be unpacked."""
+def read_archive_member(file: BinaryIO, name: str, most: int = MAX_MEMBER) -> bytes:
+    """Returns the content of a file in an archive.
+
+    Raises ``TraceError`` where it does not exist, cannot be unpacked, or has more than ``most`` bytes.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             info = archive.getinfo(name)
+            if info.file_size > most:
+                raise TraceError(f"{name} has {info.file_size:,} bytes when it is unpacked; at most {most:,} are read.")
             if info.compress_type == _ZSTD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-                return _verified(_zstd_decompressor(name)(_compressed_data(file, info)), info)
+                return _verified(_zstd_decompressor(name)(_compressed_data(file, info), info.file_size), info)
             return archive.read(info)
     except KeyError as error:
         raise TraceError(f"{name} is not in the archive.") from error
@@ -69,26 +76,26 @@ def _verified(data: bytes, info: zipfile.ZipInfo) -> bytes:
     return data
 
 
-def _zstd_decompressor(name: str) -> Callable[[bytes], bytes]:
-    """Returns the decompression function of the first zstd library that is installed."""
+def _zstd_decompressor(name: str) -> Callable[[bytes, int], bytes]:
+    """Returns the decompression function of the first zstd library that is installed; its second argument is the most bytes to return."""
     for library, unpack in _ZSTD_LIBRARIES.items():
         try:
             module = importlib.import_module(library)
         except ImportError:
             continue
-        return lambda data, module=module, unpack=unpack: unpack(module, data)  # type: ignore[misc]
+        return lambda data, size, module=module, unpack=unpack: unpack(module, data, size)  # type: ignore[misc]
     raise TraceError(f"{name} {_ZSTD_NEEDED}")
 
 
-def _decompress_with_arrow(pyarrow: Any, data: bytes) -> bytes:
+def _decompress_with_arrow(pyarrow: Any, data: bytes, size: int) -> bytes:
     with pyarrow.input_stream(pyarrow.py_buffer(data), compression="zstd") as stream:
-        return bytes(stream.read())
+        return bytes(stream.read(size))
 
 
-_ZSTD_LIBRARIES: dict[str, Callable[[Any, bytes], bytes]] = {
-    "backports.zstd": lambda zstd, data: bytes(zstd.decompress(data)),
+_ZSTD_LIBRARIES: dict[str, Callable[[Any, bytes, int], bytes]] = {
+    "backports.zstd": lambda zstd, data, size: bytes(zstd.ZstdDecompressor().decompress(data, size)),
     "pyarrow": _decompress_with_arrow,
-    "zstandard": lambda zstd, data: bytes(zstd.ZstdDecompressor().decompressobj().decompress(data)),
+    "zstandard": lambda zstd, data, size: bytes(zstd.ZstdDecompressor().stream_reader(data).read(size)),
 }
 
 
@@ -155,10 +162,10 @@ class Source:
                     if line.strip():
                         yield from _recover(ref, line, decode, str(error)) if self.recover else (Problem(ref, str(error)),)
 
-    def read_file(self, file: int = 0, member: str = "") -> bytes:
-        """Returns all bytes of a file, or of a member where the file is an archive."""
+    def read_file(self, file: int = 0, member: str = "", most: int = MAX_MEMBER) -> bytes:
+        """Returns all bytes of a file, or of a member with at most ``most`` bytes where the file is an archive."""
         if member:
-            return self._member(file, member)
+            return self._member(file, member, most)
         with self.open_file(file) as log:
             data: bytes = log.read()
         return data
@@ -212,13 +219,13 @@ class Source:
         self._records.clear()
         self._cached_member = (0, "", b"")
 
-    def _member(self, file: int, name: str) -> bytes:
+    def _member(self, file: int, name: str, most: int = MAX_MEMBER) -> bytes:
         """Returns a member's bytes and caches the last one, because cards of one sample are opened one after another."""
         cached = self._cached_member
         if cached[:2] == (file, name):
             return cached[2]
         with self.open_file(file) as opened:
-            data = read_archive_member(opened, name)
+            data = read_archive_member(opened, name, most)
         self._cached_member = (file, name, data) if len(data) <= _MAX_CACHED_MEMBER else (0, "", b"")
         return data
 

@@ -32,6 +32,8 @@ _ZIP = b"PK\x03\x04"
 _SAMPLES = "samples/"
 _HEADERS = ("header.json", "_journal/start.json")
 """Names of the header: the second is written at the start of a run, the first at its end."""
+_MAX_HEADER = 128 << 20
+"""Bytes of a header, which is also read to list the log."""
 _EXTRA = ("view", "agent", "model_call_id", "message_id", "truncated", "working_time", "span_id", "metadata", "error")
 
 
@@ -111,7 +113,7 @@ def _header(source: Source, names: Sequence[str]) -> tuple[_Log, tuple[Problem, 
             Problem(Ref(0, 0), "The archive has neither header.json nor _journal/start.json, so its task and model are not known."),
         )
     try:
-        log = open_document(source.read_file(member=name), _Log)
+        log = open_document(source.read_file(member=name, most=_MAX_HEADER), _Log)
     except TraceError as error:
         return _Log(), (Problem(Ref(0, 0, member=name), str(error)),)
     return log.value or _Log(), log.problems

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools import traces
+from nbtools.core.errors import TraceError
 from nbtools.core.result import FileText, Media
 from nbtools.traces.query.facts import facts_of
-from nbtools.traces.readers.inspect.log import InspectAI
+from nbtools.traces.readers.inspect.log import InspectAI, run_of_archive
 from tests.traces.readers.damage import damaged, read_whole, spoilt
 
 Record = dict[str, Any]
@@ -213,10 +214,29 @@ def test_a_broken_sample_is_a_problem_and_the_others_are_read(tmp_path: Path) ->
     assert [problem.ref.member for problem in trace.problems] == ["", "samples/1_epoch_1.json"]
 
 
-def zstd_archive(path: Path, name: str, text: bytes) -> Path:
-    """A zip with one file of compression method 93."""
+def test_an_archive_that_unpacks_to_more_than_any_memory_is_not_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "log", "w", zipfile.ZIP_DEFLATED) as made:
+        with made.open("header.json", "w") as header:
+            for _ in range(129):
+                header.write(b" " * (1 << 20))
+        made.writestr("samples/1_epoch_1.json", json.dumps(sample(tool("a", 1, "bash"))))
+    with pytest.raises(TraceError, match="when it is unpacked"):
+        run_of_archive(tmp_path / "log")
+    trace = traces.load(tmp_path / "log")
+    assert "when it is unpacked" in trace.problems[0].why
+    assert len(trace.calls) == 1
+
+
+@pytest.mark.parametrize(("size", "why"), [(2 << 30, "when it is unpacked"), (100, "CRC")])
+def test_a_member_is_unpacked_up_to_the_size_that_the_archive_states(tmp_path: Path, size: int, why: str) -> None:
+    trace = traces.load(zstd_archive(tmp_path / "log", "samples/1_epoch_1.json", b" " * (1 << 20), size))
+    assert why in trace.problems[-1].why
+
+
+def zstd_archive(path: Path, name: str, text: bytes, size: int | None = None) -> Path:
+    """A zip with one file of compression method 93, and the stated ``size``."""
     packed = bytes(pytest.importorskip("pyarrow").compress(text, codec="zstd", asbytes=True))
-    fields = (0, 93, 0, 33, zlib.crc32(text), len(packed), len(text), len(name), 0)
+    fields = (0, 93, 0, 33, zlib.crc32(text), len(packed), len(text) if size is None else size, len(name), 0)
     local = b"PK\x03\x04" + struct.pack("<HHHHHIIIHH", 63, *fields) + name.encode() + packed
     central = b"PK\x01\x02" + struct.pack("<HHHHHHIIIHHHHHII", 63, 63, *fields, 0, 0, 0, 0, 0) + name.encode()
     path.write_bytes(local + central + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0))
