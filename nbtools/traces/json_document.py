@@ -17,7 +17,7 @@ from nbtools.traces.model import Problem, Ref
 from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, repair_json
 
 T = TypeVar("T")
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _SEARCHED_BYTES = 64
 _START = Ref(0, 0)
 _gap = re.compile(rb"[\s,]*").match

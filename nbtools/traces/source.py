@@ -282,7 +282,8 @@ def _objects(line: bytes) -> Iterator[tuple[int, bytes]]:
 _BRACE = re.compile(r"\{")
 
 
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|NaN|-?Infinity', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|NaN|-?Infinity', re.DOTALL)
+"""A string that does not end goes to the end of the text: it is searched only once."""
 _ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _INVALID_BYTE = re.compile("[\udc80-\udcff]")

@@ -1,16 +1,21 @@
-"""A log and its files may be of somebody else: no name in it leads elsewhere, and nothing beside it stops the reader."""
+"""A log and its files may be of somebody else: no name in it leads elsewhere, and nothing in it or beside it stops the reader."""
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nbtools import traces
 from nbtools.core.errors import TraceError
+from nbtools.traces.json_document import open_document
+from nbtools.traces.prompts import typed_text
+from nbtools.traces.source import repair_json
 
 AT = "2026-01-01T00:00:00.000Z"
 
@@ -67,3 +72,23 @@ def test_a_folder_that_cannot_be_listed_is_reported(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Path, "iterdir", denied)  # root lists every folder
     with pytest.raises(TraceError, match="Permission denied"):
         traces.load(log)
+
+
+def in_seconds(work: Callable[[], object], seconds: float = 5) -> None:
+    began = time.process_time()
+    work()
+    assert time.process_time() - began < seconds
+
+
+@pytest.mark.parametrize("text", ["<command-name>" + " " * 100_000, "<local-command-caveat>" * 10_000, "<command-name>" * 10_000])
+def test_elements_that_do_not_end_are_searched_once(text: str) -> None:
+    in_seconds(lambda: typed_text(text))
+
+
+@pytest.mark.parametrize("end", [b"", b"\\"])
+def test_a_string_that_does_not_end_is_searched_once(end: bytes) -> None:
+    text = b'{"a": [1, 2], "b": "' + b'\\"' * 100_000 + end
+    in_seconds(lambda: repair_json(text))
+    found: list[Any] = []
+    in_seconds(lambda: found.append(open_document(text, Any).value))
+    assert found == [{"a": [1, 2]}]
