@@ -42,10 +42,13 @@ _PATH_ARGUMENTS = frozenset({*_PATH_KEYS, *_PATCH_KEYS, "paths"})
 """Arguments that may name a path."""
 _SUBJECT_KEYS = ("command", "cmd", *_PATH_KEYS, "pattern", "query", "url", "question", "description", "prompt", "code", "script", "input")
 _PATCH_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\+\+\+ b/(.+?)\s*$", re.MULTILINE)
+_SEARCH = r"[<-]{5,9} SEARCH>?\n"
 _BLOCK = re.compile(
-    r"^[<-]{5,9} SEARCH>?\n(?::start_line: ?\d+\n)?(?:-{5,9}\n)?(.*?)^={5,9}\n(.*?)^[>+]{5,9} REPLACE", re.MULTILINE | re.DOTALL
+    rf"^{_SEARCH}(?::start_line: ?\d+\n)?(?:-{{5,9}}\n)?((?:(?!={{5,9}}\n|{_SEARCH})[^\n]*+\n)*+)={{5,9}}\n"
+    rf"((?:(?![>+]{{5,9}} REPLACE|{_SEARCH})[^\n]*+\n)*+)[>+]{{5,9}} REPLACE",
+    re.MULTILINE,
 )
-"""A block of an edit: the lines to find, and those that replace them."""
+"""A block of an edit: the lines to find, and those that replace them.  Another block begins at the next ``SEARCH`` at the latest."""
 _EXIT_CODE = re.compile(
     r"^Exit code:? (-?\d{1,9})$|(?:Process |Command |<)exited with (?:exit )?code (-?\d{1,9})"
     r"|completed with exit code (-?\d{1,9})|<returncode>(-?\d{1,9})</",

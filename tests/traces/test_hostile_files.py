@@ -14,7 +14,11 @@ import pytest
 from nbtools import traces
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_document import open_document
+from nbtools.traces.known_tools import Edit, edits_of
+from nbtools.traces.model import Detail
 from nbtools.traces.prompts import typed_text
+from nbtools.traces.readers.swe_agent import changes_of
+from nbtools.traces.review.commands import commands_of
 from nbtools.traces.source import repair_json
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -83,6 +87,47 @@ def in_seconds(work: Callable[[], object], seconds: float = 5) -> None:
 @pytest.mark.parametrize("text", ["<command-name>" + " " * 100_000, "<local-command-caveat>" * 10_000, "<command-name>" * 10_000])
 def test_elements_that_do_not_end_are_searched_once(text: str) -> None:
     in_seconds(lambda: typed_text(text))
+
+
+@pytest.mark.parametrize("unit", ["<<<<<<< SEARCH\n", "<<<<<<< SEARCH\n=======\n", "<<<<<<< SEARCH\n=======\n=======\n"])
+def test_blocks_of_an_edit_that_do_not_end_are_searched_once(unit: str) -> None:
+    complete = "<<<<<<< SEARCH\n:start_line: 3\n-------\nold\n=======\nnew\n>>>>>>> REPLACE\n"
+    edits: list[Edit] = []
+    in_seconds(lambda: edits.extend(edits_of("apply_diff", {"path": "a", "diff": unit * 20_000 + complete})))
+    assert [(edit.old, edit.new) for edit in edits] == [("old\n", "new\n")]
+
+
+@pytest.mark.parametrize("command", ['"\\' * 50_000, "1" * 100_000])
+def test_a_command_is_split_in_linear_time(command: str) -> None:
+    in_seconds(lambda: commands_of(command))
+
+
+MINI_SWE_AGENT = [{"role": "assistant", "content": "```bash\nls\n```"}, {"role": "user", "content": "<output>\n" * 60_000}]
+READ = {"status": "completed", "input": {"filePath": "a"}, "output": "<file>\n" * 60_000}
+OPENCODE = {"type": "tool", "callID": "c", "tool": "read", "state": READ}
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{"info": {}, "trajectory_format": "mini-swe-agent-1", "messages": MINI_SWE_AGENT}],
+        [
+            {"type": "step_start", "sessionID": "s", "timestamp": 1, "part": {"type": "step-start"}},
+            {"type": "tool_use", "sessionID": "s", "timestamp": 1, "part": OPENCODE},
+        ],
+    ],
+    ids=["mini-swe-agent", "opencode"],
+)
+def test_a_result_whose_output_does_not_end_is_read_in_linear_time(records: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    details: list[Detail] = []
+    in_seconds(lambda: details.extend(call.detail for call in traces.load(log).calls))
+    assert details[0].result.startswith("<")
+
+
+def test_an_edit_of_swe_agent_that_does_not_end_is_read_in_linear_time() -> None:
+    in_seconds(lambda: list(changes_of("edit 1:1\n" * 60_000, {}, "a")))
 
 
 @pytest.mark.parametrize("end", [b"", b"\\"])

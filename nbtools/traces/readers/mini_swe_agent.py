@@ -27,7 +27,6 @@ _OPENING = re.compile(r"```(bash|mswea_bash_command)([ \t]*\r?\n)")
 _CLOSING = re.compile(r"\n?```")
 _MESSAGES = re.compile(rb'\s*\{\s*"(?:messages|info)"')
 _CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
-_OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
 _KINDS: dict[str, EventKind] = {"user": "user", "assistant": "assistant_text", "response": "assistant_text", "tool": "tool_result"}
 _RESULT_ROLES = ("user", "tool")
 _STATUS_TEXTS = {"interrupted": "interrupted", "unanswered": "no result"}
@@ -221,5 +220,6 @@ def _text(record: Mapping[str, Any]) -> str:
 
 def _output(text: str) -> str:
     """Extracts a command's output from the text made for the model."""
-    found = _OUTPUT.search(text)
-    return found[1] if found else text
+    _, _, rest = text.partition("<output>")
+    inner, end, _ = rest.partition("</output>")
+    return inner.removeprefix("\n").removesuffix("\n") if end else text

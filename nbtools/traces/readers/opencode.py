@@ -42,6 +42,7 @@ _STATE = {"step-start", "step-finish", "snapshot", "patch", "tool"}
 """Parts without a text."""
 _TOKENS = ("input", "output", "reasoning")
 _CHANGE_KINDS = {"add": "add", "delete": "delete", "move": "rename"}
+_OPENING = re.compile(r"<(?:file|content)>\n")
 _CONTENT = re.compile(r"<(file|content)>\n(.*?)\n(?:\n\([^\n]*\)\n)?</\1>", re.DOTALL)
 _MAX_SESSION_BYTES = 1 << 20
 _NAME = re.compile(r"\w[\w.-]*")
@@ -98,7 +99,8 @@ class OpenCode(Format):
         state = mapping(part.get("state"))
         args, about, result = mapping(state.get("input")), mapping(state.get("metadata")), _result(state)
         pictures = tuple(media for one in mappings(state.get("attachments")) if (media := media_of_data_url(string(one.get("url")))))
-        content = _CONTENT.search(result) if call.op == "read" else None
+        opening = _OPENING.search(result) if call.op == "read" else None
+        content = _CONTENT.match(result, opening.start()) if opening else None
         detail = detail_of(call, args, content[2] if content else result, pictures, {"title": state.get("title"), "metadata": about})
         changes = tuple(_diffs(args, about)) or detail.changes
         display = diff_display(changes, result) if changes and call.status == "ok" else detail.display

@@ -303,7 +303,7 @@ def arguments_of(action: str, call_arguments: Mapping[str, Any]) -> Mapping[str,
 def changes_of(action: str, arguments: Mapping[str, Any], path: str) -> Iterator[FileDiff]:
     """Yields the diff of an edit; the lines that ``edit 3:7`` replaces are not recorded."""
     name = "".join(action.split()[:1])
-    found = _RANGE.search(action)
+    found = _RANGE.match(action.lstrip())
     change = None
     if name == _EDITOR:
         change = _editor_change(arguments)

@@ -12,8 +12,8 @@ LOOKUPS = frozenset(
 )
 """Programs whose failure is an answer: nothing was found, or files differ."""
 _SEPARATOR = re.compile(r"&&|\|\||[;|&\n(){}]")
-_REDIRECTION = re.compile(r"\d*>&\d|&>>?")
-_QUOTED = re.compile(r"'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|<<.*", re.DOTALL)
+_REDIRECTION = re.compile(r"\d{0,4}>&\d|&>>?")
+_QUOTED = re.compile(r"'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|<<.*", re.DOTALL)
 _WRAPPED = re.compile(r"\s*(?:\S*/)?(?:ba|z)?sh\s+-\w*c\s+(['\"])(?P<command>.*)\1\s*", re.DOTALL)
 _WORD = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
