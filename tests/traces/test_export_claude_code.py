@@ -96,6 +96,28 @@ def test_any_log_becomes_one_of_claude_code(log: str, tmp_path: Path) -> None:
         assert not (again.problems and before)
 
 
+def test_a_log_of_the_same_name_in_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+    session = str(uuid.uuid4())
+    message = {"role": "user", "content": "hi"}
+    record = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": session, "message": message}
+    log = tmp_path / f"{session}.jsonl"
+    log.write_text(json.dumps(record) + "\n")
+    before = log.read_bytes()
+    with pytest.raises(traces.TraceError, match="exists already"):
+        write_claude_code(traces.load(log), tmp_path)
+    assert log.read_bytes() == before
+
+
+def test_a_log_can_be_written_over_itself(tmp_path: Path) -> None:
+    """It is read while it is written."""
+    with_details = max(SAMPLES.glob("claude-code/**/*.jsonl"), key=lambda path: path.stat().st_size)
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(with_details.read_bytes())
+    calls = [call.detail.result for call in traces.load(log).calls]
+    write_claude_code(traces.load(log), log)
+    assert [call.detail.result for call in traces.load(log).calls] == calls
+
+
 def test_sub_agents_are_files_beside_it(tmp_path: Path) -> None:
     sub = {
         "schema_version": "ATIF-v1.8",

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from nbtools.core.errors import TraceError
 from nbtools.traces.export.claude_tools import ClaudeCall, content_of, is_error, to_claude_call, tool_use_result
 from nbtools.traces.export.lineage import EventText, rows_of_session, session_with_subagents
 from nbtools.traces.model import Call, Session
@@ -30,13 +31,16 @@ def write_claude_code(trace: Trace, path: str | os.PathLike[str], session: str =
     """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
 
     ``path`` is a file, or a folder such as ``~/.claude/projects/<project>``, where the file is named after the session, as Claude Code
-    does. Raises ``TraceError`` where the session is ambiguous, or a log has changed since it was read; ``OSError`` where the file cannot be
-    written.
+    does. Raises ``TraceError`` where the session is ambiguous, a log has changed since it was read, or the folder has a log of that name;
+    ``OSError`` where the file cannot be written.
     """
     first, *others = session_with_subagents(trace, session)
     name = _uuid(first.id)
     target = Path(path).expanduser()
-    target = target / f"{name}.jsonl" if target.is_dir() else target
+    if target.is_dir():
+        target = target / f"{name}.jsonl"
+        if target.exists():
+            raise TraceError(f"{target} exists already and would be overwritten. Name a file to write to, or move that log first.")
     agents = {one.id: _agent_id(one.id) for one in others}
     _write(target, _Lines(trace, first, name, agents))
     for one in others:
@@ -49,9 +53,8 @@ def write_claude_code(trace: Trace, path: str | os.PathLike[str], session: str =
 
 
 def _write(path: Path, lines: _Lines) -> None:
-    with path.open("wb") as file:
-        for line in lines.all():
-            file.write(msgspec.json.encode(line) + b"\n")
+    content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines.all())  # complete before the file is cut: it may be read here
+    path.write_bytes(content)
 
 
 @dataclass
