@@ -41,7 +41,7 @@ _PATCH_KEYS = ("patch", "patchText", "input", "diff")
 _PATH_ARGUMENTS = frozenset({*_PATH_KEYS, *_PATCH_KEYS, "paths"})
 """Arguments that may name a path."""
 _SUBJECT_KEYS = ("command", "cmd", *_PATH_KEYS, "pattern", "query", "url", "question", "description", "prompt", "code", "script", "input")
-_PATCH_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$|^\+\+\+ b/(.+?)\s*$", re.MULTILINE)
+_PATCH_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.*\S)\s*$|^\+\+\+ b/(.*\S)\s*$", re.MULTILINE)
 _SEARCH = r"[<-]{5,9} SEARCH>?\n"
 _BLOCK = re.compile(
     rf"^{_SEARCH}(?::start_line: ?\d+\n)?(?:-{{5,9}}\n)?((?:(?!={{5,9}}\n|{_SEARCH})[^\n]*+\n)*+)={{5,9}}\n"
@@ -152,7 +152,7 @@ def _first(args: Mapping[str, Any], *keys: str) -> str:
 
 def _patch_edits(patch: str) -> Iterator[Edit]:
     """Yields the changed files of an ``apply_patch`` envelope. Context lines are in both ``old`` and ``new``."""
-    heads = list(re.finditer(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", patch, re.MULTILINE))
+    heads = list(re.finditer(r"^\*\*\* (Add|Update|Delete) File: (.*\S)\s*$", patch, re.MULTILINE))
     for head, end in zip(heads, [*(one.start() for one in heads[1:]), len(patch)], strict=False):
         lines = [line for line in patch[head.end() : end].split("\n") if not line.startswith(("***", "@@"))][1:]
         old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in {" ", "-"})

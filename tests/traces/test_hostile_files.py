@@ -97,6 +97,13 @@ def test_blocks_of_an_edit_that_do_not_end_are_searched_once(unit: str) -> None:
     assert [(edit.old, edit.new) for edit in edits] == [("old\n", "new\n")]
 
 
+@pytest.mark.parametrize("head", ["*** Add File: ", "+++ b/"])
+def test_names_of_files_in_a_patch_are_found_in_linear_time(head: str) -> None:
+    edits: list[Edit] = []
+    in_seconds(lambda: edits.extend(edits_of("apply_patch", {"input": f"*** Begin Patch\n{head}{' ' * 100_000}x \n+a\n"})))
+    assert [(edit.path.strip(), edit.new) for edit in edits] == ([("x", "a\n")] if "File" in head else [])
+
+
 @pytest.mark.parametrize("command", ['"\\' * 50_000, "1" * 100_000])
 def test_a_command_is_split_in_linear_time(command: str) -> None:
     in_seconds(lambda: commands_of(command))
@@ -124,6 +131,16 @@ def test_a_result_whose_output_does_not_end_is_read_in_linear_time(records: Any,
     details: list[Detail] = []
     in_seconds(lambda: details.extend(call.detail for call in traces.load(log).calls))
     assert details[0].result.startswith("<")
+
+
+def test_thoughts_of_cline_that_do_not_end_are_read_in_linear_time(tmp_path: Path) -> None:
+    log = tmp_path / "api_conversation_history.json"
+    thought = f"<thinking>{' ' * 20_000}x"
+    messages = [("user", "<task>\nhi\n</task>"), ("assistant", thought)]
+    log.write_text(json.dumps([{"role": role, "content": [{"type": "text", "text": text}]} for role, text in messages]))
+    found: list[str] = []
+    in_seconds(lambda: found.extend(event.text for event in traces.load(log).events))
+    assert found[0] == "hi"
 
 
 def test_an_edit_of_swe_agent_that_does_not_end_is_read_in_linear_time() -> None:

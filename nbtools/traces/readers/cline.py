@@ -204,8 +204,10 @@ def _answer(part: TextPart) -> Iterator[MessagePart]:
 
 
 def _thinking(text: str, part: TextPart) -> TextPart:
-    inner = re.fullmatch(r"<thinking>\s*(.*?)\s*</thinking>", text, re.DOTALL)
-    return TextPart("thinking", inner[1], part.role, part.type) if inner else TextPart("assistant_text", text, part.role, part.type)
+    begin, end = "<thinking>", "</thinking>"
+    if text.startswith(begin) and text.endswith(end):
+        return TextPart("thinking", text[len(begin) : -len(end)].strip(), part.role, part.type)
+    return TextPart("assistant_text", text, part.role, part.type)
 
 
 def _parameters(text: str) -> dict[str, Any]:
