@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.async_api import expect
 
+from nbtools.notebook.cards.model import MIME
+from tests.browser.canary import Canary
 from tests.browser.explorer import Explorer
 from tests.notebook.agent.scripts import PLAYING
 
@@ -96,3 +100,47 @@ async def test_fenced_code_is_drawn_as_code(open_notebook, open_file):
     answer = told.panel.locator(".jp-MarkdownCell").filter(has_text="Code in several languages")
     await expect(answer.locator("pre code").first).to_contain_text("def total(items: list[Item]) -> Decimal:")
     assert not MARKUP.search(await answer.inner_text())
+
+
+DIAGRAMS = (
+    ("```mermaid\n", "```"),
+    ("- ```mermaid\n  ", "```"),
+    ("1. - ~~~~ mermaid \n     ", "~~~~"),
+    ("> - ```Mermaid\n>   ", "```"),
+    ("> - ```mermaid\r\n>   ", "```"),
+    ("```\u00a0mermaid\n", "```"),
+    ("~~~\t\u3000mermaid\u2028\n", "~~~"),
+    ("text\n- text\n\n  ~~~\ufeffmermaid\n  ", "~~~"),
+)
+"""The beginning and the end of a block that a parser takes for a diagram; the beginning ends with what its lines begin with."""
+
+
+def diagram(begin, end, lines):
+    before = begin.rpartition("\n")[2]
+    return begin + f"\n{before}".join((*lines, end))
+
+
+def saved_card(number, *texts):
+    blocks = [{"type": "text", "text": text, "markdown": True} for text in texts]
+    card = {"id": str(number), "state": "success", "tool": "read", "icon": "file", "subject": "", "status": "Done", "blocks": blocks}
+    return new_code_cell("pass", outputs=[new_output("display_data", data={MIME: card, "text/plain": "read"})])
+
+
+async def test_a_diagram_of_an_untrusted_notebook_is_source_and_loads_nothing(open_file, project):
+    async with Canary() as canary:
+        drawn = [
+            ("graph TD", f"A[\"<img src='{canary.address}/label'>\"]"),
+            (f'%%{{init: {{"themeCSS": ".node {{ background: url({canary.address}/style) }}"}}}}%%', "graph TD", "A[x]"),
+            ("graph TD", f'A@{{ img: "{canary.address}/shape", label: "x", w: 60, h: 60 }}'),
+        ]
+        made = new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}})
+        made.cells = [saved_card(i, *(diagram(*block, lines) for lines in drawn)) for i, block in enumerate(DIAGRAMS)]
+        path = project / "diagrams.ipynb"
+        nbformat.write(made, path)
+        tab = await open_file(path)
+        for index in range(len(DIAGRAMS)):
+            code = tab.output(index).locator(".nbtools-markdown pre code")
+            await expect(code).to_have_count(len(drawn))
+            for at, lines in enumerate(drawn):
+                await expect(code.nth(at)).to_have_text("\n".join((*lines, "")))
+        assert canary.asked == []

@@ -8,8 +8,11 @@ const WEB_URL = /^(https?|mailto):/i;
 /** Class names that CodeMirror generates for highlighted code; the parser's `span` elements have no others. */
 const HIGHLIGHT_CLASS = /^\u037c[0-9a-z]+$/;
 const ALIGNMENTS: ReadonlySet<string> = new Set(['left', 'center', 'right']);
-/** Opening fences of Mermaid diagrams.  Diagrams are shown as source, because Mermaid does not sanitize them. */
-const MERMAID_FENCE = /^([ \t>]*(?:`{3,}|~{3,}))[ \t]*mermaid\b/gim;
+/**
+ * What makes a Mermaid diagram of a code block, wherever the block begins.  Diagrams are shown as source, because drawing one loads what its
+ * labels and styles name.
+ */
+const MERMAID = /([`~]{3}[^\S\r\n]*)mermaid(?!\S)/gi;
 
 /**
  * Renders markdown to sanitized nodes: no images, formulas or styles, and links only to the web and to mail addresses.
@@ -18,7 +21,7 @@ const MERMAID_FENCE = /^([ \t>]*(?:`{3,}|~{3,}))[ \t]*mermaid\b/gim;
  * are shown as text.
  */
 export async function drawMarkdown(parser: IRenderMime.IMarkdownParser, source: string): Promise<HTMLElement> {
-  const markup = await parser.render(source.replace(MERMAID_FENCE, '$1text'));
+  const markup = await parser.render(source.replace(MERMAID, '$1text'));
   const { body } = new DOMParser().parseFromString(markup, 'text/html');
   return element('div', 'jp-RenderedHTMLCommon nbtools-markdown', ...sanitizedChildren(body));
 }
