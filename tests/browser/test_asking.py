@@ -246,6 +246,39 @@ async def test_late_clicks_mean_nothing(open_notebook):
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
 
+CLICK_THE_NEXT = """() => {
+    const approve = () => document.querySelector('.nbtools-asking .nbtools-approve');
+    const first = approve();
+    const timer = setInterval(() => {
+        const next = approve();
+        if (next && next !== first) {
+            clearInterval(timer);
+            next.click();
+            window.clickedNext = true;
+        }
+    }, 5);
+}"""
+"""Clicks on what approves the next question as soon as that is there."""
+
+
+async def test_a_double_click_answers_one_question(open_notebook):
+    """At the lower end of the window, the buttons of the next question come where those of this one were."""
+    tab = await open_notebook("for name in 'ab':\n    tools.shell(f'touch {name}')")
+    await tab.start(1)
+    await tab.page.evaluate("window.clickedNext = false")
+    approve = tab.question(1).get_by_role("button", name="Approve once")
+    await expect(approve).to_be_visible()
+    await tab.page.evaluate(CLICK_THE_NEXT)
+    await approve.click()
+    await tab.page.wait_for_function("window.clickedNext")
+    await approve.click(trial=True)  # waits until it can be clicked on
+    await expect(tab.question(1)).not_to_have_attribute("aria-busy", "true")
+    assert not (tab.folder / "b").exists()
+    await approve.click()
+    await tab.done(1)
+    assert (tab.folder / "b").exists()
+
+
 SHELL = "%tool shell touch a && python3 -m unittest --verbose"
 TALL = "%%tool write src/cart.py\n" + "\n".join(f"line_{i} = {i}" for i in range(300))
 FILLER = tuple(f"# {i}\nprint('\\n' * 12)" for i in range(6))

@@ -13,6 +13,8 @@ const CLASSES: Readonly<Record<Role, string>> = {
   deny: 'nbtools-cancel',
   answers: 'nbtools-apply'
 };
+/** Milliseconds after a question has appeared in which a click approves nothing. */
+const SETTLING = 500;
 /** Characters of a reason; the kernel refuses longer ones. */
 const MAX_REASON = 4000;
 
@@ -37,6 +39,13 @@ export class AnswerBar {
 
   button(role: Role): HTMLButtonElement | undefined {
     return this.buttons.get(role);
+  }
+
+  /** Ignores clicks that approve, for a moment: the question has appeared where the person may be clicking, such as on the one before. */
+  settle(): void {
+    const approving = [...this.buttons].filter(([role]) => role !== 'deny' && role !== 'modify').map(([, button]) => button);
+    approving.forEach(button => (button.ariaDisabled = 'true'));
+    window.setTimeout(() => approving.forEach(button => (button.ariaDisabled = null)), SETTLING);
   }
 
   /** Says on the button that approves how many of the changes it approves.  It cannot approve none. */
@@ -76,7 +85,7 @@ export class AnswerBar {
       button.append(sign);
       button.setAttribute('aria-keyshortcuts', { Esc: 'Escape', '⏎': 'Enter' }[key] ?? key);
     }
-    button.addEventListener('click', () => onPress(role));
+    button.addEventListener('click', () => button.ariaDisabled || onPress(role));
     return button;
   }
 

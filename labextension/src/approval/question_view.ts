@@ -60,6 +60,7 @@ export class QuestionView {
     this.notebook = notebookOf(this.node);
     this.outputs = this.node.closest('.jp-Cell-outputWrapper');
     this.fit();
+    this.bar.settle();
     this.focus.appear(this.node, this.safeControl);
   }
 
