@@ -242,3 +242,22 @@ async def test_a_kernel_that_does_not_answer_is_replaced(browse, project):
     await LogTab(browse).chip("failed").click()
     await expect(LogTab(browse).node.locator(".nbtools-trace-found")).to_contain_text(" of ")
     await eventually(OURS, browse.evaluate, SESSIONS)
+
+
+CLOSE = "[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())"
+
+
+async def test_a_tab_that_is_closed_at_once_starts_no_kernel(browse, project):
+    shutil.copy(REAL, project / "first.jsonl")
+    asked = "/api/contents/" + project.name + "/first.jsonl"
+
+    async def close_first(route):
+        await browse.evaluate(CLOSE)
+        await route.continue_()
+
+    await browse.route(lambda address: asked in address, close_first)
+    async with browse.expect_response(lambda response: asked in response.url):
+        await choose(browse, "first.jsonl", OPEN)
+    await browse.wait_for_timeout(1000)
+    await browse.unroute_all()
+    assert await browse.evaluate(SESSIONS) == []

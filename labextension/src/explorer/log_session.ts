@@ -61,10 +61,13 @@ export class LogSession {
     });
   }
 
-  /** Returns the running kernel; starts one if there is none or it has ended.  Rejects with `NoLogKernel`. */
+  /** Returns the running kernel; starts one if there is none or it has ended.  Rejects with `NoLogKernel`, also if nobody uses it. */
   async kernel(): Promise<Kernel> {
     const { session } = this;
     const current = await session?.catch(() => null);
+    if (this.users === 0) {
+      throw new NoLogKernel(''); // of a tab that was closed meanwhile: nobody would end a new kernel
+    }
     if (session === this.session && (!current || current.isDisposed || !current.kernel || current.kernel.status === 'dead')) {
       this.session = this.start();
     }
