@@ -56,6 +56,17 @@ async def test_load_makes_a_first_cell_once(open_notebook):
     await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(3)
 
 
+async def test_load_runs_nothing_else(open_notebook):
+    """A notebook of somebody else may have a cell that loads nbtools and does more."""
+    tab = await open_notebook("%unload_ext nbtools", "open('notes.txt', 'w').close()\n%load_ext nbtools\n")
+    await tab.run(1)
+    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.sharedModel.deleteCell(0)")
+    await tab.command("nbtools:load")
+    assert await tab.value("'tools' in get_ipython().user_ns") == "True"
+    assert tab.read("notes.txt")
+    await expect(tab.cell(0).locator(".cm-content")).to_have_text("%load_ext nbtools")
+
+
 async def test_undo_and_redo(open_notebook):
     tab = await open_notebook("%tools mode auto_edit", EDIT)
     await tab.run(1)

@@ -22,10 +22,10 @@ export async function addCell(panel: NotebookPanel, source: string, run: boolean
   }
 }
 
-/** Loads nbtools: runs the cell that does so, which is made at the top of the notebook where it has none. */
+/** Loads nbtools: runs the cell that does nothing else, which is made at the top of the notebook where it has none. */
 export async function loadInNotebook(panel: NotebookPanel): Promise<void> {
   const { content, sessionContext } = panel;
-  const isLoading = (source: string) => /^%(re)?load_ext nbtools\s*$/m.test(source);
+  const isLoading = (source: string) => /^\s*%(re)?load_ext nbtools\s*$/.test(source);
   const existing = content.widgets.findIndex(({ model }) => model.type === 'code' && isLoading(model.sharedModel.getSource()));
   content.activeCellIndex = Math.max(0, existing);
   if (existing < 0) {
