@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -101,6 +102,29 @@ async def test_list_search_open_back_and_compare_two(open_notebook, logs, app):
     await expect(tab.cell(1)).to_contain_text("shared at the beginning")
     await tab.cell(1).get_by_role("button", name="All sessions").click()
     await expect(upgrade).to_be_visible()
+
+
+async def test_a_session_that_opens_late_leaves_the_list_to_which_the_person_has_gone_back(open_notebook, logs):
+    tab = await open_notebook("%trace")
+    await tab.run(1)
+    shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
+    kernel = int(await tab.value("__import__('os').getpid()"))
+    await expect(shown.row("Fix issue 6")).to_be_visible()
+    os.kill(kernel, signal.SIGSTOP)
+    await shown.row("Fix issue 6").locator("bdi").click()
+    await expect(tab.cell(1)).to_contain_text("Opening…")
+    await tab.cell(1).get_by_role("button", name="All sessions").click()
+    answers = """() => new Promise(resolve => {
+        const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+        const opened = (_, { msg }) => JSON.stringify(msg.content).includes('"logs"') && setTimeout(resolve, 500);
+        kernel.anyMessage.connect(opened);
+    })"""
+    answered = asyncio.create_task(tab.page.evaluate(answers))
+    await asyncio.sleep(0.2)
+    os.kill(kernel, signal.SIGCONT)
+    await asyncio.wait_for(answered, PATIENCE / 1000)
+    await expect(shown.row("Fix issue 6")).to_be_visible()
+    await expect(tab.cell(1).locator(".nbtools-trace")).to_have_count(0)
 
 
 async def test_filters_and_columns(open_notebook, logs):

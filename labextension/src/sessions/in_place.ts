@@ -47,6 +47,9 @@ export class SessionsInPlace {
       }
       throw error;
     });
+    if (busy.parentNode !== this.node) {
+      return; // the person has gone back
+    }
     if (reply.type === 'logs' && reply.view) {
       this.opened = new ExplorerInPlace(this.context, reply.view);
       this.show(this.opened.node);
