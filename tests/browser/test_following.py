@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
@@ -16,6 +17,7 @@ from tests.browser.explorer import Explorer
 from tests.browser.tab import eventually, falls_silent
 from tests.browser.test_log_tabs import LogTab, browse, choose  # noqa: F401 - the fixture
 from tests.browser.test_trace import NO_SUBSHELLS, REAL
+from tests.notebook.explorer.test_following import WITH_AGENTS, without_its_agent
 from tests.traces.following.test_follow import WRITER, write_all
 
 LINES = REAL.read_bytes().splitlines(keepends=True)
@@ -326,3 +328,22 @@ async def test_a_log_in_a_tab_follows(browse, project):  # noqa: F811 - the fixt
         live = Live(tab, project / "session.jsonl", writer)
         live.write_all()
         await expect(tab.trace).to_contain_text("335 records")
+
+
+async def test_a_note_stays_with_its_step_while_the_lines_move(open_notebook, project):
+    """The steps of a sub-agent come above the step about which the person writes."""
+    _, add_agent = without_its_agent(project)
+    tab = await open_notebook(f"%trace project/{Path(WITH_AGENTS).name}")
+    await tab.run(1)
+    trace = Explorer(tab, 1)
+    await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
+    await trace.row("And now?").click()
+    await expect(trace.chosen).to_contain_text("And now?")
+    before = await trace.chosen.get_attribute("data-index")
+    await tab.page.keyboard.press("n")
+    await expect(trace.node.get_by_role("textbox", name="Note", exact=True)).to_be_focused()
+    add_agent()
+    await expect(trace.chosen).not_to_have_attribute("data-index", before)
+    await tab.page.keyboard.type("about this")
+    await tab.page.keyboard.press("Enter")
+    await expect(trace.chosen.locator(".nbtools-trace-mark")).to_have_text("note")

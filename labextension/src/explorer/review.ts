@@ -93,6 +93,9 @@ export class ReviewView {
 
   /** Takes over where the lines of the log are now.  What is new about the review comes a moment later. */
   move(moves: LineMoves): void {
+    const { noteTarget } = this;
+    const to = (line: number | null) => (line === null ? null : moves.of(line));
+    this.noteTarget = noteTarget && { ...noteTarget, line: to(noteTarget.line), last: to(noteTarget.last) };
     if (this.review === null) {
       return;
     }
