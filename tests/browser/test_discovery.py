@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import nbformat
 import pytest
+from markdown_it import MarkdownIt
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.async_api import expect
+
+from nbtools.notebook.cards.model import MIME
+from tests.browser.test_log_address import copied
 
 EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
 
@@ -38,6 +44,23 @@ async def test_the_menu_of_a_card(open_notebook):
     await menu.get_by_text("Undo This Call").click()
     await expect(tab.card(2).first).to_contain_text("ndone")
     assert "total = 0.0" not in tab.read("src/cart.py")
+
+
+async def test_a_card_is_copied_without_markdown_of_its_own(open_file, project):
+    """An untrusted notebook says what it likes in every field of a card."""
+    markup = "![x](http://example.org/x)\n\n<img src=x>\n```\n# a"
+    card = {"id": "a", "state": "success", "tool": markup, "icon": "", "subject": markup, "status": markup}
+    made = new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}})
+    made.cells = [new_code_cell("pass", outputs=[new_output("display_data", data={MIME: card, "text/plain": markup})])]
+    path = project / "copied.ipynb"
+    nbformat.write(made, path)
+    tab = await open_file(path)
+    menu = await menu_of(tab, 0)
+    text = await copied(tab.page, menu.get_by_text("Copy as Markdown"))
+    kinds = [token.type for token in MarkdownIt().parse(text)]
+    assert kinds == ["paragraph_open", "inline", "paragraph_close", "fence"], text
+    inline = MarkdownIt().parse(text)[1].children or []
+    assert {token.type for token in inline} == {"text", "strong_open", "strong_close"}, text
 
 
 async def test_open_file_from_the_menu(open_notebook):

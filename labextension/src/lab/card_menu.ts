@@ -110,12 +110,9 @@ function fileOf({ panel, card }: ChosenCard): string | null {
 export function markdownOf({ tool, subject, status }: Pick<Card, 'tool' | 'subject' | 'status'>, text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
-  const heading = [tool, subject]
-    .filter(Boolean)
-    .join(' ')
-    .replace(/\s+/g, ' ')
-    .replace(/[\\`*_[\]<>]/g, '\\$&');
-  return `**${heading}** (${status})\n\n${fence}text\n${text.replace(/\n$/, '')}\n${fence}\n`;
+  const inline = (said: string) => said.replace(/\s+/g, ' ').replace(/[\\`*_[\]<>]/g, '\\$&');
+  const heading = inline([tool, subject].filter(Boolean).join(' '));
+  return `**${heading}** (${inline(status)})\n\n${fence}text\n${text.replace(/\n$/, '')}\n${fence}\n`;
 }
 
 /** Asks the kernel which rule would allow such calls, and adds the cell that sets it.  The kernel decides what can be allowed. */
