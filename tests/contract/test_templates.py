@@ -250,6 +250,14 @@ def test_no_blank_line_is_written(template: str) -> None:
     assert not re.search(r"\n\s*\n", SAMPLES[template]("plain"))
 
 
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_dollar_signs_in_an_output_are_not_formulas(template: str) -> None:
+    """Jupyter typesets what is between two dollar signs, such as the variables of a command."""
+    is_part = re.search(r"cards/(blocks/|body|head)", template)
+    is_page = SAMPLES[template]("plain").startswith("<!doctype html>")
+    assert is_part or is_page or re.match(r"<\w+ class=[^>]*mathjax_ignore", SAMPLES[template]("plain"))
+
+
 def test_html_is_written_in_templates_only() -> None:
     tag = re.compile(r"""["'>]</?(?:a|b|br|code|div|h\d|li|p|pre|small|span|table|td|th|tr|ul)[ >{]""")
     written = [path.name for path in PACKAGE.rglob("*.py") if tag.search(path.read_text(encoding="utf-8"))]
