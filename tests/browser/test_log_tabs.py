@@ -27,6 +27,15 @@ KERNEL_PROCESS = """async () => {
     const future = kernel.requestExecute({ code: 'import os; print(os.getpid())', store_history: false });
     return new Promise(resolve => { future.onIOPub = ({ content }) => content.text && resolve(Number(content.text)); });
 }"""
+ENDED_ELSEWHERE = """async () => {
+    const { serverSettings, sessions } = window.jupyterapp.serviceManager;
+    const headers = { Authorization: `token ${serverSettings.token}` };
+    const ask = (id, more) => fetch(`${serverSettings.baseUrl}api/sessions${id}`, { headers, ...more });
+    const model = { path: 'nbtools-agent-logs', name: 'Agent logs', type: 'console', kernel: { name: 'python3' } };
+    const { id } = await (await ask('', { method: 'POST', body: JSON.stringify(model) })).json();
+    await sessions.refreshRunning();
+    await ask(`/${id}`, { method: 'DELETE' });
+}"""
 WORKSPACE = """() => window.jupyterapp.serviceManager.workspaces.fetch('restored').then(
     ({ data }) => JSON.stringify(data).includes('nbtools-agent-logs'))"""
 ODD_NAME = "it's \"50 %\" $HOME{1}\u2028open('pwned','w')#\x1c ü 日本 %20 " + "x" * 120 + ".jsonl"
@@ -224,6 +233,32 @@ async def test_the_explorer_is_loaded_with_the_first_log_and_says_when_it_is_mis
     await expect(LogTab(page).row("Read")).to_be_visible()
     await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
     await page.close()
+
+
+async def test_a_kernel_that_another_page_has_ended_is_not_used(browse, project):
+    """The page knows of running kernels what it has asked last."""
+    shutil.copy(REAL, project / "session.jsonl")
+    await browse.evaluate(ENDED_ELSEWHERE)
+    await browse.evaluate(
+        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
+    )
+    await expect(LogTab(browse).row("Read")).to_be_visible()
+
+
+async def test_a_log_is_opened_while_the_kernel_of_the_last_one_ends(browse, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    path = f"{project.name}/session.jsonl"
+    await browse.evaluate("path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", path)
+    await expect(LogTab(browse).row("Read")).to_be_visible()
+    await browse.evaluate(
+        """path => {
+            window.jupyterapp.shell.currentWidget.dispose();
+            return window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null);
+        }""",
+        path,
+    )
+    await expect(LogTab(browse).row("Read")).to_be_visible()
+    assert await browse.evaluate(SESSIONS) == OURS
 
 
 async def test_a_kernel_that_does_not_answer_is_replaced(browse, project):

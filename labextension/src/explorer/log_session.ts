@@ -16,6 +16,8 @@ export class NoLogKernel extends Error {}
 /** The kernel session in which log tabs open their logs.  It has no notebook; it starts with the first tab and ends with the last. */
 export class LogSession {
   private session: Promise<Session.ISessionConnection> | null = null;
+  /** Settles when the kernel that was used before has ended. */
+  private ended: Promise<unknown> = Promise.resolve();
   private users = 0;
 
   constructor(
@@ -31,7 +33,7 @@ export class LogSession {
   /** Removes a user; the last one ends the kernel. */
   release(): void {
     if (--this.users === 0 && this.session !== null) {
-      void this.session.then(session => session.shutdown()).catch(() => undefined);
+      this.ended = this.session.then(session => session.shutdown()).catch(() => undefined);
       this.session = null;
     }
   }
@@ -82,11 +84,12 @@ export class LogSession {
 
   private async start(): Promise<Session.ISessionConnection> {
     const { kernelspecs, sessions } = this.services;
-    await Promise.all([kernelspecs.ready, sessions.ready]);
+    await Promise.all([kernelspecs.ready, sessions.ready, this.ended]);
     const name = pythonKernel(kernelspecs.specs);
     if (name === null) {
       throw new NoLogKernel(this.trans.__('This server has no Python kernel.'));
     }
+    await sessions.refreshRunning(); // another page may have ended it
     const running = await sessions.findByPath(PATH);
     const session = running
       ? sessions.connectTo({ model: running })
