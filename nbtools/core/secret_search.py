@@ -55,7 +55,7 @@ def _pattern(kind: str, words: str, expression: str) -> SecretPattern:
 
 
 _KEY_LINES = r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/=]{20,4000}+\s++){1,300}+"
-"""Begins only where a line begins and never goes back, because certificates and pictures have thousands of such lines."""
+"""Lines of base64.  A match begins at a line's start and does not backtrack: certificates and pictures have thousands of such lines."""
 _KEY_END = _KEY_LINES + r"(?:[A-Za-z0-9+/=]{1,100}\s+)?-{5}END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,10}-{5}"
 _MORE_PATTERNS = (
     _pattern("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{40,100}={0,2})"),

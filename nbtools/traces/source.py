@@ -77,7 +77,7 @@ def _verified(data: bytes, info: zipfile.ZipInfo) -> bytes:
 
 
 def _zstd_decompressor(name: str) -> Callable[[bytes, int], bytes]:
-    """Returns the decompression function of the first zstd library that is installed; its second argument is the most bytes to return."""
+    """Returns the decompression function of the first installed zstd library; its second argument is the maximum number of bytes."""
     for library, unpack in _ZSTD_LIBRARIES.items():
         try:
             module = importlib.import_module(library)

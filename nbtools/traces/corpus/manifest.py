@@ -28,7 +28,7 @@ VERSION = 5
 """Version of the manifest and of the contents of parts; a corpus of another version cannot be opened."""
 _NAME = re.compile(MANIFEST + r"/\d{20}-[0-9a-f]{32}\.v(\d+)\.json\.gz")
 PartName: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
-"""A manifest may be somebody else's, and its parts are folders that are read and deleted: they are in the corpus, under these names."""
+"""The name of a part's folder in the corpus.  No other name is read or deleted, because a manifest may come from someone else."""
 _MAX_FILES = 16
 """Number of files from which on they are replaced by one."""
 _THREADS = 8

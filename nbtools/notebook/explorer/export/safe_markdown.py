@@ -18,7 +18,7 @@ _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 """Makes a heading of the line above."""
 _PLAIN_TARGET = r"\((?:https?://[\w.-]+(?::\d+)?|mailto:)?[\w./#%@?=&+~,-]*\)"
-"""A link's target on the web, a mail address, or a path; ``:`` occurs only in these schemes."""
+"""A link's target on the web, a mail address, or a path; ``:`` occurs only in these schemes and before a port."""
 _ACTIVE = rf"`{{3,}}|~{{3,}}|<|!(?=\[)|\]:|\](?=\()(?!{_PLAIN_TARGET})"
 """What begins or ends a code block, begins a tag, an image, the target of links by name, or of a link with any other target."""
 _CODE_OR_ACTIVE = re.compile(rf"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)|{_ACTIVE}")
