@@ -188,7 +188,7 @@ class DialectTranslator:
         return TranslatedCall(name, canonical, lambda changed: self._merged(name, tool, canonical, changed, root))
 
     def _read(self, name: str, tool: str, changed: Mapping[str, Any], root: str, folder: str = ".") -> Mapping[str, Any]:
-        call = self.dialect.read(name, changed, root, folder)
+        call = self.dialect.read(name, changed, root, lambda: folder)
         if call.tool != tool:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"with that input it is a call of {call.tool}, not of {tool}.")
         return call.arguments

@@ -51,11 +51,16 @@ class UnsupportedTool:
     reason: str
 
 
+def workspace_root() -> str:
+    """The folder where commands start when none is carried over, relative to the workspace."""
+    return "."
+
+
 class CallContext(NamedTuple):
     """The facts about the session that parameters need; see ``Dialect.read``."""
 
     root: str = ""
-    folder: str = "."
+    folder: Callable[[], str] = workspace_root
 
 
 class CanonicalCall(NamedTuple):  # a tuple, because every call creates one
@@ -120,11 +125,11 @@ class Dialect:
         names = dict.fromkeys(spelling.name for spelling in self.mappings)
         return {name: tuple(spelling for spelling in self.mappings if spelling.name == name) for name in names}
 
-    def read(self, name: str, arguments: Arguments, root: str = "", folder: str = ".") -> CanonicalCall:
+    def read(self, name: str, arguments: Arguments, root: str = "", folder: Callable[[], str] = workspace_root) -> CanonicalCall:
         """Converts a call to the canonical tool and arguments.
 
-        ``root`` is the workspace's absolute path, for results that contain it.  ``folder``, relative to the root, is where commands start
-        in a dialect whose working directory carries over between calls.
+        ``root`` is the workspace's absolute path, for results that contain it.  ``folder`` returns the folder, relative to the root, where
+        commands start in a dialect whose working directory carries over between calls; it is called only for such a command.
         Raises ``ToolFailure`` (``invalid_tool_params``).
         """
         spellings = self.by_name.get(name)

@@ -72,9 +72,11 @@ class CallPipeline:
     def close(self) -> None:
         self._closed = True
 
-    @property
-    def folder(self) -> str:
-        """The folder, relative to the workspace, in which commands start in dialects that carry it over."""
+    def command_folder(self) -> str:
+        """Returns the folder, relative to the workspace, in which commands start in dialects that carry it over.
+
+        It looks at the file system, which costs more than all else of a short call, so only the commands that need it ask for it.
+        """
         return self._workspace.relative(self._workspace.command_folder)
 
     def ensure_open(self) -> None:
@@ -93,7 +95,7 @@ class CallPipeline:
         try:
             if name.startswith("mcp_"):
                 await self.servers.connect_for(name, DialectTools(self._registry, dialect))
-            translated = dialect.read(name, arguments, str(self._workspace.root), self.folder)
+            translated = dialect.read(name, arguments, str(self._workspace.root), self.command_folder)
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
         tool = translated.tool

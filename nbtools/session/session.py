@@ -239,7 +239,7 @@ class Session:
     def decide(self, name: str, arguments: Mapping[str, Any] | None = None) -> Decision:
         """Returns the policy's decision about a call without running it.  An invalid call is denied, with the reason."""
         try:
-            call = self._dialect.read(name, arguments or _NO_ARGUMENTS, folder=self._calls.folder)
+            call = self._dialect.read(name, arguments or _NO_ARGUMENTS, folder=self._calls.command_folder)
             return self._scheduler.plan(ToolCallRequest("", self.tools.canonical_name(call.tool), call.arguments, name)).decision
         except ToolFailure as failure:
             return Decision(Action.DENY, failure.message, failure.code)

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from nbtools import (
     Policy,
     Session,
     SessionError,
+    Settings,
     ToolConfirmationOutcome,
     ToolEditConfirmationDetails,
     ToolFailure,
@@ -277,6 +280,33 @@ print([name for name in sys.modules if name.startswith("nbtools.") and name.ends
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_call_that_touches_no_file_asks_the_file_system_for_nothing(tmp_path: Path) -> None:
+    """What a call costs does not depend on where the workspace is: its depth, its disk."""
+
+    @tool(kind="read")
+    async def noop(word: str) -> str:
+        return word
+
+    folder = tmp_path.joinpath(*"abcdefghijkl")
+    folder.mkdir(parents=True)
+    asked: list[str] = []
+
+    def notice(_: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and function.__module__ == "posix" and function.__name__ not in ("getpid", "fspath"):
+            asked.append(function.__name__)
+
+    async with Session(folder, tools=[noop], settings=Settings(record=False)) as session:
+        for dialect in dialect_names():
+            session.dialect = dialect
+            await session.call("noop", {"word": "loads what is loaded lazily"})
+            sys.setprofile(notice)
+            try:
+                result = await session.call("noop", {"word": "now"})
+            finally:
+                sys.setprofile(None)
+            assert (dialect, result.llm_content, asked) == (dialect, "now", [])
 
 
 async def test_services_of_a_workspace_are_created_once_by_any_thread(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ class Bash(ClaudeParams):
     """Has no effect: commands run with the person's own rights, and the policy decides about each."""
 
     def to_canonical(self) -> Mapping[str, Any]:
-        place = {} if self._call_context.folder == "." else {"path": self._call_context.folder}
+        folder = self._call_context.folder()
+        place = {} if folder == "." else {"path": folder}
         if self.run_in_background:
             return {"command": self.command, "background": True, **place}
         seconds = min(self.timeout or _DEFAULT_TIMEOUT, _MAX_TIMEOUT) / 1000
