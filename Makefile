@@ -1,6 +1,7 @@
 # make lab    JupyterLab on the first notebook, from nothing
 # make test   everything that is tested, from nothing
 # make check  style, types, layers, generated files, language
+# make extras  the bare package and each extra in an environment of its own: what each promises works with what it installs
 # make fuzz   looks for inputs that break a law; each fuzzer for FUZZ seconds (make fuzz FUZZ=3600)
 # make bench  the benchmarks, one table each
 # make build  the wheel and the sdist, in dist/
@@ -26,7 +27,7 @@ LITE := docs/lite/package.json docs/lite/yarn.lock docs/lite/requirements.txt
 SITE := -m sphinx -E -W --keep-going -q -b html -c docs
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
-.PHONY: lab test check fuzz bench build wire translations docs lite notebooks dialects clean
+.PHONY: lab test check extras fuzz bench build wire translations docs lite notebooks dialects clean
 .DELETE_ON_ERROR:
 
 lab: $(DONE)/environment $(DONE)/front-end
@@ -45,6 +46,9 @@ check: $(DONE)/python $(DONE)/front-end
 	$(BIN)/python .ci/language.py
 	$(BIN)/python docs/scripts/notebooks.py --check
 	@$(BIN)/python $(SCRIPTS)/front_end.py lint
+
+extras: $(DONE)/python $(DONE)/front-end
+	@$(BIN)/python .ci/extras.py $(DONE)/extras
 
 FUZZ ?= 300
 fuzz: $(DONE)/python

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import os
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from nbtools.notebook import doctor
+from tests.extras.smoke import CHECKS as EXTRA_CHECKS
+
+ROOT = Path(__file__).parents[1]
 
 EXTRAS = ("mcp", "mcp_types", "httpx2", "keyring", "pydantic_ai", "openai", "uvicorn", "starlette")
 HIDDEN = f"import sys\nfor name in {EXTRAS}: sys.modules[name] = None\n"
@@ -116,3 +124,59 @@ def test_running_cells_names_the_extra_that_it_needs(tmp_path: Path) -> None:
     code += "from nbtools.workspace.notebooks.kernels import _start\n"
     code += "try:\n    asyncio.run(_start(Path('a.ipynb'), ''))\nexcept ToolFailure as failure:\n    print(failure.message)"
     assert 'pip install "nbtools-agent[notebooks]"' in run(code, tmp_path).stdout
+
+
+OWN_LIBRARIES = {"agents", "anthropic", "google", "langchain_core", "pandas", "polars"}
+"""Libraries that a person brings: nbtools imports them only where the person uses them, or names the command that installs them."""
+
+
+def required(extras: Iterable[str]) -> set[str]:
+    """The distributions that installing nbtools with these extras brings, by pyproject.toml and their own metadata."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    waiting = list(map(Requirement, project["dependencies"]))
+    waiting += [Requirement(line) for extra in extras for line in project["optional-dependencies"][extra]]
+    found: set[tuple[str, str]] = set()
+    while waiting:
+        requirement = waiting.pop()
+        for extra in (*requirement.extras, ""):
+            name = canonicalize_name(requirement.name)
+            if (name, extra) in found:
+                continue
+            found.add((name, extra))
+            if name == "nbtools-agent":
+                waiting += map(Requirement, project["optional-dependencies"].get(extra, ()))
+                continue
+            try:
+                lines = importlib.metadata.requires(name) or []
+            except importlib.metadata.PackageNotFoundError:
+                continue  # for another platform
+            parsed = map(Requirement, lines)
+            waiting += [line for line in parsed if line.marker is None or line.marker.evaluate({"extra": extra})]
+    return {name for name, _ in found}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The packages that a module imports, inside functions and by ``import_library`` too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"import_library", "import_module"}:
+            yield from (name.value for name in node.args if isinstance(name, ast.Constant))
+
+
+def test_every_imported_package_is_required_by_nbtools_or_an_extra() -> None:
+    extras = {*EXTRA_CHECKS} - {"bare"}
+    installed, distributions = required(extras), importlib.metadata.packages_distributions()
+    missing: dict[str, str] = {}
+    for path in sorted((ROOT / "nbtools").rglob("*.py")):
+        for package in {name.partition(".")[0] for name in imported(path)} - {*sys.stdlib_module_names, "nbtools"} - OWN_LIBRARIES:
+            if not {canonicalize_name(name) for name in distributions.get(package, ())} & installed:
+                missing[package] = path.name
+    assert missing == {}
+
+
+def test_every_extra_for_users_has_a_smoke_test() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"bare", *project["optional-dependencies"]} - {"build", "docs", "lite", "test"} == {*EXTRA_CHECKS}

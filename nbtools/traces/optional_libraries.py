@@ -12,6 +12,7 @@ _INSTALL = {
     "distributed": 'pip install "nbtools-agent[cluster]"',
     "duckdb": 'pip install "nbtools-agent[traces]"',
     "genai_prices": 'pip install "nbtools-agent[prices]"',
+    "numpy": 'pip install "nbtools-agent[traces]"',
     "pyarrow": 'pip install "nbtools-agent[traces]"',
     "pyarrow.compute": 'pip install "nbtools-agent[traces]"',
     "pyarrow.dataset": 'pip install "nbtools-agent[traces]"',

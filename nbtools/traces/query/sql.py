@@ -47,7 +47,7 @@ class QueryResult:
         return import_library("polars").from_arrow(self._table)
 
     def __repr__(self) -> str:
-        return f"<Answer of {len(self):,} rows: {', '.join(self.columns)}>"
+        return f"<QueryResult with {len(self):,} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
         return query_result_html(self.columns, QueryResult(self._table.slice(0, MAX_ROWS)).fetchall(), len(self))
@@ -83,6 +83,7 @@ class Database:
         The function is called only for rows and columns that a query needs.
         """
         pa = import_library("pyarrow")
+        import_library("numpy")  # DuckDB needs it for every function in Python, Arrow's too
         struct = pa.struct([(field, pa.string()) for field in fields])
         failure = self._failure  # not self: the connection keeps the function, and the garbage collector cannot see that cycle
 

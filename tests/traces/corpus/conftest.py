@@ -25,7 +25,9 @@ class Server:
 
     def bucket(self) -> str:
         """Makes a bucket and returns its name."""
-        name = f"bucket-{uuid.uuid4().hex}"
+        return self.create_bucket(f"bucket-{uuid.uuid4().hex}")
+
+    def create_bucket(self, name: str) -> str:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         opener.open(urllib.request.Request(f"{self.endpoint}/{name}", method="PUT")).close()
         return name
