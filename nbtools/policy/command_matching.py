@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,18 @@ from nbtools.policy.coverage import unknown_program
 from nbtools.policy.layers import SourcedRule
 from nbtools.policy.modes import AUTO_EDIT_RUNS
 from nbtools.policy.path_rules import ResolvedPath
-from nbtools.policy.protected import DOUBT, critical_deletion, critical_question, protected_question, protection_reason, repository_question
+from nbtools.policy.protected import (
+    DOUBT,
+    critical_deletion,
+    critical_question,
+    is_in,
+    protected_question,
+    protection_reason,
+    repository_question,
+)
 from nbtools.policy.rule_index import Rules
 from nbtools.policy.rule_matching import CallMatcher, joint_permission, possible_rule_question, rule_decision
+from nbtools.shell.critical import critical_write
 
 if TYPE_CHECKING:
     from nbtools.shell import AnalysedCommand, CommandAnalysis, ProgramTable
@@ -120,6 +129,17 @@ class CommandMatcher(CallMatcher):
         return tuple((act, resolved) for act, path in read for resolved in self._resolve(act, path))
 
     @cached_property
+    def _links(self) -> tuple[tuple[int, str], ...]:
+        """The places at which the line may create links, as absolute paths, each with the position of the command."""
+        links = ((at, link) for at, act in enumerate(self.analysis.commands) for link in act.links if link != ".")
+        return tuple((at, self.grounds.resolve_in_command(link, self.directory).absolute) for at, link in links)
+
+    def _is_through_link(self, act: AnalysedCommand, path: str) -> bool:
+        """Whether an absolute path may lead through a link that an earlier command of the line creates."""
+        before = next(at for at, other in enumerate(self.analysis.commands) if other is act)
+        return any(at < before and is_in(path, link) for at, link in self._links)
+
+    @cached_property
     def mentioned(self) -> dict[str, tuple[AnalysedCommand, tuple[ResolvedPath, ...]]]:
         """The mentioned paths that a rule hides from reading, each with the first command that mentions it and the resolved paths."""
         candidates: dict[str, AnalysedCommand] = {}
@@ -142,6 +162,8 @@ class CommandMatcher(CallMatcher):
     def _resolve(self, act: AnalysedCommand, path: str) -> Iterator[ResolvedPath]:
         known = path not in act.unclear and not (self.moving and not path.startswith(("/", "~")))
         resolved = self.grounds.resolve_in_command(path, self.directory, known=known)
+        if self._links and self._is_through_link(act, resolved.absolute):
+            resolved = replace(resolved, unclear=f"{path} leads through a link that the line creates")
         yield resolved
         if (led := self.grounds.follow_links(resolved)) is not None:
             yield led
@@ -171,6 +193,9 @@ class CommandMatcher(CallMatcher):
 
     def _removals(self) -> Iterator[Decision]:
         """Yields a question for each critical deletion and each write to a device."""
+        for act, _, resolved in self.written:
+            if why := critical_write(resolved.absolute):
+                yield critical_question(act.text, why)
         for act in self.analysis.commands:
             if act.critical:
                 yield critical_question(act.text, act.critical)

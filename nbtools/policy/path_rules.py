@@ -12,19 +12,18 @@ import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from nbtools.policy.layers import SourcedRule
 from nbtools.policy.patterns import is_path_pattern
 from nbtools.policy.rules import Rule
+from nbtools.shell.path_text import follow_process_links, normal_path
 
 _SPECIAL = re.compile(r"[*?\[\\]")
 _ENDING = re.compile(r"\*(\.[^*?\[\\/.]+)")
 _IN_FOLDER = re.compile(r"\*\*/([^*?\[\\/]+)/\*\*")
 _ALL = "**"
-_PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:(?P<cwd>cwd)|root|fd/[^/]+)(?=/|\Z)")
-"""Links that differ for each process: its working directory, its root, its open files."""
 _PLAIN = re.compile(r"[A-Za-z0-9_][\w.+-]*(?:/[A-Za-z0-9_][\w.+-]*)*", re.ASCII)
 """A relative path that needs no normalisation."""
 
@@ -54,7 +53,8 @@ class PathContext:
 
     ``own_folders``: those with the state and settings of nbtools.  ``program_folders``: those of ``PATH`` inside the workspace.
     ``option_like_name`` returns why a file name in the workspace may be taken for an option, empty if there is none.
-    ``ignores_case``: whether the file system does.  ``real`` follows the links of a path; ``exists`` says whether a path exists.
+    ``ignores_case``: whether the file system does.  ``real`` follows the links of a path, and returns an empty text
+    where it leads to what differs for each process; ``exists`` says whether a path exists.
     """
 
     root: str = "/workspace"
@@ -76,21 +76,20 @@ class PathContext:
         why = "" if known else f"{path} is only known when it runs"
         if directory == "." and not self.ignores_case and _PLAIN.fullmatch(path) and len(self.root) > 1:
             return ResolvedPath(f"{self.root}/{path}", path, why)
-        if magic := _PROCESS.match(posixpath.normpath(path)) if "/proc/" in path else None:
-            why = f"{path} differs for each process"
-            path = f"{'.' if magic['cwd'] else ''}{posixpath.normpath(path)[magic.end() :]}" or "/"
         if path.startswith("~"):
             if self.homes and path[1:2] in ("", "/"):
                 path = self.homes[0] + path[1:]
             else:
                 why = why or f"{path} is another user's home folder"
-        if not why and re.search(r"[^/.][^/]*/+\.\.(?:/|$)", path):
-            why = f"{path} goes up from a folder that may be a link"
-        return self._resolved(posixpath.join(self.root, directory, path), why)
+        followed = follow_process_links(path, posixpath.join(self.root, directory))
+        end = "/" if path.endswith(("/", "/.", "/..")) or path in (".", "..") else ""
+        return self._resolved(followed.path + end, why or followed.unclear)
 
     def follow_links(self, resolved: ResolvedPath) -> ResolvedPath | None:
         """Returns the path with its links followed; None where it has none, or where the path is only known when the command runs."""
         real = resolved.absolute if resolved.unclear else self.real(resolved.absolute)
+        if not real:
+            return replace(resolved, unclear=f"{resolved.absolute} leads to what differs for each process")
         return None if real == resolved.absolute else self._resolved(f"{real}/" if resolved.folder else real, "")
 
     def deletion_paths(self, path: str, directory: str) -> Iterator[ResolvedPath]:
@@ -103,13 +102,11 @@ class PathContext:
         yield resolved
         if (led := self.follow_links(resolved)) is not None:
             yield led
-        if "/.." in path:  # after a link, .. is not the parent in the path's text
-            yield self._resolved(self.real(posixpath.join(self.root, directory, path)), "")
+        if "/.." in path and (real := self.real(posixpath.join(self.root, directory, path))):
+            yield self._resolved(real, "")  # after a link, .. is not the parent in the path's text
 
     def _resolved(self, path: str, unclear: str) -> ResolvedPath:
-        absolute = self.normalise(posixpath.normpath(path))
-        if absolute.startswith("//"):
-            absolute = absolute[1:]
+        absolute = self.normalise(normal_path(path))
         root, folder = self.normalise(self.root), path.endswith(("/", "/.", "/.."))
         if absolute == root:
             return ResolvedPath(absolute, ".", unclear, folder=True)

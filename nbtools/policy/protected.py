@@ -37,9 +37,9 @@ DOUBT = "commands that cannot be fully analysed need approval"
 def protection_reason(resolved: ResolvedPath, grounds: PathContext) -> str:
     """Returns why writing the path always needs approval; empty for an unprotected path."""
     absolute, path = resolved.absolute, resolved.absolute.casefold()
-    if any(_is_in(absolute, grounds.normalise(folder)) and not absolute.endswith(_MEMORY) for folder in grounds.own_folders):
+    if any(is_in(absolute, grounds.normalise(folder)) and not absolute.endswith(_MEMORY) for folder in grounds.own_folders):
         return "it holds the rules and logs of nbtools"
-    if grounds.program_folders and any(_is_in(absolute, grounds.normalise(folder)) for folder in grounds.program_folders):
+    if grounds.program_folders and any(is_in(absolute, grounds.normalise(folder)) for folder in grounds.program_folders):
         return "it is on PATH, where commands look for programs"
     parts = path.split("/")
     for part in parts:
@@ -66,7 +66,7 @@ def protected_question(resolved: ResolvedPath, why: str) -> Decision:
 def is_critical(resolved: ResolvedPath, grounds: PathContext) -> bool:
     """Whether deleting the path is critical: the workspace or a folder above it, the home folder, a top-level folder."""
     path = resolved.absolute
-    return any(_is_in(grounds.normalise(folder), path) for folder in (grounds.root, *grounds.homes)) or path.count("/") == 1
+    return any(is_in(grounds.normalise(folder), path) for folder in (grounds.root, *grounds.homes)) or path.count("/") == 1
 
 
 def critical_deletion(path: str, directory: str, grounds: PathContext, *, known: bool) -> ResolvedPath | None:
@@ -136,5 +136,6 @@ def _may_be_protected(part: str) -> bool:
     return part.startswith((".", "[")) and any(fnmatchcase(name, part) for name in _NAMES)
 
 
-def _is_in(path: str, folder: str) -> bool:
+def is_in(path: str, folder: str) -> bool:
+    """Whether an absolute path is the folder or in it."""
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")

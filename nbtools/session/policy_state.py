@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nbtools.core.decision import Action
-from nbtools.core.errors import from_os_error
+from nbtools.core.errors import ToolFailure, from_os_error
 from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.grants import Grant
 from nbtools.policy.layers import SAVED, SESSION, Layer, as_rule, grant_policy
@@ -103,14 +103,26 @@ def _exists(path: str) -> bool:
 
 
 def _real(root: str, path: str) -> str:
-    """Resolves symbolic links; a text that cannot be a path is returned unchanged.  ``root`` is resolved already."""
+    """Resolves symbolic links; a text that cannot be a path is returned unchanged.  ``root`` is resolved already.
+
+    Returns an empty text for a path through a link in ``/proc``: for the command it leads elsewhere than for this process.
+    """
     try:
         if not path.startswith(f"{root}/"):
-            return os.path.realpath(path)
+            return _real_outside(path)
         below = path[len(root) + 1 :]
         return real_path(root, below) if _has_links(root, below) else path
+    except ToolFailure:
+        return ""
     except (OSError, ValueError):  # a cycle of links, a name that is too long; NUL or a lone surrogate
         return path
+
+
+def _real_outside(path: str) -> str:
+    try:
+        return real_path("/", path)
+    except OSError:
+        return os.path.realpath(path)
 
 
 def _has_links(root: str, below: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 import shlex
 import unicodedata
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from nbtools.shell.command_model import AnalysedCommand, CommandAnalysis, Effects, Script, StartedProgram, dashes_of
 from nbtools.shell.critical import critical_removal, critical_write
 from nbtools.shell.grammar import Redirect, SimpleCommand, parse_shell
+from nbtools.shell.path_text import normal_path
 from nbtools.shell.program_effects import derive_effects
 from nbtools.shell.program_table import ProgramTable, included_table
 from nbtools.shell.reader import parse_strictly
@@ -44,6 +44,8 @@ _LOOP = re.compile(r"\b(?:for|while|until)\b")
 _MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SAME_SHELL = frozenset({"eval", "trap", "source", "."})
 _READING = ("<", "<>")
+_REOPENED = re.compile(r"[1-9]<(?!<)")
+_STANDARD = re.compile(r"/+dev/+std(?:out|err)")
 _CONNECTION = re.compile(r"/+dev/+(?:tcp|udp)/")
 
 
@@ -94,6 +96,8 @@ class _Walk:
         self.doubt = ""
         self.unverified = ""
         self.of_names = False
+        self.reopens = _REOPENED.search(text) is not None
+        """Whether writing to ``/dev/stdout`` may open a file again that the line has opened for reading."""
         self.places = WorkingDirectories(loops=bool(_LOOP.search(text)))
         self.links: list[str] = []
         """Paths at which an earlier command of the line may have created links."""
@@ -171,6 +175,8 @@ class _Walk:
 
     def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], code: str = "") -> None:
         folder = "" if _HERE.fullmatch(effects.folder) else effects.folder
+        if any(word[:1] == "~" or "=~" in word for word in head.words):
+            effects = _with_quoted_tildes(effects, head)
         reads, writes, redirected = self._paths(effects, redirects, folder)
         if effects.project and self.links and not effects.risk and self._runs_created_files(head, folder):
             effects = effects._replace(risk="it runs files that the line itself creates")
@@ -212,10 +218,14 @@ class _Walk:
     def _paths(self, effects: Effects, redirects: tuple[Redirect, ...], folder: str) -> tuple[tuple[str, ...], ...]:
         """Returns the paths that the command reads, those that it writes, and those of them that redirects write."""
         reads, writes = self.places.resolve(effects.reads, folder), self.places.resolve(effects.writes, folder)
+        if writes and self.reopens:
+            writes = tuple([_STANDARD.sub("/dev/fd/1", path) for path in writes])
         if not redirects:
             return reads, writes, ()
         # The shell opens these in the line's folder.
-        redirected = self.places.resolve(tuple([_path_of(redirect) for redirect in redirects if redirect.writes]))
+        written = [_path_of(redirect) for redirect in redirects if redirect.writes]
+        written += ["/dev/fd/1" for redirect in redirects if self.reopens and _STANDARD.fullmatch(redirect.target)]
+        redirected = self.places.resolve(tuple(written))
         inputs = self.places.resolve(tuple([_path_of(redirect) for redirect in redirects if redirect.operator in _READING]))
         return (*reads, *inputs), (*writes, *redirected), redirected
 
@@ -255,8 +265,8 @@ def _risk(head: _Head, effects: Effects, paths: tuple[str, ...]) -> str:
 
 def _is_through_link(path: str, links: list[str]) -> bool:
     """Whether the path may lead through a link that the line itself creates."""
-    path = posixpath.normpath(path)
-    return any(link in (".", path) or path.startswith(f"{link}/") for link in map(posixpath.normpath, links))
+    path = normal_path(path)
+    return any(link in (".", path) or path.startswith(f"{link}/") for link in map(normal_path, links))
 
 
 def _needs_its_folder(started: StartedProgram | _Head, effects: Effects) -> str:
@@ -274,8 +284,25 @@ def command_text(started: StartedProgram) -> str:
 
 
 def _path_of(redirect: Redirect) -> str:
-    """Returns the path of a redirect.  To the shell, ``-`` is an ordinary file name."""
-    return "./-" if redirect.target == "-" else redirect.target
+    """Returns the path of a redirect.  To the shell, ``-`` and a quoted ``~`` are ordinary file names."""
+    literal = redirect.target == "-" or (redirect.target.startswith("~") and not redirect.dynamic)
+    return f"./{redirect.target}" if literal else redirect.target
+
+
+def _with_quoted_tildes(effects: Effects, head: _Head) -> Effects:
+    """Returns the effects with ``./~`` for a tilde that was quoted: the shell expands only one that is not, and the word is dynamic."""
+    literal = [word for place, word in enumerate(head.words) if place not in head.dynamic]
+
+    def spelled(paths: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"./{path}" if path[:1] == "~" and any(word.endswith(path) for word in literal) else path for path in paths)
+
+    return effects._replace(
+        reads=spelled(effects.reads),
+        writes=spelled(effects.writes),
+        named=spelled(effects.named),
+        removes=spelled(effects.removes),
+        links=spelled(effects.links),
+    )
 
 
 def _is_dynamic(path: str, dynamic_words: set[str]) -> bool:

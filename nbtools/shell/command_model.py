@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from nbtools.shell.path_text import normal_path
+
 RUNS_INPUT = "it runs its input as code"
+_DEVICES = re.compile(r"(?:/|(?:\.\./)+)(?:dev|proc)/")
 _DASH = re.compile(r"""["']*(?:[-$`*?\[{]|[@+!]\()""")
 
 
@@ -131,8 +133,7 @@ NOTHING = Effects()
 
 def is_input(word: str) -> bool:
     """Whether a file name means the program's input, in any spelling of its path."""
-    path = re.sub(r"/+", "/", posixpath.normpath(word))
-    return word == "-" or path.startswith(("/dev/", "/proc/"))
+    return word == "-" or _DEVICES.match(normal_path(word)) is not None
 
 
 class AnalysedCommand(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
+
+from nbtools.shell.path_text import normal_path
 
 _HOME = re.compile(r"(?:~[\w.-]*|\$HOME|\$\{HOME\})(?P<rest>/.*)?\Z", re.DOTALL)
 _HERE = re.compile(r"(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`|\$OLDPWD|\$\(git rev-parse --show-toplevel\))(?P<rest>/.*)?\Z", re.DOTALL)
@@ -22,13 +23,13 @@ def critical_removal(path: str, *, dynamic: bool) -> str:
     for anchor, name in ((_HOME, "your home folder"), (_HERE, "the working directory")):
         found = anchor.match(path) if dynamic or path.startswith("~") else None
         if found:
-            rest = posixpath.normpath("." + (found["rest"] or ""))
+            rest = normal_path("." + (found["rest"] or ""))
             return f"{written} is {name} or everything in it" if rest.startswith("..") or rest == "." or _all_of(rest) else ""
     return _plain(path, written, dynamic=dynamic)
 
 
 def _plain(path: str, written: str, *, dynamic: bool) -> str:
-    clean = posixpath.normpath(path).replace("//", "/") if path else ""
+    clean = normal_path(path) if path else ""
     parts = [part for part in clean.split("/") if part]
     if clean.startswith("/"):
         if len(parts) <= 1 or (len(parts) == 2 and (parts[0] in ("home", "Users") or (dynamic and _all_of(parts[1])))):
@@ -49,4 +50,4 @@ def _all_of(part: str) -> bool:
 
 def critical_write(path: str) -> str:
     """Returns why writing the path needs approval in every mode; empty for an ordinary file."""
-    return f"{path} is a device" if _DEVICE.match(posixpath.normpath(path) if path else "") else ""
+    return f"{path} is a device" if _DEVICE.match(normal_path(path) if path else "") else ""

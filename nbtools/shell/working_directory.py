@@ -10,6 +10,7 @@ from nbtools.shell.grammar import SimpleCommand
 _MOST = 8
 _MOVES = ("cd", "pushd", "popd")
 _WRAPPERS = ("command", "builtin", "time")
+_CD_OPTION = re.compile(r"-[LPe@]+")
 _WRAPPER_OPTION = re.compile(r"-p+|--|!")
 
 
@@ -21,6 +22,22 @@ def _unwrapped(command: SimpleCommand) -> tuple[str, ...]:
     if place in command.dynamic:
         place = next((at for at in range(place, len(argv)) if argv[at] in _MOVES), place)
     return argv[place:]
+
+
+def _target(argv: tuple[str, ...]) -> str | None:
+    """Returns the folder that ``cd`` or ``pushd`` changes to, ``~`` for the home folder; None where it is only known at run time.
+
+    A literal folder that begins with ``~`` was quoted, so it is one of that name.
+    """
+    place = 1
+    while argv[0] == "cd" and place < len(argv) and _CD_OPTION.fullmatch(argv[place]):
+        place += 1
+    operands = argv[place + (argv[place : place + 1] == ("--",)) :]
+    if not operands:
+        return "~" if argv[0] == "cd" else None
+    if argv[0] == "popd" or len(operands) > 1 or operands[0][:1] in ("-", "+") or not operands[0]:
+        return None
+    return f"./{operands[0]}" if operands[0].startswith("~") else operands[0]
 
 
 class WorkingDirectories:
@@ -54,14 +71,11 @@ class WorkingDirectories:
         if self._loops and command.nested:
             self._lost = "the target of cd in a loop is only known when it runs"
             return ""
-        target = [word for word in argv[1:] if word not in ("-P", "-L", "-e", "--")]
-        if argv[0] == "popd" or len(target) > 1 or command.dynamic or target[:1] == ["-"] or re.match(r"[-+]\d", "".join(target)):
+        target = _target(argv)
+        if target is None or command.dynamic:
             self._lost = "the target of cd is only known when it runs"
             return ""
-        targets = tuple(
-            posixpath.join(folder, target[0] if target else "~") if not (target or ["~"])[0].startswith("~") else (target or ["~"])[0]
-            for folder in self.folders
-        )
+        targets = tuple(target if target == "~" else posixpath.join(folder, target) for folder in self.folders)
         is_certain = command.operator in ("", "&&") and not command.nested
         self._before = (*self._before, *self.folders)
         self.folders = targets if is_certain else tuple(dict.fromkeys((*self.folders, *targets)))
