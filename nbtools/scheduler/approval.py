@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -21,7 +23,7 @@ from nbtools.core.confirmation import (
     approval_unavailable_message,
     confirmation_unavailable_message,
 )
-from nbtools.core.decision import Action
+from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, Message, SameCall, changed_arguments
 from nbtools.core.result import BATCH_ENDED, ToolResult, failed
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 Replan: TypeAlias = Callable[[ToolCallRequest], Awaitable[Plan]]
 """Plans a call again, hooks included."""
+WatchGrants: TypeAlias = Callable[[Plan, Callable[[Decision], None]], AbstractContextManager[None]]
+"""While entered, calls the function with the decision that allows the plan, as soon as a grant does."""
 
 
 class ApprovalContext(Protocol):
@@ -94,10 +98,14 @@ async def approve(
     context: ApprovalContext,
     enter: Callable[[AwaitingApprovalCall], None],
     replan: Replan,
+    watch_grants: WatchGrants,
     clock: Clock,
     conflict: str = "",
 ) -> tuple[Plan, Approval | None]:
     """Returns the plan to run, which differs from ``plan`` if the person modified it, and the approval.
+
+    There is no approval where nothing would change, and where a grant that was added meanwhile, such as by "always allow" in answer to
+    another call, covers the call; the confirmation is then withdrawn.
 
     A changed call is built, checked by hooks and decided again.  With ``MODIFY_WITH_EDITOR`` it is then put to the person again; with any
     other approval it runs once, unless a hook has changed it further, and adds no grant.
@@ -107,8 +115,12 @@ async def approve(
     while True:
         confirmer = _confirmer(request, draft, context)
         waiting = await _approval_request(request, draft, context, clock)
+        if _changes_nothing(waiting.confirmation) and not draft.modified:
+            return replace(draft.plan, decision=_NO_CHANGE), None
         enter(waiting)
-        answer = await confirmer.ask(waiting.confirmation)
+        answer = await _answer(confirmer, waiting.confirmation, draft.plan, watch_grants)
+        if isinstance(answer, Decision):
+            return replace(draft.plan, decision=answer), None
         await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
         if answer.outcome is ToolConfirmationOutcome.CANCEL:
             raise CallDenied(answer)
@@ -121,6 +133,40 @@ async def approve(
         action = draft.plan.decision.action
         if action is Action.ALLOW or (action is Action.ASK and approves and draft.plan.arguments == entered):
             return draft.plan, Approval(waiting.confirmation, answer, clock())
+
+
+async def _answer(confirmer: Confirmer, confirmation: Confirmation, plan: Plan, watch_grants: WatchGrants) -> Answer | Decision:
+    """Returns the person's answer or, if a grant allows the plan before, the decision by it; the confirmer is then cancelled."""
+    if not confirmation.offers:
+        return await confirmer.ask(confirmation)
+    decisions: list[Decision] = []
+    try:
+        async with asyncio.timeout(None) as waiting:
+
+            def end(decision: Decision) -> None:
+                decisions.append(decision)
+                waiting.reschedule(0)  # the loop's clock is past this
+
+            with watch_grants(plan, end):
+                return await confirmer.ask(confirmation)
+    except TimeoutError:
+        if not decisions or not waiting.expired():
+            raise
+        return decisions[0]
+
+
+_NO_CHANGE = Decision(Action.ALLOW, "the file already has this content", "nothing changes")
+
+
+def _changes_nothing(confirmation: Confirmation) -> bool:
+    """Whether only the mode asks about an edit that leaves the file as it is.
+
+    A rule's, a hook's and a protected file's question is put all the same: whether a file has a certain content may be a secret.
+    """
+    details = confirmation.details
+    if not isinstance(details, ToolEditConfirmationDetails) or details.others or details.note or not can_be_allowed(confirmation.decision):
+        return False
+    return details.original_content is not None and details.original_content == details.new_content
 
 
 def _is_change(draft: ApprovalState, details: ToolCallConfirmationDetails, payload: ToolConfirmationPayload | None) -> bool:

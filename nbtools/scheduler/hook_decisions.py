@@ -19,6 +19,8 @@ Replan: TypeAlias = Callable[[ToolCallRequest], Plan]
 
 _ACTIONS: dict[type[Before], Action] = {Block: Action.DENY, Ask: Action.ASK, Allow: Action.ALLOW}
 _STRENGTH = {Action.ALLOW: 0, Action.ASK: 1, Action.DENY: 2}
+_HOOK = "hook"
+"""The source of a hook's decision to ask: no grant answers it, because the hook asks again at the next call."""
 _MAX_JSON = 2_000
 """Characters."""
 
@@ -103,7 +105,8 @@ class HookState:
             case Action.DENY:
                 return Decision(Action.DENY, f"the hook {hook} blocks it{reason}", f"hook {hook}")
             case Action.ASK:
-                return deny_instead_of_asking(self.mode, Decision(Action.ASK, f"the hook {hook} requires approval{reason}", f"hook {hook}"))
+                asks = Decision(Action.ASK, f"the hook {hook} requires approval{reason}", f"hook {hook}", source=_HOOK)
+                return deny_instead_of_asking(self.mode, asks)
             case Action.ALLOW:
                 return (
                     Decision(Action.ALLOW, f"the hook {hook} allows it{reason}", f"hook {hook}") if self._needs_approval_by_mode else None

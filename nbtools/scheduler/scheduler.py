@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -134,6 +135,7 @@ class ToolScheduler:
         """The latest streamed output of running calls."""
         self._tasks: dict[str, asyncio.Task[object]] = {}
         self._stopped: set[str] = set()
+        self._grant_watches: set[Callable[[], None]] = set()
         self._ended: asyncio.Future[None] | None = None
 
     @property
@@ -237,10 +239,36 @@ class ToolScheduler:
             # A call that the person modified passes hooks and policy again.
             return await self._run_before_hooks(changed, planner(changed), planner)
 
-        approval = await approve(request, plan, self._approval_context, self._enter, replan, self._clock, conflict)
+        approval = await approve(request, plan, self._approval_context, self._enter, replan, self._watch_grants, self._clock, conflict)
         if request.id in self._stopped:
             await asyncio.sleep(0)  # cancelled while it was approved: it must not start
         return approval
+
+    def reconsider(self) -> None:
+        """Decides again about the calls that await approval, after a grant was added.  May be called in any thread."""
+        for watch in tuple(self._grant_watches):
+            watch()
+
+    @contextmanager
+    def _watch_grants(self, plan: Plan, allowed: Callable[[Decision], None]) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+
+        def decide() -> None:
+            decision = self.judge.decide(plan.tool, plan.invocation, plan.arguments)
+            if watch in self._grant_watches and decision.action is Action.ALLOW:
+                self._grant_watches.discard(watch)
+                allowed(decision)
+
+        def watch() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(decide)
+
+        self._grant_watches.add(watch)
+        try:
+            decide()  # a grant may have been added since the plan was made
+            yield
+        finally:
+            self._grant_watches.discard(watch)
 
     def _can_ask_again(self, plan: Plan, failure: ToolFailure) -> bool:
         """Whether an edit that met changed content can be put to a person again."""

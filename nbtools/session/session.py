@@ -312,10 +312,12 @@ class Session:
     def allow(self, rule: str, *, save: bool = False, by: str = "") -> None:
         """Adds a grant for this session or, with ``save``, also for later sessions in this workspace.
 
+        Calls that await approval and are covered by it run without another answer.
         ``by``: the id of the call whose approval added it.  Raises ``PolicyError`` for an invalid rule, ``ToolFailure`` where it cannot be
         saved; then nothing has changed.
         """
         self._rules.allow(rule, save=save, by=self._calls.describe(by))
+        self._scheduler.reconsider()
 
     def revoke(self, rule: str) -> bool:
         """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.  Raises ``ToolFailure``."""

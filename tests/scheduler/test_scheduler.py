@@ -6,6 +6,7 @@ import asyncio
 import errno
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from nbtools.core.call import (
 )
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.tool import UpdateOutput
+from nbtools.hooks import Ask, before
 from nbtools.testing import ALWAYS, CANCEL, ONCE, RecordingObserver, ScriptedConfirmer
 
 SCHEMA = {"type": "object", "properties": {"turns": {"type": "integer"}}}
@@ -347,3 +349,68 @@ def _never_crowded(seen: RecordingObserver) -> None:
             running[call.request.id] = call.request.name
             assert len(running) <= 5
             assert "change" not in running.values() or len(running) == 1
+
+
+class Collecting:
+    """Leaves every question open until the test answers it."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, asyncio.Future[Answer]] = {}
+        self.withdrawn: list[str] = []
+
+    async def ask(self, confirmation: Confirmation) -> Answer:
+        self.open[confirmation.call_id] = asyncio.get_running_loop().create_future()
+        try:
+            return await self.open[confirmation.call_id]
+        except asyncio.CancelledError:
+            self.withdrawn.append(confirmation.call_id)
+            raise
+
+    async def asked(self, *call_ids: str) -> None:
+        while not set(call_ids) <= self.open.keys():
+            await asyncio.sleep(0)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from(["change", "alter", "ruled", "hooked"]), min_size=1, max_size=6), st.booleans())
+async def test_always_answers_the_open_questions_that_it_covers_and_no_others(names: list[str], by_person: bool) -> None:
+    """A question that a rule or a hook asks is open after it, as it would be asked again by the next call."""
+    person = Collecting()
+    tools = [Play(name, Kind.EDIT) for name in ("change", "alter", "ruled", "hooked")]
+    hook = before("hooked", name="careful")(lambda _: [Ask("look at it")])
+    async with asyncio.timeout(30), Session(".", tools=tools, policy=Policy(ask=["ruled"]), confirmer=person, hooks=[hook]) as s:
+        calls = {f"{number}": asyncio.create_task(s.call(name, {}, id=f"{number}")) for number, name in enumerate(["change", *names])}
+        await person.asked(*calls)
+        covered = {number for number, name in enumerate(["change", *names]) if name == "change"}
+        if by_person:
+            s.allow("change")
+        else:
+            person.open["0"].set_result(ALWAYS)
+        for number in covered:
+            assert (await calls[f"{number}"]).ok
+        for rule in ("ruled", "hooked"):
+            s.allow(rule)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        rest = {call_id for call_id, call in calls.items() if not call.done()}
+        assert rest == {f"{number}" for number in range(len(calls)) if number not in covered}
+        assert set(person.withdrawn) == {f"{number}" for number in covered} - (set() if by_person else {"0"})
+        for call_id in rest:
+            person.open[call_id].set_result(CANCEL)
+            assert not (await calls[call_id]).ok
+        by_grant = [call for call in s.history if isinstance(call, SuccessfulCall) and call.last.approval is None]
+        assert {call.last.plan.decision.source for call in by_grant} <= {"grant"}
+        assert len(by_grant) == len(person.withdrawn)
+
+
+@pytest.mark.parametrize(("policy", "asks"), [(Policy(), False), (Policy(ask=["write(a.txt)"]), True)])
+async def test_writing_the_same_content_asks_nothing_unless_a_rule_does(tmp_path: Path, policy: Policy, asks: bool) -> None:
+    (tmp_path / "a.txt").write_text("the same\n")
+    person = ScriptedConfirmer(CANCEL)
+    async with Session(tmp_path, policy=policy, confirmer=person) as s:
+        await s.call("read", {"path": "a.txt"})
+        result = await s.call("write", {"path": "a.txt", "content": "the same\n"})
+        assert result.ok is not asks
+        assert len(person.asked) == asks
+        assert not (await s.call("write", {"path": "a.txt", "content": "another\n"})).ok
+    assert (tmp_path / "a.txt").read_text() == "the same\n"
