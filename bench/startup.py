@@ -1,4 +1,4 @@
-"""What starting costs: ``import nbtools`` above pydantic, ``%load_ext nbtools`` above a cell in a bare kernel and in one with pydantic.
+"""What starting costs: ``import nbtools`` above pydantic, ``%load_ext nbtools`` and the first call above a cell in a kernel.
 
 All modules are compiled before: each kernel is started once without being measured.
 
@@ -19,6 +19,7 @@ from report import Figure, alternate, table
 ROUNDS = 9
 PYDANTIC = "from pydantic import BaseModel\nclass M(BaseModel):\n    x: int\n"
 CLOCK = "import time; start = time.perf_counter()\n"
+FIRST_CALL = "%tool grep def --limit 5"
 PRINT = "\nprint(time.perf_counter() - start)"
 
 
@@ -80,6 +81,17 @@ def main() -> None:
             [Figure("2 + 2", kernel["bare"], "ms"), Figure("%load_ext nbtools", kernel["loaded"], "ms")],
         )
         table(f"above the same cell, {name}", [Figure("%load_ext nbtools", extra, "ms", "≤ 120 ms")])
+    loaded = ("%load_ext nbtools",)
+    in_kernel(FIRST_CALL, *loaded)
+    calls = alternate(
+        ROUNDS,
+        second=partial(in_kernel, FIRST_CALL, *loaded, FIRST_CALL),
+        first=partial(in_kernel, FIRST_CALL, *loaded),
+    )
+    table(
+        f"{FIRST_CALL} in a kernel that has loaded nbtools, {ROUNDS} new kernels each",
+        [Figure("the second call", calls["second"], "ms"), Figure("the first call", calls["first"], "ms", "≤ 180 ms")],
+    )
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +15,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.tools.result_data import Diagnostic, Diagnostics
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import printable_path
@@ -48,32 +47,6 @@ _LANGUAGES = {
     ".rs": "Rust",
     ".go": "Go",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """A problem on the lines ``line`` to ``end_line`` (from 1, inclusive) of a file or, in a notebook, of its ``cell`` (from 1)."""
-
-    severity: Literal["error", "warning"]
-    message: str
-    line: int
-    end_line: int
-    column: int | None = None
-    cell: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostics:
-    """The problems that the check found, at most 100.
-
-    ``checked`` names what was checked (``Python``, ``JSON`` …), empty where there is no check for the type of file; ``programs`` are
-    command lines that check more, without the file's name.
-    """
-
-    path: str
-    checked: str
-    problems: tuple[Diagnostic, ...]
-    programs: tuple[str, ...]
 
 
 class DiagnosticsParams(BaseModel):

@@ -18,6 +18,7 @@ from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
+from nbtools.tools.result_data import FileCount, ReplaceInFilesData
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.copy_move import with_folder_slash
 from nbtools.workspace.files.encoding import decode, encode
@@ -68,23 +69,6 @@ class ReplaceInFilesParams(BaseModel):
     """Whether to apply the change; otherwise it is only previewed."""
     limit: Annotated[int, Field(ge=1, le=100_000)] = 1000
     """Maximum number of files to change; if more would change, none is."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileCount:
-    """The number of replacements in a file."""
-
-    path: str
-    places: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaceInFilesData:
-    """The files by path; ``places``: replacements in all files; ``applied``: whether they were made or only previewed."""
-
-    files: tuple[FileCount, ...]
-    places: int
-    applied: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -20,6 +19,7 @@ from nbtools.core.result import FileDiff, FileDiffs, ToolResult, failed
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_display
+from nbtools.tools.result_data import UndoData
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.history.changes import make_changes
@@ -41,15 +41,6 @@ class UndoParams(BaseModel):
     """The id of the call to undo, also of an earlier session. Default: the last call of this session that changed files."""
     merge: bool = False
     """Whether to keep later changes to the files: only the call's changes are reverted, if they do not overlap with later ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoData:
-    """The outcome of an undo: the call that was undone, or could not be, and the outcome for each of its files."""
-
-    call: str
-    tool: str
-    files: tuple[FileUndo, ...]
 
 
 class UndoTool(BaseDeclarativeTool[UndoParams]):

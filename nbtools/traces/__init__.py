@@ -1,31 +1,39 @@
-"""Reads the session logs of coding agents and presents them in one data model."""
+"""Reads the session logs of coding agents and presents them in one data model.
+
+Importing this package loads nothing else; a name is imported when it is first used.  Recording a session, which every kernel does, needs a
+few small modules of it, and not those that read, compare and review logs.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nbtools.core.errors import TraceError
-from nbtools.traces.comparison.comparison import compare
-from nbtools.traces.corpus import Corpus
-from nbtools.traces.following.follow import follow
-from nbtools.traces.model import Call, ContextPart, Detail, Event, FileChange, Problem, Ref, RequestUsage, Session, Tokens
-from nbtools.traces.trace import Trace, load, load_many, stream
-
 if TYPE_CHECKING:
+    from nbtools.core.errors import TraceError
+    from nbtools.traces.comparison.comparison import compare
+    from nbtools.traces.corpus import Corpus
+    from nbtools.traces.following.follow import follow
+    from nbtools.traces.model import Call, ContextPart, Detail, Event, FileChange, Problem, Ref, RequestUsage, Session, Tokens
     from nbtools.traces.recording.recorder import Recorder
     from nbtools.traces.recording.session_logs import kept_logs
     from nbtools.traces.session_index.listing import LoggedSession, sessions
     from nbtools.traces.session_index.places import add_log_folder
+    from nbtools.traces.trace import Trace, load, load_many, stream
 
-_LAZY = {
-    "LoggedSession": "nbtools.traces.session_index.listing",
-    "Recorder": "nbtools.traces.recording.recorder",
-    "add_log_folder": "nbtools.traces.session_index.places",
-    "kept_logs": "nbtools.traces.recording.session_logs",
-    "sessions": "nbtools.traces.session_index.listing",
+_MODULES = {
+    "nbtools.core.errors": "TraceError",
+    "nbtools.traces.comparison.comparison": "compare",
+    "nbtools.traces.corpus": "Corpus",
+    "nbtools.traces.following.follow": "follow",
+    "nbtools.traces.model": "Call ContextPart Detail Event FileChange Problem Ref RequestUsage Session Tokens",
+    "nbtools.traces.recording.recorder": "Recorder",
+    "nbtools.traces.recording.session_logs": "kept_logs",
+    "nbtools.traces.session_index.listing": "LoggedSession sessions",
+    "nbtools.traces.session_index.places": "add_log_folder",
+    "nbtools.traces.trace": "Trace load load_many stream",
 }
-"""Names imported on first use: reading a log does not load the code that writes logs, or finds them."""
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Call",
@@ -55,6 +63,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module 'nbtools.traces' has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+    value = globals()[name] = getattr(import_module(module), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -24,7 +24,7 @@ from nbtools.dialects.claude.tool_use_result import (
 from nbtools.dialects.dialect import with_defaults
 from nbtools.shell.grammar import parse_shell
 from nbtools.tools.commands.background import ShellOutput
-from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
+from nbtools.tools.result_data import ShellBackgroundData, ShellData
 
 _CANONICAL = {"command": None, "path": ".", "timeout": None, "silence": None, "background": False, "keep": False, "carry": False}
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 120_000, 600_000

@@ -14,7 +14,7 @@ from nbtools.dialects.codex.command_words import PatchCall, command_line, is_bar
 from nbtools.dialects.codex.output import exit_text, shell_exit_code, shell_output
 from nbtools.dialects.codex.replies import CodexParams, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
-from nbtools.tools.commands.shell import ShellData
+from nbtools.tools.result_data import ShellData
 
 P = TypeVar("P", bound=CodexParams)
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 10_000, 600_000

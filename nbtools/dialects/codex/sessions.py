@@ -19,7 +19,7 @@ from nbtools.dialects.codex.output import MAX_TOKENS, cut, shell_exit_code, shel
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.tools.commands.background import ShellOutput
-from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
+from nbtools.tools.result_data import ShellBackgroundData, ShellData
 
 _YIELD = 10_000
 """Milliseconds."""

@@ -15,7 +15,7 @@ from nbtools.core.result import ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
 from nbtools.tools.commands.background import ShellOutput
-from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
+from nbtools.tools.result_data import ShellBackgroundData, ShellData
 
 _MAX_SILENCE = 300
 _MAX_SECONDS = 600

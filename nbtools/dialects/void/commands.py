@@ -12,8 +12,7 @@ from nbtools.core.result import ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, failure, reply
 from nbtools.dialects.void.text_parameters import Identifier, OptionalIdentifier, OptionalPath, Text, is_plain_folder
-from nbtools.tools.commands.shell import ShellData
-from nbtools.tools.commands.terminal import TerminalRunData, TerminalState
+from nbtools.tools.result_data import ShellData, TerminalRunData, TerminalState
 
 _MAX_SILENCE = 8
 _MAX_SECONDS = 600

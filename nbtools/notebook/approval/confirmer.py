@@ -18,8 +18,6 @@ from nbtools.core.confirmation import (
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.prompt import Prompt
-from nbtools.notebook.approval.question import OpenQuestion
-from nbtools.notebook.approval.widget import WIDGET_MIME, open_widget
 from nbtools.notebook.cards.card import bundle, card_of, in_place, with_caller
 from nbtools.notebook.cards.live_cards import LiveCard, LiveCards
 from nbtools.notebook.display_target import AnswerMethod, Bundle, Callback, Loop
@@ -49,6 +47,9 @@ class NotebookConfirmer:
 
     async def _ask_by_widget(self, call: AwaitingApprovalCall, card: LiveCard, kernel: Loop) -> Answer:
         """Asks with a widget in the kernel's main loop, and always closes it at the end."""
+        from nbtools.notebook.approval.question import OpenQuestion  # noqa: PLC0415 - most sessions ask nothing by a widget
+        from nbtools.notebook.approval.widget import WIDGET_MIME, open_widget  # noqa: PLC0415 - as above
+
         target, reply, close = card.target, Reply(), ExitStack()
         drawn = in_place(with_caller(card_of(call, root=self._root()), target.caller), target.place)
         question = OpenQuestion(call, drawn, target.cell_id, reply.set, before=card.proposal_before)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.notebook.approval.model import AnswerMessage
-from nbtools.notebook.approval.question import OpenQuestion
+
+if TYPE_CHECKING:
+    from nbtools.notebook.approval.model import AnswerMessage
+    from nbtools.notebook.approval.question import OpenQuestion
 
 
 class OpenQuestions:
@@ -72,6 +74,8 @@ class OpenQuestions:
 
 
 def _parse(question_id: str, message: Mapping[str, Any]) -> AnswerMessage:
+    from nbtools.notebook.approval.model import AnswerMessage  # noqa: PLC0415 - most sessions ask nothing by a widget
+
     try:
         parsed = AnswerMessage.model_validate(message)
     except ValidationError as error:

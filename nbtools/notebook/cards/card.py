@@ -53,10 +53,7 @@ from nbtools.notebook.cards.text import card_text
 from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.tools.commands.shell import ShellBackgroundData, ShellData
-from nbtools.tools.commands.terminal import TerminalRunData, TerminalState
-from nbtools.tools.diagnostics import Diagnostics
-from nbtools.tools.undo import UndoData
+from nbtools.tools.result_data import Diagnostics, ShellBackgroundData, ShellData, TerminalRunData, TerminalState, UndoData
 
 _ABOUT_FOLDERS = frozenset({Kind.EXECUTE, Kind.SEARCH})
 """Kinds whose locations are working folders, which a click cannot open."""

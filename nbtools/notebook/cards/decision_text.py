@@ -25,7 +25,7 @@ from nbtools.core.errors import ErrorCode
 from nbtools.notebook.cards.model import Card, CardAction
 from nbtools.notebook.cards.phrases import OUTCOMES, SKIPPED_BY, UNDONE, clock
 from nbtools.notebook.hidden_characters import one_line
-from nbtools.tools.undo import UndoData
+from nbtools.tools.result_data import UndoData
 
 
 def approval_reason(confirmation: Confirmation) -> str:

@@ -15,7 +15,7 @@ from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.preview import applicable, arguments_to_apply
 from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.tools.undo import UndoData
+from nbtools.tools.result_data import UndoData
 
 FIRST = 0.05
 """Seconds before the card of a running call is shown; a faster call is shown once, when it has finished."""

@@ -27,7 +27,8 @@ State = Literal["validating", "scheduled", "awaiting_approval", "executing", "su
 
 
 class Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A model's validator is built when it is first used: a card needs few of these, and building all takes as long as a short call.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Line(Wire):

@@ -9,9 +9,9 @@ from nbtools.core.call import FinishedCall, SuccessfulCall
 from nbtools.notebook.cards.model import Card, CardAction
 from nbtools.notebook.magics.command_line import format_line, is_plain_line
 from nbtools.notebook.magics.flags import grammar_of
-from nbtools.tools.replace_in_files import ReplaceInFilesData, ReplaceInFilesParams, ReplaceInFilesTool
+from nbtools.tools.result_data import ReplaceInFilesData
 
-PREVIEWED_TOOL = ReplaceInFilesTool.name
+PREVIEWED_TOOL = "replace_in_files"
 
 
 def arguments_to_apply(call: FinishedCall | None) -> Mapping[str, Any] | None:
@@ -19,9 +19,7 @@ def arguments_to_apply(call: FinishedCall | None) -> Mapping[str, Any] | None:
     if not isinstance(call, SuccessfulCall):
         return None
     params, data = call.last.plan.invocation.params, call.result.data
-    if not isinstance(params, ReplaceInFilesParams) or not isinstance(data, ReplaceInFilesData):
-        return None
-    if data.applied or not 0 < len(data.files) <= params.limit:
+    if not isinstance(data, ReplaceInFilesData) or data.applied or not 0 < len(data.files) <= params.limit:
         return None
     return {**params.model_dump(mode="json", exclude_unset=True), "apply": True}
 

@@ -17,7 +17,6 @@ from nbtools.core.confirmation import (
     ToolMcpConfirmationDetails,
 )
 from nbtools.notebook.cards.blocks import changed_file, diff_blocks, text_block
-from nbtools.notebook.cards.command_block import command_blocks
 from nbtools.notebook.cards.diff_rows import diff_block
 from nbtools.notebook.cards.model import Block, QuestionBlock
 from nbtools.notebook.hidden_characters import one_line, seen
@@ -29,6 +28,8 @@ def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str =
         case ToolEditConfirmationDetails():
             return _changes(details, path)
         case ToolExecuteConfirmationDetails():
+            from nbtools.notebook.cards.command_block import command_blocks  # noqa: PLC0415 - it loads the tables of programs
+
             return (*_note(details.note), *command_blocks(details.command, details.directory, root, sandbox=details.sandbox))
         case ToolMcpConfirmationDetails():
             label = details.tool_display_name or details.tool_name

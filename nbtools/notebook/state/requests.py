@@ -38,7 +38,7 @@ from nbtools.notebook.state.model import (
 from nbtools.notebook.state.snapshot import MODE_MEANINGS, is_looser
 from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.policy.modes import Mode
-from nbtools.tools.undo import UndoData
+from nbtools.tools.result_data import UndoData
 
 if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime

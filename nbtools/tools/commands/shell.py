@@ -8,10 +8,9 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +24,7 @@ from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.tools.commands.background import condition_text
 from nbtools.tools.commands.folder_report import FolderReport
 from nbtools.tools.commands.viewed_file import FileView
+from nbtools.tools.result_data import ShellBackgroundData, ShellData
 from nbtools.workspace.history.snapshots import CommandSnapshot
 from nbtools.workspace.processes.background import BackgroundCommand
 from nbtools.workspace.processes.environment import environment, secret_variables, shell, shell_name
@@ -96,49 +96,6 @@ class ShellParams(BaseModel):
     """After success, let later commands of the session that carry start in the folder where this one ends."""
     characters: int | None = Field(default=None, ge=1_000, le=190_000)
     """Characters of output to return: of longer output the first and the last half. Default: 40,000, of which the end is four fifths."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellData:
-    """The outcome of a command.
-
-    ``exit_code`` is None if ``signal`` ended the command.  ``full_output`` is the file with the whole output, empty if ``text`` has all of
-    it.  ``stopped`` names the limit that ended the command; ``meaning`` explains an exit code of 1 that is not a failure; ``text`` is the
-    output for a model.  ``sandbox`` describes the sandbox, or why there was none; empty if the settings ask for none.  In a sandbox, a
-    signal that ends a command becomes an exit code: 128 plus its number.  ``left`` are the pids of processes that it started and that still
-    run, as the background command ``id``.  ``folder`` is where a command with ``carry`` ended: relative to the workspace, absolute if it is
-    outside and so does not carry over, empty if it did not change.
-    """
-
-    exit_code: int | None
-    signal: str
-    lines: int
-    bytes: int
-    seconds: float
-    full_output: str
-    stopped: Literal["", "time", "silence"] = ""
-    meaning: str = ""
-    text: str = ""
-    sandbox: str = ""
-    left: tuple[int, ...] = ()
-    id: str = ""
-    folder: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellBackgroundData:
-    """A background command: started there (``seconds`` is 0), or moved there at its timeout (``seconds``), with ``text`` printed so far.
-
-    ``ended`` says how it has ended already, such as ``exited with 0 after 3 s``; empty while it runs.
-    """
-
-    id: str
-    pid: int
-    full_output: str
-    seconds: float = 0
-    text: str = ""
-    sandbox: str = ""
-    ended: str = ""
 
 
 class ShellTool(BaseDeclarativeTool[ShellParams]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +16,7 @@ from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import parse_shell
+from nbtools.tools.result_data import TerminalRunData, TerminalState
 from nbtools.workspace.processes.environment import environment, shell, shell_name
 from nbtools.workspace.processes.terminal import ScreenContent, Terminal, terminal_argv
 from nbtools.workspace.throttle import Throttle
@@ -37,24 +38,6 @@ class TerminalOpenParams(BaseModel):
     """Width of the window in characters."""
     name: str | None = None
     """The terminal's name. Default: a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class TerminalState:
-    """The state of a terminal.
-
-    ``running``: its bash is running; otherwise ``exit_code`` is that of bash (None: a signal ended it).  ``screen`` is the text of the
-    window; ``new`` is the text printed since the last call, without colours, with unwrapped lines; a full-screen program adds none.
-    ``path`` is bash's working directory.  ``sandbox`` describes the sandbox, or why there is none; empty if the settings ask for none.
-    """
-
-    id: str
-    running: bool
-    exit_code: int | None
-    screen: str
-    new: str
-    path: str
-    sandbox: str = field(default="", kw_only=True)
 
 
 class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
@@ -238,16 +221,6 @@ class TerminalRunParams(BaseModel):
     """New height of the window in rows."""
     columns: int | None = Field(default=None, ge=10, le=1_000)
     """New width of the window in characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class TerminalRunData(TerminalState):
-    """The state of a terminal after typing.
-
-    ``finished``: bash waits for the next command, or has exited; ``exit_code`` is then that of the command.
-    """
-
-    finished: bool
 
 
 class TerminalRunTool(BaseDeclarativeTool[TerminalRunParams]):

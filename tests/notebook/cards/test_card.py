@@ -26,7 +26,7 @@ from nbtools.notebook.cards.blocks import MAX_LINES
 from nbtools.notebook.cards.card import bundle, card_of
 from nbtools.notebook.cards.model import MIME, Card, DiffBlock, MatchesBlock, OutputBlock, QuestionBlock, TextBlock
 from nbtools.notebook.cards.phrases import FAILED
-from nbtools.tools.commands.shell import ShellData
+from nbtools.tools.result_data import ShellData
 from tests.notebook.calls import (
     AT,
     EDITS_ASK,
