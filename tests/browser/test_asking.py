@@ -391,3 +391,81 @@ async def test_letters_do_nothing_to_the_notebook_and_shortcuts_with_control_sti
     await tab.page.keyboard.press("Escape")
     await tab.done(1)
     assert tab.read("src/cart.py") == CART
+
+
+SEVERAL = """\
+await asyncio.gather(*(
+    tools.edit.start("notes.txt", old=word, new=word.upper()) for word in ("one", "two", "three")
+))"""
+
+
+async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebook, app):
+    """The keys are pressed by a script in the page, as fast as a person who holds no key down can be."""
+    tab = await open_notebook(f"import asyncio\n{SEVERAL}", app=app)
+    await tab.start(1)
+    await tab.asked(1, 3)
+    await tab.page.wait_for_function("document.activeElement?.closest('.nbtools-asking')")
+    await tab.keys_pass()
+    await tab.page.evaluate("""async () => {
+        const questions = document.querySelectorAll('.nbtools-asking').length;
+        const press = () => document.activeElement.dispatchEvent(
+            new KeyboardEvent('keydown', { key: 'y', bubbles: true, cancelable: true, composed: true }));
+        press();
+        while (document.querySelectorAll('.nbtools-asking').length === questions
+               || !document.activeElement.closest('.nbtools-asking')) {
+            await new Promise(requestAnimationFrame);
+        }
+        press();
+    }""")
+    await tab.keys_pass()
+    await tab.asked(1, 2)
+    await expect(tab.question(1).locator(":focus")).to_have_count(1)
+    await tab.page.keyboard.press("y")  # after the grace period it counts
+    await tab.asked(1, 1)
+    await tab.keys_pass()
+    await tab.page.keyboard.press("Escape")
+    await tab.done(1)
+    assert sum(word in tab.read("notes.txt") for word in ("one", "two", "three")) == 1
+
+
+async def test_always_answers_the_questions_beside_it(open_notebook, app):
+    tab = await open_notebook(f"import asyncio\n{SEVERAL}", app=app)
+    await tab.start(1)
+    await tab.asked(1, 3)
+    await tab.question(1).nth(1).get_by_role("button", name="Always allow edit").click()
+    await tab.done(1)
+    await expect(tab.question(1)).to_have_count(0)
+    assert tab.read("notes.txt") == "ONE\nTWO\nTHREE\n"
+    await expect(tab.record(1).filter(has_text="Allowed by grant edit")).to_have_count(2)
+
+
+@pytest.mark.parametrize("by", ["key", "click"])
+async def test_shift_enter_after_an_answer_runs_the_next_cell(open_notebook, app, by):
+    tab = await open_notebook("%tool edit notes.txt --old two --new 2", "'the next cell'", "", app=app)
+    await tab.cell(1).locator(".cm-content").click()
+    await tab.page.keyboard.press("Shift+Enter")
+    await tab.keys_count(1)
+    if by == "key":
+        await tab.page.keyboard.press("y")
+    else:
+        await tab.answer(1, "Approve once")
+    await tab.done(1)
+    await expect(tab.question(1)).to_have_count(0)
+    await expect(tab.cell(2)).to_have_class(re.compile("jp-mod-active"))
+    await tab.page.keyboard.press("Shift+Enter")
+    await expect(tab.output(2)).to_contain_text("the next cell")
+    assert tab.read("notes.txt") == "one\n2\nthree\n"
+
+
+async def test_what_always_covers_stands_below_the_buttons(open_notebook):
+    tab = await open_notebook("%tool shell git add -A", "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'")
+    await tab.start(1)
+    await tab.asked(1)
+    await expect(tab.question(1).locator(".nbtools-rules code")).to_have_text("shell(git add:*)")
+    await tab.look("rules-command", tab.cell(1))
+    await tab.answer(1, "Deny")
+    await tab.start(2)
+    await expect(tab.question(2).locator(".nbtools-rules code")).to_have_text(["edit", "edit(src/**)"])
+    await tab.look("rules-edit", tab.cell(2))
+    await tab.answer(2, "Deny")
+    await tab.done(2)

@@ -33,7 +33,9 @@ export class AnswerBar {
     this.buttons = new Map(choices.map(choice => [choice.role, this.draw(choice, fields.length > 0, onPress)]));
     const isLasting = can_save && choices.some(({ rules }) => rules.length > 0);
     const options = fields.length ? [] : [...(isLasting ? [this.remember()] : []), this.reasonInput()];
+    const granting = choices.filter(({ rules }) => rules.length > 0);
     this.node.append(element('div', 'nbtools-buttons', ...this.buttons.values()));
+    granting.length && this.node.append(element('dl', 'nbtools-rules', ...granting.map(choice => this.drawRules(choice))));
     options.length && this.node.append(element('div', 'nbtools-aside', ...options));
   }
 
@@ -101,6 +103,16 @@ export class AnswerBar {
       answers: () => trans.__('Answer')
     };
     return labels[role]();
+  }
+
+  /** What an "always allow" adds, and what that covers. */
+  private drawRules(choice: ButtonChoice): HTMLElement {
+    const { trans } = this;
+    const term = element('dt', '', this.labelOf(choice, false));
+    const rules = choice.rules.flatMap((rule, i) => [...(i ? [', '] : []), element('code', '', rule)]);
+    const covers = choice.covers ? [element('div', 'nbtools-covers', choice.covers)] : [];
+    const line = element('div', '', trans.__('No further approval for'), ' ', ...rules);
+    return element('div', '', term, element('dd', '', line, ...covers));
   }
 
   private remember(): HTMLElement {

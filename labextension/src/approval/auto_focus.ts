@@ -2,6 +2,9 @@ const QUESTION = '.nbtools-asking';
 const NOTEBOOK = '.jp-NotebookPanel';
 /** The control of a question that gets the focus: the safe button, or a form's first field. */
 export const SAFE_CONTROL = '[data-nbtools-safe]';
+/** The type of the event that moves the focus to a question, dispatched at its node: each question is drawn by a module of its own. */
+export const FOCUS_EVENT = 'nbtools-focus-question';
+const CELL = '.jp-Cell';
 const TEXT_FIELD = 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable="true"]';
 /** Milliseconds after an automatic focus change in which no key answers the question. */
 const GRACE = 500;
@@ -13,14 +16,17 @@ export class AutoFocus {
   private focusedAt = -GRACE;
   /** When the person last pressed a key, clicked or scrolled. */
   private lastInput = 0;
+  /** The cell in which the person was before a question of another cell had the focus. */
+  private cellBefore: Element | null = null;
   private readonly onInput = ({ type }: Event): void => {
     this.lastInput = performance.now();
     if (type === 'pointerdown') {
       this.focusedAt = -GRACE; // the person has seen the question
+      this.rememberCell(); // the notebook activates the clicked cell after this
     }
   };
 
-  constructor() {
+  constructor(private readonly question: HTMLElement) {
     INPUT_EVENTS.forEach(type => window.addEventListener(type, this.onInput, { capture: true, passive: true }));
   }
 
@@ -35,16 +41,19 @@ export class AutoFocus {
     return performance.now() - this.focusedAt < GRACE;
   }
 
-  /** Shows a question that has appeared, and moves the focus to its `control` where that disturbs nobody. */
-  appear(question: HTMLElement, control: HTMLElement): void {
-    if (mayTakeFocus(question)) {
-      this.take(question, control);
+  /** Shows the question when it has appeared, and moves the focus to its `control` where that disturbs nobody. */
+  appear(control: HTMLElement): void {
+    this.rememberCell();
+    if (mayTakeFocus(this.question)) {
+      this.take(control);
     }
   }
 
-  /** Moves the focus to the `control` of a question, and scrolls to it, until the person does something. */
-  take(question: HTMLElement, control: HTMLElement): void {
+  /** Moves the focus to the `control` of the question, and scrolls to it, until the person does something. */
+  take(control: HTMLElement): void {
+    const { question } = this;
     const focusedAt = (this.focusedAt = performance.now());
+    this.rememberCell();
     control.focus({ preventScroll: true });
     this.untilInput(() => {
       if (question.isConnected && focusedAt === this.focusedAt) {
@@ -52,6 +61,33 @@ export class AutoFocus {
         reveal(question);
       }
     });
+  }
+
+  /** After the question has gone with the focus in it: moves the focus to the next question, else to the cell where the person was. */
+  leave(notebook: HTMLElement | null): void {
+    const active = activeElement();
+    if (active !== null && active !== document.body) {
+      return;
+    }
+    const next = (notebook ?? document.body).querySelector<HTMLElement>(QUESTION);
+    if (next) {
+      next.dispatchEvent(new CustomEvent<Element | null>(FOCUS_EVENT, { detail: this.cellBefore }));
+    } else {
+      const cell = this.cellBefore?.isConnected ? (this.cellBefore as HTMLElement) : null;
+      (cell ?? notebook?.querySelector<HTMLElement>('.jp-Notebook'))?.focus({ preventScroll: true });
+    }
+  }
+
+  /** Takes over the cell to which the focus returns, from the question that was answered before. */
+  returnTo(cell: Element | null): void {
+    this.cellBefore = cell ?? this.cellBefore;
+  }
+
+  private rememberCell(): void {
+    const active = notebookOf(this.question)?.querySelector(`${CELL}.jp-mod-active`);
+    if (active && !active.contains(this.question)) {
+      this.cellBefore = active;
+    }
   }
 
   /** Does something now and a few times more, until the person presses a key, clicks or scrolls. */
@@ -62,21 +98,6 @@ export class AutoFocus {
 }
 
 const INPUT_EVENTS = ['wheel', 'pointerdown', 'keydown'] as const;
-
-/** After a question has gone with the focus in it: moves the focus to the next question of the notebook, else to the notebook. */
-export function focusNext(notebook: HTMLElement | null): void {
-  const active = activeElement();
-  if (active !== null && active !== document.body) {
-    return;
-  }
-  const next = (notebook ?? document.body).querySelector<HTMLElement>(`${QUESTION} ${SAFE_CONTROL}`);
-  if (next) {
-    next.focus({ preventScroll: true });
-    reveal(next.closest<HTMLElement>(QUESTION)!);
-  } else {
-    notebook?.querySelector<HTMLElement>('.jp-Notebook')?.focus({ preventScroll: true });
-  }
-}
 
 /** The notebook that a node is in; null outside JupyterLab and Notebook. */
 export function notebookOf(node: Element): HTMLElement | null {

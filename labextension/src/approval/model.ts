@@ -15,7 +15,7 @@ export interface AnswerMessage {
   readonly remember: boolean;
 }
 
-/** One button of a question.  ``rules`` are what an "always allow" adds, ``tip`` explains them.
+/** One button of a question.  ``rules`` are what an "always allow" adds, ``covers`` says what they cover, ``tip`` is all of it.
 
 ``scope`` is what the label names: ``edit``, ``in src/``; empty for a whole MCP tool or server, and for the other buttons. */
 export interface ButtonChoice {
@@ -23,6 +23,7 @@ export interface ButtonChoice {
   readonly label: string;
   readonly scope: string;
   readonly tip: string;
+  readonly covers: string;
   readonly rules: readonly string[];
 }
 export const parseButtonChoice: parse.Parser<ButtonChoice> = parse.record<ButtonChoice>({
@@ -30,6 +31,7 @@ export const parseButtonChoice: parse.Parser<ButtonChoice> = parse.record<Button
   label: parse.text,
   scope: parse.otherwise(parse.text, ''),
   tip: parse.otherwise(parse.text, ''),
+  covers: parse.otherwise(parse.text, ''),
   rules: parse.otherwise(parse.list(parse.text), []),
 });
 

@@ -4,7 +4,7 @@ import type { CardContext } from '../shared/tokens.js';
 import { AnswerBar } from './answer_bar.js';
 import { formAction, keyAction, type FormField as FieldKind, type KeyPress, type Role } from './answer_keys.js';
 import { ChangesView } from './changes_view.js';
-import { AutoFocus, focusNext, isTextField, notebookOf, SAFE_CONTROL } from './auto_focus.js';
+import { AutoFocus, FOCUS_EVENT, isTextField, notebookOf, SAFE_CONTROL } from './auto_focus.js';
 import { FieldView } from './form_field.js';
 import type { AnswerMessage, EditableText, QuestionData, WidgetReply } from './model.js';
 import { ModifyPane } from './modify_pane.js';
@@ -29,7 +29,7 @@ export class QuestionView {
   private readonly fields: readonly FieldView[];
   private readonly bar: AnswerBar;
   private readonly problem = element('div', 'nbtools-problem');
-  private readonly focus = new AutoFocus();
+  private readonly focus = new AutoFocus(this.node);
   private readonly sizes = new ResizeObserver(() => this.fit());
   private readonly onWindowKey = (event: KeyboardEvent): void => this.onKey(event);
   private editor: ModifyPane | null = null;
@@ -61,7 +61,7 @@ export class QuestionView {
     this.outputs = this.node.closest('.jp-Cell-outputWrapper');
     this.fit();
     this.bar.settle();
-    this.focus.appear(this.node, this.safeControl);
+    this.focus.appear(this.safeControl);
   }
 
   /** Handles a message of the kernel.  One that another view of the question has asked for is ignored. */
@@ -89,7 +89,7 @@ export class QuestionView {
       this.focus.untilInput(() => {
         const active = document.activeElement; // such as a lesson's Continue, below the result
         this.isSent && (outputs?.contains(active) ? active : outputs)?.scrollIntoView({ block: 'nearest' });
-        focusNext(notebook);
+        this.focus.leave(notebook);
       });
     }
     this.focus.dispose();
@@ -121,6 +121,11 @@ export class QuestionView {
     // In the capture phase of the window, because JupyterLab handles its shortcuts in that of the document.
     window.addEventListener('keydown', this.onWindowKey, true);
     this.node.addEventListener('input', () => this.updateForm());
+    this.node.addEventListener(FOCUS_EVENT, event => {
+      this.focus.returnTo((event as CustomEvent<Element | null>).detail);
+      this.bar.settle();
+      this.focus.take(this.safeControl);
+    });
     this.node.addEventListener('focusin', () => (this.hasFocus = true));
     this.node.addEventListener('focusout', event => (this.hasFocus = event.relatedTarget === null));
     this.sizes.observe(this.node);

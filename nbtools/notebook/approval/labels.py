@@ -18,7 +18,7 @@ UNTIL_COPY_ENDS = "It holds until this temporary copy is removed."
 
 _MAX_LABEL = 60
 """Characters of a button's label; its tooltip has the full text."""
-_MAX_TIP = 1_500
+MAX_TIP = 1_500
 _SPEC = re.compile(r"[^(]*\((.*)\)", re.DOTALL)
 
 
@@ -29,7 +29,7 @@ def always_for(rules: Sequence[str]) -> str:
 
 def always_tip(rules: Sequence[str], covered: Sequence[str]) -> str:
     """Returns the tooltip of an "always allow" button: its rules and, for rules about commands, what each covers."""
-    return one_line(f"No further approval for {', '.join(rules)}{'. ' if covered else ''}{' '.join(covered)}", _MAX_TIP)
+    return one_line(f"No further approval for {', '.join(rules)}{'. ' if covered else ''}{' '.join(covered)}", MAX_TIP)
 
 
 def _scope(rule: str) -> str:

@@ -25,7 +25,7 @@ Role: TypeAlias = Literal["once", "always", "folder", "server", "modify", "deny"
 
 
 class ButtonChoice(Wire):
-    """One button of a question.  ``rules`` are what an "always allow" adds, ``tip`` explains them.
+    """One button of a question.  ``rules`` are what an "always allow" adds, ``covers`` says what they cover, ``tip`` is all of it.
 
     ``scope`` is what the label names: ``edit``, ``in src/``; empty for a whole MCP tool or server, and for the other buttons.
     """
@@ -34,6 +34,7 @@ class ButtonChoice(Wire):
     label: str
     scope: str = ""
     tip: str = ""
+    covers: str = ""
     rules: tuple[str, ...] = ()
 
 

@@ -24,6 +24,7 @@ from nbtools.notebook.approval.labels import (
     ANSWER,
     APPROVE_ONCE,
     DENY,
+    MAX_TIP,
     MODIFY,
     SKIP,
     SKIP_TIP,
@@ -222,7 +223,8 @@ def _always_choices(confirmation: Confirmation) -> tuple[ButtonChoice, ...]:
 
 def _always(role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str], name: str = "") -> ButtonChoice:
     label = ALWAYS_ALLOW.format(scope or name)
-    return ButtonChoice(role=role, label=label, scope=scope, tip=always_tip(rules, covered), rules=tuple(map(one_line, rules)))
+    tip, covers = always_tip(rules, covered), one_line(" ".join(covered), MAX_TIP)
+    return ButtonChoice(role=role, label=label, scope=scope, tip=tip, covers=covers, rules=tuple(map(one_line, rules)))
 
 
 def _fields(questions: Sequence[Question]) -> tuple[FormField, ...]:
