@@ -75,6 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(reply, Refuses):
             self._refuse(reply)
             return
+        if not self.server.asked[-1].get("stream"):
+            self._complete(reply)
+            return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
@@ -86,13 +89,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.left.set()
 
     def _refuse(self, reply: Refuses) -> None:
-        body = json.dumps({"error": {"message": reply.message, "code": reply.code or None, "type": "error"}}).encode()
-        self.send_response(reply.status)
+        self._whole(
+            reply.status,
+            {"error": {"message": reply.message, "code": reply.code or None, "type": "error"}},
+            {"x-should-retry": "true" if reply.again else "false", "retry-after-ms": "1"},
+        )
+
+    def _complete(self, reply: Says) -> None:
+        """Answers a request that wants the message in one piece."""
+        calls = [{"id": id_, "type": "function", "function": {"name": name, "arguments": text}} for id_, name, text in reply.calls]
+        message = {"role": "assistant", "content": "".join(reply.pieces) or None, **({"tool_calls": calls} if calls else {})}
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+        fields = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini", "choices": [choice]}
+        self._whole(200, {**fields, "usage": {**reply.usage, "total_tokens": 0}}, {})
+
+    def _whole(self, status: int, fields: dict[str, Any], headers: dict[str, str]) -> None:
+        body = json.dumps(fields).encode()
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.send_header("connection", "close")
-        self.send_header("x-should-retry", "true" if reply.again else "false")
-        self.send_header("retry-after-ms", "1")
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 

@@ -13,7 +13,7 @@ from nbtools.core.errors import ErrorCode, NbtoolsError, ToolFailure
 from nbtools.notebook.agent.handle import RunError
 from nbtools.notebook.agent.recorded_source import checked_pace
 from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.magics.command_line import parse
+from nbtools.notebook.magics.command_line import HelpRequested, parse
 from nbtools.notebook.magics.flags import grammar_from
 
 if TYPE_CHECKING:
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from nbtools.notebook.agent.handle import NotebookAgent
 
 FLAGS = {
-    "model": "the model: openai:gpt-5, anthropic:claude-sonnet-4-5, openai-chat:NAME with OPENAI_BASE_URL, recorded:LOG, test",
+    "model": "the model: openai:gpt-5, openai-chat:NAME with OPENAI_BASE_URL, recorded:LOG, test",
     "steps": "stop a run after this many model requests",
     "instructions": "instructions for the model, in addition to its tools",
     "project": "of a recorded session: the folder that is copied for its calls",
     "pace": "of a recorded session: seconds before each step, or step for one call at a time",
 }
 VERBS = {
+    "help": "explains the settings and the commands",
     "continue": "goes on with a recorded session",
     "new": "begins a new conversation",
     "trace": "opens the conversation in the explorer",
@@ -126,6 +127,9 @@ class AgentMagics(Magics):
             command = parse_line(line, in_cell=cell is not None)
             command.apply_to(self._agent)
             return self._run(command) if cell is None else self._agent.run(cell.strip())
+        except HelpRequested:
+            _show(_help())
+            return None
         except RunError:
             return None
         except NbtoolsError as error:
@@ -136,6 +140,8 @@ class AgentMagics(Magics):
         match command.verb:
             case "continue":
                 return self._agent.play_on()
+            case "help":
+                _show(_help())
             case "trace":
                 return self._agent.trace()
             case "stop":
@@ -148,6 +154,14 @@ class AgentMagics(Magics):
 
                 _show(overview(self._agent))
         return None
+
+
+def _help() -> Sheet:
+    """Returns the settings and commands of the magic."""
+    settings = tuple((f"%agent --{name} {name.upper()}", about) for name, about in FLAGS.items())
+    commands = (("%agent", "shows the agent's model, settings and usage"), *((f"%agent {verb}", about) for verb, about in VERBS.items()))
+    lines = ("All settings stay in effect, also those on a %%agent line.",)
+    return Sheet("%%agent gives the task below its first line to a model, with this notebook's tools.", (*settings, *commands), lines)
 
 
 def _show(sheet: Sheet) -> None:

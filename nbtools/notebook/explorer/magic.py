@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -10,7 +11,9 @@ from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 from IPython.display import publish_display_data
 
 from nbtools.core.errors import NbtoolsError, TraceError
+from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.explorer.magic_arguments import CompareLogs, ListSessions, OpenLog, ReplayLog, TraceCommand, parse_line
+from nbtools.notebook.magics.command_line import HelpRequested
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -65,6 +68,8 @@ class TraceMagics(Magics):
         """
         try:
             return self._run(parse_line(line))
+        except HelpRequested:
+            _show(_help().bundle())
         except NbtoolsError as error:
             _show_error(line, error)
         return None
@@ -100,6 +105,11 @@ def _list_sessions(command: ListSessions) -> SessionList:
     from nbtools.notebook.sessions.session_list import SessionList  # noqa: PLC0415 - as above
 
     return SessionList(SessionFilter(project=command.project))
+
+
+def _help() -> Sheet:
+    """Returns the docstring of the magic: its usage."""
+    return Sheet(inspect.getdoc(TraceMagics.trace) or "")
 
 
 def _show_error(line: str, error: NbtoolsError) -> None:

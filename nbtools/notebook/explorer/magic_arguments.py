@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.notebook.magics.command_line import parse, words
+from nbtools.notebook.magics.command_line import comment_start, parse, words
 from nbtools.notebook.magics.flags import grammar_from
 
 LATEST = "latest"
@@ -84,7 +84,7 @@ TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog | ListSessions
 
 def parse_line(line: str) -> TraceCommand:
     """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it, ``TraceError`` if nothing is the latest."""
-    arguments = _parsed(line.strip())
+    arguments = _parsed(line[: comment_start(line)].strip())
     logs = arguments.pop("logs", [])
     if logs[:1] == [LATEST]:
         from nbtools.notebook.sessions.selection import latest_log  # noqa: PLC0415 - reads logs

@@ -7,9 +7,10 @@ r"""Parses the line of a magic into the arguments of a tool, and formats argumen
     grep -- -v src                                     -- ends the flags
     ask "Really?"                                      a text for an object whose only required property is a text
     shell --timeout 5 git log --oneline | head         a tool that requires only its body gets the rest of the line unchanged
+    grep TODO src    # every TODO                      a word that begins with # starts a comment, unless a shell reads the line
 
-Quotes work as in a shell, except that a backslash escapes only a quote, a backslash or (outside quotes) a space; otherwise it is kept, so
-that patterns such as ``"round\("`` and ``\bword\b`` reach the tool unchanged.  Nothing is expanded.
+Quotes work as in a shell, except that a backslash escapes only a quote, a backslash or (outside quotes) a space or #; otherwise it is
+kept, so that patterns such as ``"round\("`` and ``\bword\b`` reach the tool unchanged.  Nothing is expanded.
 """
 
 from __future__ import annotations
@@ -36,16 +37,35 @@ class Word:
     end: int
 
 
+class HelpRequested(Exception):  # noqa: N818 - no error: the line asks for the help page
+    """Raised by ``parse`` for ``--help``, and for ``-h`` unless the tool has such a flag."""
+
+
 def words(line: str, start: int = 0) -> Iterator[Word]:
-    """Yields the words of a line from ``start`` on.  Raises ``ToolFailure`` when a quote is not closed."""
-    while True:
-        while start < len(line) and line[start] in _SPACE:
-            start += 1
-        if start >= len(line):
-            return
+    """Yields the words of a line from ``start`` on, up to its comment.  Raises ``ToolFailure`` when a quote is not closed."""
+    while (start := _word_start(line, start)) < len(line) and line[start] != "#":
         word = _word(line, start)
         yield word
         start = word.end
+
+
+def comment_start(line: str, start: int = 0) -> int:
+    """Returns the index of the ``#`` that begins the comment of a line; its length if it has none.
+
+    A quote that is not closed is taken as an apostrophe: nothing after it is a comment.
+    """
+    try:
+        for word in words(line, start):
+            start = word.end
+    except ToolFailure:
+        return len(line)
+    return _word_start(line, start)
+
+
+def _word_start(line: str, start: int) -> int:
+    while start < len(line) and line[start] in _SPACE:
+        start += 1
+    return start
 
 
 def _word(line: str, start: int) -> Word:
@@ -70,7 +90,7 @@ def _word(line: str, start: int) -> Word:
 def _escapable(quote: str) -> str:
     if quote == "'":
         return ""
-    return '"\\' if quote else "\"'\\" + _SPACE
+    return '"\\' if quote else "\"'\\#" + _SPACE
 
 
 def parse(grammar: Grammar, line: str, body: str | None = None) -> dict[str, Any]:
@@ -127,7 +147,8 @@ class _Reader:
                 break
             self._take_flag(word)
             rest = self._at
-        text = self._line[rest:].strip()
+        end = len(self._line) if self._grammar.shell else comment_start(self._line, rest)
+        text = self._line[rest:end].strip()
         if text:
             self._found[body.name] = text
         return self._found
@@ -155,6 +176,8 @@ class _Reader:
         if parameter is not None:
             self._set(parameter, f"--{name}", value)
             return
+        if name == "help":
+            raise HelpRequested
         negated = self._grammar.long.get(name.replace("_", "-").removeprefix("no-"))
         if negated is None or not negated.is_switch or not name.startswith("no-"):
             raise self._unknown(f"--{name}")
@@ -166,6 +189,8 @@ class _Reader:
         """Sets short flags: ``-i``, ``-in`` for two switches, ``-C 3`` and ``-C3`` for a value."""
         for at, letter in enumerate(letters):
             parameter = self._grammar.short.get(letter)
+            if parameter is None and letters == "h":
+                raise HelpRequested
             if parameter is None:
                 raise self._unknown(f"-{letter}")
             if not parameter.is_switch:
@@ -187,7 +212,7 @@ class _Reader:
     def _next_value(self, flag: str) -> str:
         word = next(words(self._line, self._at), None)
         if word is None:
-            raise _refused(f"{flag} needs a value")
+            raise _refused(f"{flag} needs a value{comment_hint(self._line)}")
         self._at = word.end
         return word.text
 
@@ -214,6 +239,12 @@ class _Reader:
         known = [f"--{name}" for name in self._grammar.long]
         hint = did_you_mean(flag, known) or " It has no flags."
         return _refused(f"{self._grammar.tool} has no flag {flag}.{hint} (Write -- before words that are not flags.)")
+
+
+def comment_hint(line: str) -> str:
+    """Returns how to pass a word that begins with ``#``, for the error of a line with a comment; empty for a line without one."""
+    comment = line[comment_start(line) :].split(maxsplit=1)
+    return f". (A word that begins with # starts a comment: put it in quotes, as in {comment[0]!r})" if comment else ""
 
 
 def _is_number(text: str) -> bool:
@@ -262,7 +293,7 @@ def magic_line(name: str, line: str) -> str:
 
 def quoted(text: str) -> str:
     """Returns ``text`` as one word of a line, quoted where necessary."""
-    if text and not any(char in _SPACE + "\"'\\" for char in text) and not text.startswith("-"):
+    if text and not any(char in _SPACE + "\"'\\" for char in text) and not text.startswith(("-", "#")):
         return text
     if "'" not in text:
         return f"'{text}'"

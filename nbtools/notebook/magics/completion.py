@@ -15,7 +15,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.tool_names import server_prefix
 from nbtools.notebook.agent.magic import complete_line as agents_offered
 from nbtools.notebook.explorer.magic_arguments import complete_line
-from nbtools.notebook.magics.command_line import is_plain_line, words
+from nbtools.notebook.magics.command_line import comment_start, is_plain_line, words
 from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
 from nbtools.policy.modes import Mode
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace|agent)\s(.*)$", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(?:^|[^\w.])tools\.(?:quiet\.)?(\w*)$")
 _FRAGMENT = re.compile(r"(?:\\[\s\"'\\]|\S)*$")
-_ESCAPED = re.compile(r"\\([\s\"'\\])")
-_SPECIAL = re.compile(r"([ \t\"'\\])")
+_ESCAPED = re.compile(r"\\([\s\"'\\#])")
+_SPECIAL = re.compile(r"([ \t\"'\\]|^#)")
 """Characters that need a backslash in a word, as ``command_line`` parses it."""
 _MAX_PATHS = 200
 _TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "program": ("--save", "--remove"), "undo": ("--merge",)}
@@ -48,6 +48,8 @@ def matcher_of(
             return _attributes(runtime, attribute[1])
         if found is None:
             return {"completions": []}
+        if comment_start(found[2]) < len(found[2]):
+            return {"completions": [], "suppress": True}
         previous, fragment = _split(found[2])
         candidates = _candidates(found[1], runtime, previous, fragment, commands)
         matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment) and is_plain_line(text)]

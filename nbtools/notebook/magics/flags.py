@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.tool import AnyToolBuilder, Kind
 
 _BODIES = ("content", "command", "new", "patch")
 _WHOLE = ("content", "patch")
@@ -85,6 +85,8 @@ class Grammar:
     literal: Parameter | None
     long: Mapping[str, Parameter]
     short: Mapping[str, Parameter]
+    shell: bool = False
+    """Whether a shell reads the literal text, so that ``#`` in it is the shell's."""
 
     @property
     def positional(self) -> tuple[Parameter, ...]:
@@ -105,7 +107,7 @@ def grammar_of(tool: AnyToolBuilder) -> Grammar:
 @lru_cache(maxsize=256)
 def _grammar_of(tool: Any) -> Grammar:
     schema = tool.schema.get("parameters") or {}
-    return grammar_from(tool.name, schema)
+    return replace(grammar_from(tool.name, schema), shell=tool.kind is Kind.EXECUTE)
 
 
 def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:

@@ -12,6 +12,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.tool import AnyToolBuilder, is_mcp_tool
 from nbtools.core.tool_names import server_prefix
 from nbtools.notebook.cards.tables import Sheet
+from nbtools.notebook.magics.command_line import comment_hint
 from nbtools.notebook.magics.examples import example_line, examples_for, function_call
 from nbtools.notebook.magics.flags import ANY_TYPES, Grammar, Parameter, grammar_of
 from nbtools.policy.modes import default_decision
@@ -65,12 +66,12 @@ def usage(grammar: Grammar) -> str:
     return " ".join([grammar.tool, *required, *path])
 
 
-def check_required(grammar: Grammar, arguments: Mapping[str, Any]) -> None:
-    """Raises ``ToolFailure`` with the tool's usage if a required argument is missing."""
+def check_required(grammar: Grammar, arguments: Mapping[str, Any], line: str) -> None:
+    """Raises ``ToolFailure`` with the tool's usage if a required argument is missing on the line."""
     missing = [parameter.name for parameter in grammar.parameters if parameter.required and parameter.name not in arguments]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        how = f"Usage: %tool {usage(grammar)}. %tool {grammar.tool}? has examples."
+        how = f"Usage: %tool {usage(grammar)}. %tool {grammar.tool}? has examples{comment_hint(line)}".removesuffix(".") + "."
         message = f"{grammar.tool}: {' and '.join(missing)} {verb} required. {how}"
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
 

@@ -12,7 +12,7 @@ from nbtools.core.errors import NbtoolsError, ToolFailure
 from nbtools.core.result import ToolResult, failed
 from nbtools.notebook.cards.tables import Sheet, Text
 from nbtools.notebook.lazy_mcp import connect_server_of
-from nbtools.notebook.magics.command_line import parse
+from nbtools.notebook.magics.command_line import HelpRequested, comment_start, parse
 from nbtools.notebook.magics.flags import Grammar, grammar_of
 from nbtools.notebook.magics.help_pages import check_required, help_sheet, overview
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nbtools.notebook.displayhook import DeduplicatingDisplayHook
     from nbtools.notebook.magics.tools import ToolsCommands
     from nbtools.notebook.runtime import NotebookRuntime
+
+_HELP = {"--help", "-h", "?"}
 
 
 @magics_class
@@ -48,10 +50,12 @@ class ToolMagics(Magics):
         passes the cell's text as the body parameter.  Variables in the line are not expanded.
         """
         name, _, rest = line.strip().partition(" ")
-        if not name:
+        if not name or name.startswith("#") or name in _HELP:
             self._show(overview(self._runtime.session))
             return None
-        if name.endswith("?") or rest.strip() in {"?", "??"}:
+        if name == "help" and name not in self._runtime.session.tools and rest.strip():
+            name, rest = rest.split()[0], "?"
+        if name.endswith("?") or rest[: comment_start(rest)].strip() in {"?", "??"}:
             self._help(name.rstrip("?"))
             return None
         try:
@@ -59,7 +63,10 @@ class ToolMagics(Magics):
             tool = self._runtime.session.tools.require(name)
             grammar = grammar_of(tool)
             arguments = parse(grammar, rest, _body(grammar, cell))
-            check_required(grammar, arguments)
+            check_required(grammar, arguments, rest)
+        except HelpRequested:
+            self._help(name)
+            return None
         except ToolFailure as failure:
             return self._refuse(name, rest, failure)
         return self._remember(self._runtime.bridge.run(name, arguments))

@@ -60,6 +60,8 @@ class ServeCommands:
         return sheet_of_lines("Serving has ended." if self._runtime.stop_serving("Serving has ended.") else "This notebook is not serving.")
 
 
+_HELP = ("--help", "-h", "?")
+_ONLY_HELP = [[word] for word in (*_HELP, "??")]
 _RECENT = 30
 _METHODS = {"auto": None, "widget": AnswerMethod.WIDGET, "prompt": AnswerMethod.PROMPT, "deny": AnswerMethod.NOBODY}
 
@@ -92,7 +94,9 @@ class ToolsCommands:
     def run(self, line: str) -> Sheet | None:
         """Runs a line and returns the table to show; None where a card shows the result."""
         name, *rest = [word.text for word in words(line)] or [""]
-        if name.endswith("?") or rest in (["?"], ["??"]):
+        if name in _HELP or rest in _ONLY_HELP:
+            name, rest = "help", [] if name in _HELP else [name]
+        elif name.endswith("?"):
             name, rest = "help", list(filter(None, [name.rstrip("?")]))
         return self._command(name).run(rest)
 

@@ -11,6 +11,13 @@ from nbtools.notebook.agent.overview import price, running_figures
 from tests.notebook.agent.scripts import PLAYING
 
 
+@pytest.mark.parametrize("line", ["help", "--help", "help  # how?"])
+def test_it_explains_itself(lab, line):
+    text = lab.run(f"%agent {line}").text
+    for part in ("--model MODEL", "--steps STEPS", "%agent continue", "%agent new"):
+        assert part in text
+
+
 def test_without_a_model_one_line_says_how_to_set_one(lab):
     cell = lab.run("%%agent\nhello")
     assert cell.error == ""
@@ -95,7 +102,7 @@ def test_a_line_that_means_nothing_says_how_it_is_meant(line, in_cell, words):
 def test_tab_completes_flags_models_and_words(lab):
     assert {text for text, _ in complete_line([], "--")} == {"--model", "--steps", "--instructions", "--project", "--pace"}
     assert {text for text, _ in complete_line(["--model"], "")} >= {"openai:", "test"}
-    assert {text for text, _ in complete_line([], "")} == {"continue", "new", "trace", "stop"}
+    assert {text for text, _ in complete_line([], "")} == {"help", "continue", "new", "trace", "stop"}
     assert lab.value(
         "get_ipython().Completer.complete('', '%%agent --mo', 12)[1] or [c.text for c in "
         "get_ipython().Completer.completions('%%agent --mo', 12)]"

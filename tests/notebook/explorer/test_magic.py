@@ -39,6 +39,13 @@ def test_a_log_is_shown(lab: Any, log: str, line: str) -> None:
     assert output["data"]["text/plain"].startswith("upgrade-external-agents-e2e-tests\n  Claude Code 2.1.80 · ")
 
 
+@pytest.mark.parametrize("line", ["--help", "-h", "--help  # how?"])
+def test_it_explains_itself(lab, line):
+    text = lab.run(f"%trace {line}").text
+    assert "--replay 46-52" in text
+    assert "compares up to 20 logs" in text
+
+
 def test_it_can_be_kept(lab: Any, log: str) -> None:
     assert lab.run(f"t = %trace {log}").outputs == []
     assert lab.value("len(t.trace.calls), len(t.lines)") == (102, 134)

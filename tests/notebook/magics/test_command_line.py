@@ -14,6 +14,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.magics.command_line import format_line, is_plain_line, magic_line, parse, quoted, words
 from nbtools.notebook.magics.flags import grammar_from, grammar_of
 from nbtools.tools.ask import AskTool
+from nbtools.tools.commands.shell import ShellTool
 from nbtools.tools.todo import TodoTool
 from nbtools.workspace.workspace import Workspace
 
@@ -121,6 +122,46 @@ def test_a_command_is_taken_as_it_stands(line, arguments):
     assert parse(SHELL, line) == arguments
 
 
+SQL = grammar_from("sql", {"properties": {"content": {"type": "string"}}, "required": ["content"]})
+
+
+@pytest.mark.parametrize("comment", ["# search: what it's for", "#", '#8 "unclosed', "# --no-such-flag", "# a # b"])
+@pytest.mark.parametrize(
+    ("grammar", "line", "arguments"),
+    [
+        (GREP, "TODO src", {"pattern": "TODO", "path": "src"}),
+        (GREP, "TODO --limit 5 -i", {"pattern": "TODO", "limit": 5, "ignore_case": True}),
+        (GREP, "-- -v", {"pattern": "-v"}),
+        (GREP, "TODO --types py md", {"pattern": "TODO", "types": ["py"], "path": "md"}),
+        (COUNT, "3 a b", {"n": 3, "names": ["a", "b"]}),
+        (EDIT, "\"a b\" 'c' d", {"path": "a b", "old": "c", "new": "d"}),
+        (SQL, "select 1", {"content": "select 1"}),
+        (COUNT, "", {}),
+    ],
+)
+def test_a_word_that_begins_with_a_number_sign_ends_the_line(grammar, line, arguments, comment):
+    assert parse(grammar, f"{line} {comment}") == arguments
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern"),
+    [("'#x'", "#x"), ('"#x"', "#x"), (r"\#x", "#x"), ("a#b", "a#b"), ("--pattern=#x", "#x"), ("'a #b'", "a #b"), (r"a\ #b", "a #b")],
+)
+def test_other_number_signs_are_text(line, pattern):
+    assert parse(GREP, line) == {"pattern": pattern}
+
+
+def test_the_comment_of_a_command_is_the_shell_s(tmp_path):
+    shell = grammar_of(ShellTool(Workspace(tmp_path)))
+    assert parse(shell, "ls # all of it") == {"command": "ls # all of it"}
+    assert parse(shell, "--timeout 5 git log # it's long") == {"timeout": 5, "command": "git log # it's long"}
+
+
+@pytest.mark.parametrize("line", ["#42 src", "--path #42"])
+def test_a_line_whose_comment_has_the_missing_text_says_how_to_write_it(lab, line):
+    assert "put it in quotes, as in '#42'" in lab.run(f"%tool grep {line}").text
+
+
 def test_a_cell_is_the_body():
     assert parse(SHELL, "--timeout 5", "make\nmake test") == {"timeout": 5, "command": "make\nmake test"}
     assert parse(EDIT, "a.py --old x", "new text") == {"path": "a.py", "old": "x", "new": "new text"}
@@ -224,7 +265,7 @@ def test_no_separator_of_lines_stands_on_a_magic_line(separator: str) -> None:
     assert only_call(magic_line("trace", quoted(name))) == ("run_line_magic", ["trace", quoted(name)])
 
 
-@given(st.text())
+@given(st.text() | st.text(alphabet="#'\" \\a"))
 def test_any_text_is_one_line_of_a_magic(text: str) -> None:
     """Whatever it holds, the cell makes one call, whose only word is the text."""
     line = quoted(text)

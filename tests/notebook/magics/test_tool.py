@@ -20,6 +20,25 @@ def test_a_question_mark_explains_a_tool(lab, code):
     assert "policy: searching changes nothing" in text
 
 
+@pytest.mark.parametrize("line", ["grep --help", "grep -h", "grep TODO src --help", "grep? # how", "help grep"])
+def test_a_flag_explains_a_tool(lab, line):
+    assert "policy: searching changes nothing" in lab.run(f"%tool {line}").text
+
+
+def test_a_command_keeps_its_own_help(lab):
+    lab.run("%tools allow shell")
+    assert "coreutils" in lab.run("%tool shell ls --help").text
+    assert "kind: execute" in lab.run("%tool shell --help").text
+
+
+def test_a_comment_is_no_argument(lab, project):
+    lab.run("%tools allow write shell")
+    assert lab.run("%tool  # which tools are there?").text == lab.run("%tool").text
+    lab.run("%%tool write notes.md # isn't it?\n# A title\n")
+    assert (project / "notes.md").read_text() == "# A title\n"
+    assert "one" in lab.run("r = %tool shell echo one # what for?\nr.llm_content").text
+
+
 def test_the_result_can_be_kept_and_is_not_printed_twice(lab):
     cell = lab.run("r = %tool ls\nr.ok")
     assert [output.get("data", {}).get("text/plain", "")[:4] for output in cell.outputs] == ["▌ ls", "True"]

@@ -103,11 +103,20 @@ def test_help_lists_the_commands(lab):
         assert f"%tools {name}" in text
 
 
-@pytest.mark.parametrize("line", ["help undo", "undo?", "undo ?"])
+@pytest.mark.parametrize("line", ["help undo", "undo?", "undo ?", "undo --help", "undo -h", "undo? # what does it do?"])
 def test_help_on_one_command_shows_only_that(lab, line):
     cell = lab.run(f"%tools {line}")
     assert "%tools undo" in cell.text
     assert len(cell.text.strip().splitlines()) == 1
+
+
+def test_a_comment_is_no_argument(lab):
+    before = lab.run("%tools").text
+    assert lab.run("%tools # isn't much").text == before
+    added = lab.run('%tools program mytool flags="-v" # for this session').text
+    assert "# for this session" not in added
+    assert "mytool" in lab.run("%tools program").text
+    assert "# for this session" not in lab.run("%tools program").text
 
 
 def test_help_on_an_unknown_command_suggests_one(lab):

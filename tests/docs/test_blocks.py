@@ -1,0 +1,154 @@
+"""The blocks of the README and of the docs run as they stand: the cells of a page in one kernel, its scripts and commands by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.agents.openai_stub import Says, stub
+from tests.traces.session_index.home import OVERRIDES
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "tests/traces/samples/claude-code"
+FIRST = "external-agents--012dbfb0-86fd-41e2-baf6-29dd614f08e4.jsonl"
+SECOND = "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
+LOGS = {
+    "session.jsonl": FIRST,
+    "other.jsonl": SECOND,
+    **dict(zip(("A.jsonl", "B.jsonl", "C.jsonl"), (FIRST, SECOND, FIRST), strict=True)),
+    "runs/1.jsonl": FIRST,
+    "runs/2.jsonl": SECOND,
+}
+RECORDED_IN = "/Users/alisha/Projects/external-agents"
+BLOCK = re.compile(r"^( *)```([\w+-]+)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+CELLS = ("python", "ipython")
+SHELL = ("sh", "console")
+MAGIC = re.compile(r"^ *%", re.MULTILINE)
+PAGES = sorted(path for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/how-to").glob("*.md")))
+ENDLESS = re.compile(r"nbtools (lab|mcp)\b|--follow\b|--serve\b")
+"""Commands that run until they are stopped."""
+CALL = "application/vnd.nbtools.call.v1+json"
+AGENT = "application/vnd.nbtools.agent.v1+json"
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    found = BLOCK.finditer(page.read_text(encoding="utf-8"))
+    return [re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE) for match in found if match[2] in languages]
+
+
+def cells(page: Path) -> list[str]:
+    return [block for block in blocks(page, *CELLS) if "asyncio.run(" not in block]
+
+
+def scripts(page: Path) -> list[str]:
+    return [block for block in blocks(page, *CELLS) if "asyncio.run(" in block]
+
+
+def commands(page: Path) -> list[str]:
+    lines = [line.removeprefix("$ ") for block in blocks(page, *SHELL) for line in block.splitlines()]
+    return [line for line in lines if line.startswith("nbtools ") and not ENDLESS.search(line)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with what the pages name: small projects, session logs, an MCP server, a provider of models; the home is beside it."""
+    work, home, programs = tmp_path / "work", tmp_path / "home", tmp_path / "bin"
+    for variable in OVERRIDES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NBTOOLS_CONFIG", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"]]))
+    for project in (work, work / "shop", work / "project"):
+        (project / "src").mkdir(parents=True)
+        (project / "src/cart.py").write_text("total = 0  # todo: a Decimal\n")
+        (project / "cart.py").write_text("total = 0\n")
+        (project / "README.md").write_text("The shop sells pears, and the shop sells apples.\n")
+        subprocess.run(["git", "init", "--quiet", str(project)], check=True)
+    (work / "tests").mkdir()
+    (work / "tests/test_cart.py").write_text("def test_total():\n    pass\n")
+    (work / "Makefile").write_text("test:\n\techo passed\n")
+    (work / "a.txt").write_text("done\n")
+    (work / ".claude").mkdir()
+    (work / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(git log:*)"]}}')
+    (work / "runs").mkdir()
+    for name, sample in LOGS.items():
+        shutil.copy(SAMPLES / sample, work / name)
+    log = (SAMPLES / FIRST).read_text(encoding="utf-8")
+    sessions = home / ".claude/projects/-work-shop"
+    sessions.mkdir(parents=True)
+    (sessions / "session.jsonl").write_text(log.replace(RECORDED_IN, str(work / "shop")), encoding="utf-8")
+    config = tmp_path / "config"
+    config.mkdir()
+    # The person of the tests approves edits and what the pages run; nobody else is there to ask.
+    (config / "policy.toml").write_text('mode = "auto_edit"\nallow = ["shell(pytest:*)", "shell(make test:*)", "mcp__time__*"]\n')
+    server = {"command": sys.executable, "args": [str(ROOT / "tests/notebook/shop_server.py")]}
+    (config / "mcp.json").write_text(json.dumps({"mcpServers": {"shop": server}}))
+    programs.mkdir()
+    (programs / "uvx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m "$(echo "$1" | tr - _)"\n')  # without a network
+    (programs / "uvx").chmod(0o755)
+    with stub(*[Says(("It is done.",))] * 10) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        yield work
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if cells(page)], ids=lambda page: page.stem)
+def test_a_pages_cells_run(page: Path, folder: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(block) for block in cells(page)])
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.outputs]
+    assert outputs or not MAGIC.search("".join(cells(page)).replace("%load_ext", ""))
+    for output in outputs:
+        assert output.output_type != "error", output
+        text = output.get("text") or output.get("data", {}).get("text/plain", "")
+        assert not text.lstrip("▌ ").startswith("✕"), text
+        assert output.get("data", {}).get(CALL, {}).get("state") != "error", text
+        assert not output.get("data", {}).get(AGENT, {}).get("problem"), text
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if scripts(page)], ids=lambda page: page.stem)
+def test_a_pages_programs_run(page: Path, folder: Path) -> None:
+    for script in scripts(page):
+        ran = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        assert ran.returncode == 0, f"{script}\n{ran.stderr}"
+        assert ran.stdout.strip()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
+def test_a_pages_commands_run(page: Path, folder: Path) -> None:
+    for command in commands(page):
+        ran = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        assert ran.returncode == 0, f"{command}\n{ran.stdout}\n{ran.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_pages_data_can_be_read(page: Path) -> None:
+    for block in blocks(page, "json"):
+        json.loads(block)
+    for block in blocks(page, "toml"):
+        tomllib.loads(block)
+
+
+def test_each_block_is_in_a_language_that_is_tried() -> None:
+    languages = {match[2] for page in PAGES for match in BLOCK.finditer(page.read_text(encoding="utf-8"))}
+    assert languages <= {*CELLS, *SHELL, "json", "toml"}
+
+
+def test_every_page_is_listed() -> None:
+    index = (ROOT / "docs/how-to/index.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs/how-to").glob("*.md")} - {"index.md"}
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == pages
+    assert {f"{name}.md" for name in re.findall(r"^([\w-]+)$", index.partition("{toctree}")[2], re.MULTILINE)} == pages
