@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.facets import Facets
@@ -76,7 +77,7 @@ class StepContext:
 
     def _after(self, line: int) -> Iterator[TraceContext]:
         """Yields the next call that ran the tests or failed, else the next one."""
-        calls = [at for at in self._neighbours(line, 1) if isinstance(self._lines.rows[at], Call)][:_LOOKAHEAD]
+        calls = list(islice((at for at in self._neighbours(line, 1) if isinstance(self._lines.rows[at], Call)), _LOOKAHEAD))
         notable = next((at for at in calls if self._ran_tests(at) or self._lines.tones[at] == "failed"), None)
         if calls:
             at = calls[0] if notable is None else notable

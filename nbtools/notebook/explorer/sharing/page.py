@@ -6,9 +6,10 @@ import base64
 import hashlib
 import json
 import os
+import pickle
 import re
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,6 +38,8 @@ _LIMITS = (20_000, 8_000, 3_000, 1_000)
 """Characters of one block of a card, tried in this order until the file is small enough."""
 _BYTES_PER_STEP, _LEAST_BYTES = 2_500, 2_500_000
 """The size from which texts are shortened further."""
+_DATA = "the data of the session"
+"""Stands for the data where the template is rendered, which copies its values several times."""
 _MAX_TOOL = 4_000
 """Characters of a call as a ``%tool`` cell; a longer one is left out, because the card shows the same."""
 
@@ -79,7 +82,7 @@ def trace_to_html(trace: Trace, path: str | Path, redact: Patterns, keep: Collec
 
 def find_secrets(trace: Trace, redact: Patterns, home: bool, notes: bool) -> tuple[Secret, ...]:
     """``Trace.find_secrets``."""
-    return shared_page(trace, options_of(redact, home=home, notes=notes))[1]
+    return _SharedSession(trace, options_of(redact, home=home, notes=notes)).removal.secrets
 
 
 def options_of(redact: Patterns, keep: Collection[str] = (), *, home: bool = True, notes: bool = False) -> ShareOptions:
@@ -88,42 +91,88 @@ def options_of(redact: Patterns, keep: Collection[str] = (), *, home: bool = Tru
 
 def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret, ...]]:
     """Returns the HTML, and what was removed from it.  Raises ``TraceError``."""
-    removal = Removal(
-        options.patterns,
-        keep=options.keep,
-        variables=secret_variables(os.environ),
-        names=owners(trace.sessions) if options.home else None,
-    )
-    log = _content(trace, removal, notes=options.notes)
-    log["note"] = _note(removal.secrets)
-    return _smallest(log), removal.secrets
+    session = _SharedSession(trace, options)
+    secrets = session.removal.secrets
+    return _smallest(session, _note(secrets)), secrets
 
 
-def _content(trace: Trace, removal: Removal, *, notes: bool) -> dict[str, Any]:
-    """Returns a ``SharedLog`` as JSON, without its note."""
-    from nbtools.notebook.explorer.explorer import Explorer  # noqa: PLC0415 - the explorer offers to share
+class _SharedSession:
+    """A session without its secrets.  Steps are kept compressed, because opened steps are larger than their log.
 
-    with redacting(RemovingRedactor(removal=removal)):
-        explorer = Explorer(trace)
-        reviewed = Notes(trace, explorer) if notes else None
-        numbers = explorer.lines.numbers
-        opened = []
-        for line, number in enumerate(numbers):
-            removal.place = number
-            details = _details(explorer.answer(OpenTask(line=line)).model_dump(mode="json"))
-            opened.append(details if reviewed is None else reviewed.added(line, details))
-        lines = []
-        for line, number in enumerate(numbers):
-            removal.place = number
-            lines.append(wire_line(explorer.lines, line).model_dump(mode="json"))
+    ``head`` has the fields of a ``SharedLog`` that belong to no step.  Raises ``TraceError``.
+    """
+
+    def __init__(self, trace: Trace, options: ShareOptions) -> None:
+        self.removal = Removal(
+            options.patterns,
+            keep=options.keep,
+            variables=secret_variables(os.environ),
+            names=owners(trace.sessions) if options.home else None,
+        )
+        self._steps: list[bytes] = []
+        touched = self._read(trace, notes=options.notes)
+        self._remove(touched)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def steps(self) -> Iterator[dict[str, Any]]:
+        """Yields the line and the details of each step."""
+        return map(_unpacked, self._steps)
+
+    def _read(self, trace: Trace, *, notes: bool) -> list[bool]:
+        """Opens every step and searches it.  Returns whether each step has something to remove; the head is the last of them."""
+        from nbtools.notebook.explorer.explorer import Explorer  # noqa: PLC0415 - the explorer offers to share
+
+        removal, touched = self.removal, list[bool]()
+        with redacting(RemovingRedactor(removal=removal)):
+            explorer = Explorer(trace)
+            reviewed = Notes(trace, explorer) if notes else None
+            self._numbers = explorer.lines.numbers
+            for line, number in enumerate(self._numbers):
+                removal.place = number
+                details = _details(explorer.answer(OpenTask(line=line)).model_dump(mode="json"))
+                opened = details if reviewed is None else reviewed.added(line, details)
+                step = {"line": wire_line(explorer.lines, line).model_dump(mode="json"), "opened": opened}
+                touched.append(_search(step, removal))
+                self._steps.append(_packed(step))
+            removal.place = HEAD
+            view = explorer.view().model_dump(mode="json")
+        view |= {"explorer": "", "page": {**view["page"], "lines": []}, "actions": [], "fresh": False, "changed": 0}
+        facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
+        self.head = {"view": view, "chips": _chips(explorer.facets, facets)}
+        return [*touched, _search(self.head, removal)]
+
+    def _remove(self, touched: Sequence[bool]) -> None:
+        """Removes secrets, after everything has been searched, because a secret is removed wherever it occurs."""
+        removal = self.removal
+        for at, number in enumerate(self._numbers):
+            if touched[at] or removal.has_found:
+                removal.place = number
+                step = _unpacked(self._steps[at])
+                if touched[at] or _has_known(step, removal):
+                    self._steps[at] = _packed(remove_from(step, removal))
         removal.place = HEAD
-        view = explorer.view().model_dump(mode="json")
-    view |= {"explorer": "", "page": {**view["page"], "lines": []}, "actions": [], "fresh": False, "changed": 0}
-    facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
-    head = {"view": view, "chips": _chips(explorer.facets, facets)}
-    steps = [{"line": line, "opened": details} for line, details in zip(lines, opened, strict=True)]
-    head, steps = _removed(head, steps, numbers, removal)
-    return {**head, "lines": [step["line"] for step in steps], "opened": [step["opened"] for step in steps]}
+        if touched[-1] or _has_known(self.head, removal):
+            self.head = remove_from(self.head, removal)
+
+
+def _packed(step: dict[str, Any]) -> bytes:
+    return zlib.compress(pickle.dumps(step, 5), 1)
+
+
+def _unpacked(data: bytes) -> dict[str, Any]:
+    step: dict[str, Any] = pickle.loads(zlib.decompress(data))  # noqa: S301 - packed above
+    return step
+
+
+def _search(part: dict[str, Any], removal: Removal) -> bool:
+    """Notes the secrets of a part; returns whether there are any."""
+    return sum(len(removal.spans(text)) for text in texts_in(part)) > 0
+
+
+def _has_known(part: dict[str, Any], removal: Removal) -> bool:
+    return removal.occurs_in("\0".join(texts_in(part)))
 
 
 def _details(opened: dict[str, Any]) -> dict[str, Any]:
@@ -140,55 +189,66 @@ def _chips(known: Facets, facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _removed(
-    head: dict[str, Any], steps: list[dict[str, Any]], numbers: Sequence[str], removal: Removal
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Searches everything first, because a secret is removed wherever it occurs; then removes."""
-    parts, places, touched = [head, *steps], [HEAD, *numbers], []
-    for place, part in zip(places, parts, strict=True):
-        removal.place = place
-        touched.append(sum(len(removal.spans(text)) for text in texts_in(part)) > 0)
-    for at, part in enumerate(parts):
-        removal.place = places[at]
-        if touched[at] or any(map(removal.occurs_in, texts_in(part))):
-            parts[at] = remove_from(part, removal)
-    return parts[0], parts[1:]
-
-
 def _note(secrets: Sequence[Secret]) -> str:
     removed = [one for one in secrets if not one.kept and one.kind != HOME_KIND]
     return f"{counted(len(removed), 'secret')} removed" if removed else ""
 
 
-def _smallest(log: dict[str, Any]) -> str:
+def _smallest(session: _SharedSession, note: str) -> str:
     """Returns the page with texts shortened as far as needed."""
-    room = max(_LEAST_BYTES, _BYTES_PER_STEP * len(log["lines"]))
-    page = ""
-    for limit in _LIMITS:
-        opened = [_with_blocks(one, [shortened(block, limit) for block in one["card"]["blocks"]]) for one in log["opened"]]
-        page = _page({**log, "opened": opened})
-        if len(page) <= room:
-            break
-    return page
+    frame = _frame(session.head["view"]["title"])
+    room = max(_LEAST_BYTES, _BYTES_PER_STEP * len(session)) - sum(map(len, frame))
+    *longer, shortest = _LIMITS
+    trials = (_data(session, note, limit, room) for limit in longer)
+    data = next(filter(None, trials), None) or _data(session, note, shortest) or ""
+    return data.join(frame)
 
 
-def _with_blocks(opened: dict[str, Any], blocks: list[dict[str, Any]]) -> dict[str, Any]:
-    return {**opened, "card": {**opened["card"], "blocks": blocks}}
+def _data(session: _SharedSession, note: str, limit: int, room: int | None = None) -> str | None:
+    """Returns the session, compressed, with texts of ``limit`` characters at most; None where it is larger than ``room``."""
+    packer = zlib.compressobj(9)
+    size, pieces, lines = 0, list[bytes](), list[Any]()
+
+    def add(text: str) -> None:
+        nonlocal size
+        pieces.append(packer.compress(text.encode("utf-8", "surrogatepass")))
+        size += len(pieces[-1])
+
+    separator = '{"opened":['
+    for step in session.steps():
+        opened, card = step["opened"], step["opened"]["card"]
+        card = {**card, "blocks": [shortened(block, limit) for block in card["blocks"]]}
+        add(separator + _json({**opened, "card": card}))
+        lines.append(step["line"])
+        separator = ","
+        if room is not None and size * 4 // 3 > room:
+            return None
+    add(f"{separator if not lines else ''}],{_json({**session.head, 'lines': lines, 'note': note})[1:]}")
+    data = base64.b64encode(b"".join((*pieces, packer.flush()))).decode()
+    return data if room is None or len(data) <= room else None
 
 
-def _page(log: dict[str, Any]) -> str:
-    """Returns the HTML.  Its policy allows the one script and the one style sheet inside it, by their hashes, and no request at all."""
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _frame(title: str) -> tuple[str, str]:
+    """Returns the HTML before and after the data.
+
+    Its policy allows the one script and the one style sheet inside it, by their hashes, and no request at all.
+    """
     script, style = ((_STATIC / f"shared_page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
-    packed = zlib.compress(json.dumps(log, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 9)
-    return render(
+    page = render(
         "explorer/shared_page",
-        title=log["view"]["title"],
+        title=title,
         script=Markup(script),  # noqa: S704 - our own
         style=Markup(style),  # noqa: S704 - our own
         script_hash=_hash(script),
         style_hash=_hash(style),
-        data=base64.b64encode(packed).decode(),
+        data=_DATA,
     )
+    before, _, after = page.rpartition(_DATA)
+    return before, after
 
 
 def _hash(text: str) -> str:

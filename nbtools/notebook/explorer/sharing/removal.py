@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbtools.core.errors import TraceError
 from nbtools.core.redaction import MIN_LENGTH, Redactor, encodings
-from nbtools.core.secret_search import Secret, SecretSearch
+from nbtools.core.secret_search import Found, Secret, SecretSearch
 from nbtools.traces.model import Session
 
 HEAD = "head"
@@ -20,6 +20,8 @@ HOME_KIND = "home folder or user name"
 _MIN_PART = 24
 """Characters of a line of a secret of several lines, such as a key, from which it is removed by itself too."""
 _SHOWN = 4
+_SHORT = 100
+"""Characters of texts that are remembered as they are: words of cards and lines, which most of the texts are."""
 _HOME = re.compile(r"(?<![\w.~])(?:/home|/Users|/export/home|[A-Za-z]:(?:\\{1,2}|/)Users)(?:\\{1,2}|/)([A-Za-z0-9][\w.\-]{0,63})")
 _SHARED_NAMES = re.compile(
     r"root|users?|home|ubuntu|debian|runner|node|app|admin|vscode|jovyan|agent|test|dev|coder|work|build|docker|sandbox|shared|public"
@@ -55,6 +57,8 @@ class Removal:
         self._keep = frozenset(keep)
         self._entries: dict[str, _Entry] = {}
         self._known: dict[str, str] = {}  # the value for each text that stands for it: itself, its encodings, its lines
+        self._clean: dict[str, int] = {}  # short texts without anything to remove: how many texts were known then
+        self._without_secrets: set[bytes] = set()
         self._names = None if names is None else _names_expression(names)
         for name, value in Redactor.of(variables or {}).values:
             self._add(value, f"value of {name}")
@@ -69,6 +73,11 @@ class Removal:
             if entry.places
         )
 
+    @property
+    def has_found(self) -> bool:
+        """Whether there is a known secret that may occur without its context."""
+        return bool(self._known)
+
     def occurs_in(self, text: str) -> bool:
         """Returns whether a secret that was found so far occurs in the text, whatever its context."""
         return any(needle in text for needle in self._known)
@@ -79,8 +88,10 @@ class Removal:
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Returns what to replace: start, end, and replacement, in order and without overlaps."""
+        if self._clean.get(text) == len(self._known):
+            return []
         found = []
-        for kind, start, end in self._search.find(text):
+        for kind, start, end in self._secrets_in(text):
             value = text[start:end].strip()
             if value and "[redacted: " not in value:
                 self._add(value, kind)
@@ -91,7 +102,20 @@ class Removal:
                 found.append((at, at + len(needle), value))
                 at = text.find(needle, at + len(needle))
         removed = [self._replacement(*one) for one in found if self._is_removed(one[2])]
-        return _in_order([*removed, *self._home_spans(text)])
+        spans = _in_order([*removed, *self._home_spans(text)])
+        if not (spans or found or self._keep) and len(text) <= _SHORT:
+            self._clean[text] = len(self._known)
+        return spans
+
+    def _secrets_in(self, text: str) -> Sequence[Found]:
+        """Searches each text once: a step's texts are searched before they are cut, and again as they are shown."""
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if digest in self._without_secrets:
+            return ()
+        found = self._search.find(text)
+        if not found:
+            self._without_secrets.add(digest)
+        return found
 
     def _replacement(self, start: int, end: int, value: str) -> tuple[int, int, str]:
         return start, end, f"[redacted: {self._entries[value].kind}]"
