@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from threading import Thread
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from nbtools.core.browser import IN_BROWSER
 
@@ -13,14 +13,32 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def start_thread(work: Callable[[], object], name: str) -> Thread | None:
-    """Runs ``work`` in a daemon thread, which it returns; in a browser at once."""
+def run_in_background(work: Callable[[], T], name: str) -> Future[T]:
+    """Runs ``work`` in a daemon thread of that name; in a browser at once.
+
+    Whoever waits for the future gets what ``work`` raises, so that nobody waits for a thread that has failed.
+    """
+    future: Future[T] = Future()
     if IN_BROWSER:
-        work()
-        return None
-    thread = Thread(target=work, name=name, daemon=True)
-    thread.start()
-    return thread
+        _run(future, work)
+    else:
+        Thread(target=_run, args=(future, work), name=name, daemon=True).start()
+    return future
+
+
+def _run(future: Future[T], work: Callable[[], T]) -> None:
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001 - whoever waits gets it from the future
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def wait_briefly(future: Future[Any], seconds: float) -> None:
+    """Waits at most so long for the end of the work.  Raises what it has raised by then."""
+    if wait([future], seconds).done:
+        future.result()
 
 
 def background_thread(name: str) -> Executor:
@@ -31,8 +49,5 @@ def background_thread(name: str) -> Executor:
 class _Immediate(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - the caller gets it from the future
-            future.set_exception(error)
+        _run(future, lambda: fn(*args, **kwargs))
         return future

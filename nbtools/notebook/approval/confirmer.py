@@ -92,8 +92,12 @@ class NotebookConfirmer:
 
     def _prompt_function(self, call: AwaitingApprovalCall, reply: Reply) -> Callback:
         def ask() -> None:
-            if not reply.is_closed:
+            if reply.is_closed:
+                return
+            try:
                 reply.set(self._prompt.ask(call))
+            except Exception as error:  # noqa: BLE001 - the call waits for the reply, whatever happens to the prompt
+                reply.fail(error)
 
         return ask
 
@@ -113,7 +117,7 @@ class Reply:
     def set(self, answer: Answer) -> None:
         self.call_in_loop(lambda: None if self.is_closed else self._future.set_result(answer))
 
-    def fail(self, failure: ToolFailure) -> None:
+    def fail(self, failure: Exception) -> None:
         """Raises ``failure`` in ``wait``."""
         self.call_in_loop(lambda: None if self.is_closed else self._future.set_exception(failure))
 

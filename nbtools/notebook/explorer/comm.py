@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nbtools.core.background import start_thread
+from nbtools.core.background import run_in_background
 from nbtools.core.browser import IN_BROWSER, received
 from nbtools.notebook.subshells import answer_on_subshell
 
@@ -35,7 +35,7 @@ def unregister_target(comms: Any) -> None:
 def _on_open(comm: Any, message: Any) -> None:
     """Handles a page's comm; its messages may arrive in any of the kernel's threads."""
     if not IN_BROWSER:
-        start_thread(_warm_up, "nbtools-warm-up")
+        run_in_background(_warm_up, "nbtools-warm-up")
     comm.on_msg(lambda received: _on_message(comm, received))
     _on_message(comm, message)
 

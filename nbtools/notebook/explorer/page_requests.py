@@ -115,9 +115,9 @@ class PageResponder:
                 return self._changes.diff(task.path)
 
     def lines_under(self, query: TraceFilter) -> Sequence[int]:
-        """Returns the lines under a filter, when all of the log has been searched.  Raises ``TraceError``."""
-        while (listed := self._listing.apply(query)).indexed < 100:  # each attempt waits for the thread that indexes
-            pass
+        """Returns the lines under a filter, when all of the log has been searched.  Raises as ``Search.find`` does."""
+        while (listed := self._listing.apply(query)).indexed < 100:
+            self._search.finish()
         return listed.lines
 
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:

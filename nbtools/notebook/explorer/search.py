@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Lock
 
-from nbtools.core.background import start_thread
-from nbtools.core.errors import TraceError
+from nbtools.core.background import run_in_background, wait_briefly
 from nbtools.notebook.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event
 from nbtools.traces.query.search import TextQuery
@@ -35,26 +35,24 @@ class Search:
         self._trace = trace
         self._lines = lines
         self._lock = Lock()
-        self._thread: Thread | None = None
+        self._indexing: Future[None] | None = None
         self._index: _Index | None = None
         self._query: tuple[str, TextQuery] | None = None
-        self._problem = ""
 
     def find(self, text: str) -> SearchResult:
         """Returns the lines whose text matches, by the rules of ``Trace.search``; complete once ``indexed`` is 100.
 
-        Raises ``TraceError`` for a text that cannot be searched for, and if the log has changed since it was read.
+        Raises ``TraceError`` for a text that cannot be searched for, and if the log has changed since it was read; and whatever else
+        reading the texts raises, such as ``OSError``.  The next search then reads on.
         """
         with self._lock:
             index = self._index = self._index or _Index(self._trace, self._lines)
             if self._query is None or self._query[0] != text:
                 self._query = text, TextQuery(index.searcher, text)
             query = self._query[1]
-            thread = self._indexing(index)
-        if thread:
-            thread.join(_WAIT)
-        if self._problem:
-            raise TraceError(self._problem)
+            indexing = self._start_indexing(index)
+        if indexing is not None:
+            wait_briefly(indexing, _WAIT)
         indexed = index.searcher.indexed_fraction  # read before the results, which may still grow
         found = index.placed(query.matches())
         if indexed < 1:
@@ -67,18 +65,28 @@ class Search:
         number = index.numbers.get(line) if index else None
         return "" if index is None or number is None else index.searcher.text(number)
 
-    def _indexing(self, index: _Index) -> Thread | None:
-        """Returns the thread that fills the index, which it starts; None where nothing is left to do."""
-        if index.searcher.indexed_fraction < 1 and (self._thread is None or not self._thread.is_alive()):
-            self._thread = start_thread(lambda: self._fill(index), "nbtools-search")
-        return self._thread
+    def finish(self) -> None:
+        """Waits until all texts are indexed.  Raises as ``find`` does."""
+        while True:
+            with self._lock:
+                index = self._index
+                indexing = None if index is None else self._start_indexing(index)
+            if indexing is None:
+                return
+            indexing.result()
 
-    def _fill(self, index: _Index) -> None:
-        try:
-            while index.searcher.index_more(_INDEX_BATCH):
-                pass
-        except TraceError as error:
-            self._problem = str(error)
+    def _start_indexing(self, index: _Index) -> Future[None] | None:
+        """Returns the work that fills the index, which it starts unless it is under way; None where nothing is left to do."""
+        if index.searcher.indexed_fraction == 1:
+            return None
+        if self._indexing is None or self._indexing.done():
+            self._indexing = run_in_background(lambda: _fill(index), "nbtools-search")
+        return self._indexing
+
+
+def _fill(index: _Index) -> None:
+    while index.searcher.index_more(_INDEX_BATCH):
+        pass
 
 
 class _Index:

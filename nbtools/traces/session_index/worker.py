@@ -51,8 +51,10 @@ def main() -> None:
 
 
 def _end_with_stdin() -> None:
-    sys.stdin.buffer.read()
-    os._exit(0)
+    try:
+        sys.stdin.buffer.read()
+    finally:
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -397,6 +397,8 @@ def _watch_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes
 
 
 def _wait_in_thread(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], done: Callable[[], None]) -> None:
-    process.wait()
-    with contextlib.suppress(RuntimeError):  # the loop may already be closed
-        loop.call_soon_threadsafe(done)
+    try:
+        process.wait()
+    finally:
+        with contextlib.suppress(RuntimeError):  # the loop may already be closed
+            loop.call_soon_threadsafe(done)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
+from nbtools.core.background import run_in_background, wait_briefly
 from nbtools.core.errors import TraceError
+from nbtools.notebook.explorer.explorer import Explorer
+from nbtools.notebook.explorer.model import TraceFilter
 from nbtools.notebook.explorer.search import Search, SearchResult
 from nbtools.notebook.explorer.timeline import timeline
 from nbtools.traces import load
@@ -49,3 +56,46 @@ def test_a_log_that_was_removed_is_a_problem_of_the_search(log: Path) -> None:
     log.unlink()
     with pytest.raises(TraceError, match=r"log\.json"):
         complete(search, "early")
+
+
+def raised_within(seconds: float, work: Callable[[], object]) -> BaseException | None:
+    """Returns what ``work`` raises; fails where it has not ended after so many seconds."""
+    raised: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - it is what the test looks at
+            raised.append(error)
+        else:
+            raised.append(None)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert raised, "it is still waiting"
+    return raised[0]
+
+
+def test_whatever_the_index_raises_reaches_those_who_wait_and_starts_no_second_thread(log: Path) -> None:
+    trace = load(log)
+    explorer, search = Explorer(trace), Search(trace, timeline(trace))
+    trace.searcher._words.close()  # as a disk that fails: no TraceError
+    before = threading.active_count()
+    for work in (lambda: explorer.rows_under(TraceFilter(text="early")), lambda: complete(search, "early"), search.finish):
+        assert isinstance(raised_within(20, work), sqlite3.ProgrammingError)
+    assert threading.active_count() <= before + 1
+
+
+def test_what_background_work_raises_is_raised_by_the_wait_for_it() -> None:
+    def fail() -> None:
+        raise OSError("the disk")
+
+    for error in (raised_within(20, run_in_background(fail, "fails").result), raised_within(20, lambda: wait_briefly(failed(), 20))):
+        assert isinstance(error, OSError)
+
+
+def failed() -> Future[None]:
+    future: Future[None] = Future()
+    future.set_exception(OSError("the disk"))
+    return future

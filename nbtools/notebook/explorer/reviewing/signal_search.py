@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from threading import Lock, Thread
+from concurrent.futures import Future
+from threading import Lock
 
-from nbtools.core.background import start_thread
+from nbtools.core.background import run_in_background, wait_briefly
 from nbtools.core.errors import TraceError
 from nbtools.traces.review.model import Signal
 from nbtools.traces.trace import Trace
@@ -24,7 +25,7 @@ class SignalSearch:
         self._trace = trace
         self.signals: Sequence[Signal] = ()
         self._searched: object = None
-        self._thread: Thread | None = None
+        self._work: Future[None] | None = None
         self._not_before = 0.0
         self._lock = Lock()
 
@@ -34,14 +35,15 @@ class SignalSearch:
         return self._searched is self._trace.calls
 
     def start(self) -> None:
-        """Begins to look for signals, if that is not under way or was done just now."""
+        """Begins to look for signals, if that is not under way or was done just now.  Raises what looking for them raised."""
         with self._lock:
             if self.is_complete:
                 return
-            if (self._thread is None or not self._thread.is_alive()) and time.monotonic() >= self._not_before:
-                self._thread = start_thread(self._run, "nbtools-signals")
-        if self._thread is not None:
-            self._thread.join(_WAIT if self._searched is None else 0)
+            if (self._work is None or self._work.done()) and time.monotonic() >= self._not_before:
+                self._work = run_in_background(self._run, "nbtools-signals")
+            work = self._work
+        if work is not None:
+            wait_briefly(work, _WAIT if self._searched is None else 0)
 
     def finish(self) -> None:
         """Looks for the signals now, if they are not known."""
@@ -56,5 +58,6 @@ class SignalSearch:
             signals: Sequence[Signal] = self._trace.signals
         except TraceError:  # the log has changed; every other request says so
             signals = ()
+        finally:
+            self._not_before = time.monotonic() + _REST * (time.monotonic() - started)
         self.signals, self._searched = signals, calls
-        self._not_before = time.monotonic() + _REST * (time.monotonic() - started)
