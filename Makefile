@@ -85,10 +85,10 @@ dialects: $(DONE)/python
 clean:
 	rm -rf $(DONE) $(VENV) build dist nbtools/labextension labextension/lib labextension/node_modules tests/mcp_servers/node_modules docs/lite/node_modules
 
-# What JupyterLab and the build of the front end need; what the tests need comes on top.
+# What JupyterLab, the notebooks that it opens and the build of the front end need; what the tests need comes on top.
 $(DONE)/environment: pyproject.toml $(SCRIPTS)/environment.py
 	@test -n "$(PYTHON)" || { echo "nbtools needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python3" >&2; exit 1; }
-	@$(PYTHON) $(SCRIPTS)/environment.py $(VENV) all,build
+	@$(PYTHON) $(SCRIPTS)/environment.py $(VENV) all,tutorials,build
 	@mkdir -p $(DONE) && touch $@
 
 $(DONE)/python: $(DONE)/environment

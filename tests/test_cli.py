@@ -49,7 +49,16 @@ def test_enable_and_disable_leave_the_profile_as_it_was(nbtools, tmp_path):
 
 def test_doctor_names_everything(nbtools):
     done = nbtools("doctor")
-    for name in ("nbtools", "ipykernel", "ipywidgets", "JupyterLab", "ripgrep", "lab extension", "load in every kernel"):
+    for name in (
+        "nbtools",
+        "ipykernel",
+        "ipywidgets",
+        "JupyterLab",
+        "SQL over session logs",
+        "ripgrep",
+        "lab extension",
+        "load in every kernel",
+    ):
         assert name in done.stdout
     assert done.returncode == (1 if "missing" in done.stdout else 0)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -12,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -105,6 +108,16 @@ def test_the_doctor_says_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found["MCP servers"].ok, found["MCP servers"].detail) == (False, "mcp: 1.30.0 is older than 2.3; needed for MCP servers")
 
 
+def test_the_doctor_runs_a_query(tmp_path: Path) -> None:
+    show = "from nbtools.notebook import doctor\nprint([(f.ok, f.detail, f.remedy) for f in doctor.findings() if f.name.startswith('SQL')])"
+    [(ok, detail, _)] = ast.literal_eval(run(show, tmp_path).stdout)
+    assert (ok, detail) == (True, f"a query runs with duckdb {importlib.metadata.version('duckdb')}")
+    [(ok, detail, remedy)] = ast.literal_eval(run(f"import sys\nsys.modules['numpy'] = None\n{show}", tmp_path).stdout)
+    assert not ok
+    assert "numpy" in detail
+    assert "nbtools-agent[traces]" in remedy
+
+
 def test_a_wrapper_names_the_extra_that_it_needs(tmp_path: Path) -> None:
     hidden = "import sys; sys.modules['cachetools'] = None"
     code = f"{hidden}\nfrom nbtools.wrappers import sequence, logged\nfrom nbtools.wrappers import cached"
@@ -157,7 +170,11 @@ def required(extras: Iterable[str]) -> set[str]:
 
 def imported(path: Path) -> Iterator[str]:
     """The packages that a module imports, inside functions and by ``import_library`` too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return imported_in(path.read_text(encoding="utf-8"))
+
+
+def imported_in(code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
@@ -175,6 +192,26 @@ def test_every_imported_package_is_required_by_nbtools_or_an_extra() -> None:
             if not {canonicalize_name(name) for name in distributions.get(package, ())} & installed:
                 missing[package] = path.name
     assert missing == {}
+
+
+LAB = re.search(r"environment\.py \$\(VENV\) (\S*tutorials\S*)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+
+
+def code_of(path: Path) -> list[str]:
+    """The code of each cell as Python."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [TransformerManager().transform_cell("".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_imports_is_in_the_environment_that_make_lab_makes(path: Path) -> None:
+    assert LAB is not None
+    installed, distributions = required(LAB[1].split(",")), importlib.metadata.packages_distributions()
+    names = {name.partition(".")[0] for code in code_of(path) for name in imported_in(code)}
+    names |= set(re.findall(r"\.to_(pandas|polars)\(", "\n".join(code_of(path))))
+    own = {"nbtools", "tests", *sys.stdlib_module_names, *(module.stem for module in path.parent.rglob("*.py"))}
+    assert {name for name in names - own if not {canonicalize_name(one) for one in distributions.get(name, ())} & installed} == set()
 
 
 def test_every_extra_for_users_has_a_smoke_test() -> None:

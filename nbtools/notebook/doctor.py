@@ -45,6 +45,7 @@ def findings() -> tuple[Finding, ...]:
         _name_conflict(),
         *(_package(*needed) for needed in _NEEDED),
         *(_extra(*extra) for extra in _EXTRAS),
+        _sql(),
         _ripgrep(),
         _lab_extension(),
         _profile(),
@@ -93,6 +94,22 @@ def _extra(name: str, extra: str, packages: tuple[tuple[str, tuple[int, ...]], .
     if wrong is not None:
         return Finding(name, False, f"{wrong.name}: {wrong.detail}", install)
     return Finding(name, True, "installed: " + ", ".join(f"{one.name} {one.detail}" for one in found))
+
+
+def _sql() -> Finding:
+    """Runs a query that calls a function in Python, as those over session logs do."""
+    name, install = "SQL over session logs", f'pip install "{DISTRIBUTION}[traces]"'
+    if not _has("duckdb"):
+        return Finding(name, True, f"not installed: {install}")
+    from nbtools.traces.query.sql import Database  # noqa: PLC0415 - loads DuckDB
+
+    try:
+        database = Database()
+        database.add_function("word", ("text",), lambda _: ("done",))
+        ((answer,),) = database.query("select word(1).text").fetchall()
+    except Exception as error:  # noqa: BLE001 - whatever prevents it is what the person asked for
+        return Finding(name, False, f"a query fails: {type(error).__name__}: {error}".partition("\n")[0], f"{install} --upgrade")
+    return Finding(name, answer == "done", f"a query runs with duckdb {importlib.metadata.version('duckdb')}")
 
 
 def _has(package: str) -> bool:

@@ -147,6 +147,16 @@ def cluster() -> None:
         expect(corpus.sql("select count(*) from sessions").fetchall(), [(1,)])
 
 
+def tutorials() -> None:
+    """Rows become data frames of both kinds, and a corpus is made on a cluster."""
+    from nbtools.traces import load
+
+    trace = load(SAMPLES / LOG)
+    expect((len(trace.calls.to_pandas()), len(trace.calls.to_polars())), (len(trace.calls), len(trace.calls)))
+    expect(trace.sql("select count(*) as n from calls").to_pandas()["n"].item(), len(trace.calls))
+    cluster()
+
+
 def object_stores() -> None:
     """A corpus is kept in the bucket of the server that the environment names."""
     from nbtools.traces import Corpus
@@ -256,6 +266,7 @@ CHECKS = {
     "traces": traces,
     "prices": prices,
     "cluster": cluster,
+    "tutorials": tutorials,
     "object-stores": object_stores,
     "mcp": mcp,
     "agents": agents,
