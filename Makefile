@@ -3,7 +3,7 @@
 # make check  style, types, layers, generated files, language
 # make extras  the bare package and each extra in an environment of its own: what each promises works with what it installs
 # make fuzz   looks for inputs that break a law; each fuzzer for FUZZ seconds (make fuzz FUZZ=3600)
-# make bench  the benchmarks, one table each
+# make bench  the benchmarks (make bench BENCHES="dispatch grep": some), their figures in docs/performance.md; fails where a bar is missed
 # make build  the wheel and the sdist, in dist/
 # make wire   the TypeScript models in labextension/src from the Python models in nbtools/notebook
 # make translations   the catalogues in nbtools/locale from the strings in labextension/src
@@ -45,6 +45,7 @@ check: $(DONE)/python $(DONE)/front-end
 	$(BIN)/python $(SCRIPTS)/wire_types.py --check
 	$(BIN)/python .ci/language.py
 	$(BIN)/python docs/scripts/notebooks.py --check
+	$(BIN)/python docs/scripts/performance.py --check
 	@$(BIN)/python $(SCRIPTS)/front_end.py lint
 
 extras: $(DONE)/python $(DONE)/front-end
@@ -57,7 +58,7 @@ fuzz: $(DONE)/python
 	$(BIN)/python tests/fuzz/run_allowed.py --seconds $(FUZZ)
 
 bench: $(DONE)/python
-	@for script in bench/[a-z]*.py; do $(BIN)/python $$script || exit; done
+	@$(BIN)/python bench/run.py --record $(BENCHES); missed=$$?; $(BIN)/python docs/scripts/performance.py; exit $$missed
 
 build: $(DONE)/environment $(DONE)/front-end
 	$(BIN)/python -m build

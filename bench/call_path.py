@@ -18,6 +18,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Self
 
+from report import Figure, table
+
 from nbtools import Answer, Confirmation, Session, ToolConfirmationOutcome
 
 _MONITORED = "nbtools."
@@ -110,16 +112,17 @@ def main() -> None:
         folder.mkdir()
         (folder / "notes.txt").write_text("zero\none\nfour\n")
         path = asyncio.run(follow(folder))
-    print("\nan edit that is approved")
-    for what, count, bar in (
-        ("modules", len(path.modules), "≤ 30"),
-        ("functions", len(path.functions), ""),
-        ("calls", sum(path.functions.values()), ""),
-        ("transitions between modules", len(path.transitions), "≤ 120"),
-        ("… that create a record", path.constructions(), ""),
-        ("… between packages", path.between_packages(), ""),
-    ):
-        print(f"  {what:30} {count:5}  {bar}".rstrip())
+    table(
+        "an edit that is approved",
+        [
+            Figure("modules", [len(path.modules)], "modules", "≤ 30 modules"),
+            Figure("functions", [len(path.functions)], "functions"),
+            Figure("calls", [sum(path.functions.values())], "calls"),
+            Figure("transitions between modules", [len(path.transitions)], "transitions", "≤ 120 transitions"),
+            Figure("… that create a record", [path.constructions()], "transitions"),
+            Figure("… between packages", [path.between_packages()], "transitions"),
+        ],
+    )
     if "modules" in sys.argv:
         for module, calls in path.modules.items():
             entered = sum(called == module for _, called, _ in path.transitions)

@@ -22,6 +22,7 @@ from statistics import median
 from typing import Any, Self
 
 import psutil
+from report import Figure, table
 
 from nbtools.core.errors import TraceError
 from nbtools.traces import load
@@ -123,6 +124,7 @@ class Row:
     name: str
     unit: str
     value: float
+    bar: str = ""
 
 
 def timed(run: Callable[[], object]) -> float:
@@ -142,7 +144,7 @@ def measured(folder: Path, megabytes: int, logs: Path, answers: Any) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     opened = Corpus(corpus.folder)
     rows = [
-        Row("logs", "", len(list((folder / "logs").iterdir()))),
+        Row("logs", "logs", len(list((folder / "logs").iterdir()))),
         Row("ingest", "s", ingested),
         Row("ingest", "MB/s", size / ingested),
         Row("nothing new", "s", again),
@@ -155,7 +157,9 @@ def measured(folder: Path, megabytes: int, logs: Path, answers: Any) -> None:
     ]
     rows += [Row(f"SQL: {name}", "ms", _often(lambda query=query: opened.sql(query))) for name, query in QUERIES.items()]
     for name, text in SEARCHES.items():
-        rows.append(Row(f"search: {name} ({len(opened.search(text))} found)", "ms <= 10", _often(lambda text=text: opened.search(text))))
+        rows.append(
+            Row(f"search: {name} ({len(opened.search(text))} found)", "ms", _often(lambda text=text: opened.search(text)), "≤ 10 ms")
+        )
     answers.put(rows)
 
 
@@ -208,9 +212,8 @@ def main() -> None:
             process.start()
             columns.append(answers.get())
             process.join()
-    print(f"\n{'corpus':44}" + "".join(f"{megabytes:>9,} MB" for megabytes in given.megabytes))
-    for rows in zip(*columns, strict=True):
-        print(f"{rows[0].name:44}" + "".join(f"{row.value:12,.2f}" for row in rows) + f"  {rows[0].unit}")
+    for megabytes, rows in zip(given.megabytes, columns, strict=True):
+        table(f"a corpus of {megabytes:,} MB", [Figure(row.name, [row.value], row.unit, row.bar) for row in rows])
     print("\nworkers")
     with tempfile.TemporaryDirectory(prefix="nbtools-corpus-") as folder:
         alone_and_together(Path(folder), min(given.megabytes), given.logs)

@@ -122,15 +122,15 @@ def in_kernel(log: Path) -> Explorer:
     table(
         f"Looking at {len(explorer.trace.calls):,} calls ({len(explorer.lines):,} steps)",
         [
-            Figure("lines and picture", pictures, "ms", "<= 500"),
-            *(Figure(f"page: {name}", taken, "ms", "<= 50") for name, taken in listed.items()),
-            Figure("step opened", steps, "ms", "<= 50"),
-            *(Figure(f"search: {text}", searched(explorer, text), "ms", "<= 50") for text in (COMMON, RARE)),
-            *(Figure(f"search: {text}", searched(explorer, text), "ms", "<= 300") for text in (CODE, PART)),
+            Figure("lines and picture", pictures, "ms", "≤ 500 ms"),
+            *(Figure(f"page: {name}", taken, "ms", "≤ 50 ms") for name, taken in listed.items()),
+            Figure("step opened", steps, "ms", "≤ 50 ms"),
+            *(Figure(f"search: {text}", searched(explorer, text), "ms", "≤ 50 ms") for text in (COMMON, RARE)),
+            *(Figure(f"search: {text}", searched(explorer, text), "ms", "≤ 300 ms") for text in (CODE, PART)),
             *(Figure(f"{name}, once", [taken], "ms") for name, taken in added.items()),
             Figure("log loaded, once", [loaded], "ms"),
-            Figure("index made, once", [indexed], "ms", "<= 10000"),
-            Figure("… its processor time", [processor], "ms", "<= 10000"),
+            Figure("index made, once", [indexed], "ms", "≤ 10000 ms"),
+            Figure("… its processor time", [processor], "ms", "≤ 10000 ms"),
         ],
     )
     return explorer

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import orjson
 from report import Figure, alternate, paired, rate, table
@@ -73,13 +74,13 @@ def decode(loads: Callable[[bytes], object]) -> Callable[[Path], int]:
     return run
 
 
-def peak(path: Path) -> None:
+def peak(path: Path, answers: Any) -> None:
     """In a process of its own: what reading one large file takes."""
     start = time.perf_counter()
     calls = extract(path)
     taken = time.perf_counter() - start
     size, memory = path.stat().st_size / 1e6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    print(f"  {size:6.0f} MB: {calls:7,} calls, {size / taken:4.0f} MB/s, peak {memory:4.0f} MB (bar 300)", flush=True)
+    answers.put((size, calls, size / taken, memory))
 
 
 def main() -> None:
@@ -102,21 +103,27 @@ def main() -> None:
             f"Reading {size:.0f} MB of sessions ({FILES} files)",
             [
                 Figure("orjson.loads only", rates["orjson"], "MB/s"),
-                Figure("all rows, one process", rates["rows"], "MB/s", ">= 0.75"),
+                Figure("all rows, one process", rates["rows"], "MB/s", "≥ 0.6 x"),
                 Figure("all rows, kept (load)", rates["rows_kept"], "MB/s"),
-                Figure("all rows, two processes", rates["rows_two"], "MB/s", ">= 1.28 (1.7 x 0.75)"),
+                Figure("all rows, two processes", rates["rows_two"], "MB/s"),
                 Figure("load_many(workers=2)", rates["sent"], "MB/s"),
                 Figure("json.loads only", rates["json"], "MB/s"),
             ],
         )
         scale = paired(rates["rows_two"], rates["rows"])
         print(f"  two processes are {scale:.2f} x one; load_many with two is {paired(rates['sent'], rates['rows_kept']):.2f} x load (1.7)")
-        print("\nOne file, streamed")
+        spawning = multiprocessing.get_context("spawn")
         for megabytes in sorted({LARGEST // 10, LARGEST}):
             large = plant(Path(folder, "large.jsonl"), megabytes * 1e6, source)
-            process = multiprocessing.get_context("spawn").Process(target=peak, args=(large,))
+            answers = spawning.Queue()
+            process = spawning.Process(target=peak, args=(large, answers))
             process.start()
+            size, calls, speed, memory = answers.get(timeout=600)
             process.join()
+            table(
+                f"One file of {size:.0f} MB, {calls:,} calls, streamed",
+                [Figure("read", [speed], "MB/s"), Figure("peak memory", [memory], "MB", "≤ 300 MB")],
+            )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ python bench/mcp_call.py
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -155,27 +154,16 @@ def bare_clients(argv: list[str]) -> float:
     return asyncio.run(run())
 
 
-def interpreters(argv: list[str]) -> float:
-    """The servers alone: until all have ended by themselves, since nobody speaks to them."""
-    start = time.perf_counter()
-    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(SERVERS)]
-    for process in started:
-        process.wait()
-    return time.perf_counter() - start
-
-
 def connect_table(name: str, argv: list[str], rounds: int) -> None:
     taken = alternate(
         rounds,
         one=connecting(1, argv),
-        processes=lambda: interpreters(argv),
         sdk=lambda: bare_clients(argv),
         ours=connecting(SERVERS, argv),
     )
     figures = [
-        Figure(f"{SERVERS} processes, not spoken to (floor)", taken["processes"], "s"),
-        Figure("one server alone", taken["one"], "s"),
         Figure(f"{SERVERS} of the SDK's clients", taken["sdk"], "s"),
+        Figure("one server alone", taken["one"], "s"),
         Figure(f"session.mcp.connect() with {SERVERS}", taken["ours"], "s", "≤ 1.2 x"),
     ]
     table(f"connect, {name}: {rounds} rounds", figures)

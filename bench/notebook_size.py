@@ -20,6 +20,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from report import Figure, table
 
 from nbtools.notebook.cards.model import MIME
 
@@ -94,9 +95,9 @@ def main() -> None:
     total, shown = written(notebook), list(cards(notebook))
     states = Counter(data[MIME]["state"] for data in shown)
     print(f"{len(CELLS)} calls, {len(shown)} cards ({dict(states)})")
-    print(f"{'notebook':>28} {total:>10,} B   {'within' if total <= BAR else 'ABOVE'} the bar of {BAR:,} B")
-    for kind in (MIME, "text/html", "text/plain"):
-        print(f"{kind.removeprefix('application/'):>28} {total - without(notebook, kind):>10,} B")
+    kinds = (MIME, "text/html", "text/plain")
+    parts = [Figure(kind.removeprefix("application/"), [(total - without(notebook, kind)) / 1000], "kB") for kind in kinds]
+    table(f"a notebook with {len(CELLS)} calls", [Figure("the notebook", [total / 1000], "kB", f"≤ {BAR / 1000:g} kB"), *parts])
     heaviest = sorted(((len(json.dumps(data, indent=1)), f"{data[MIME]['tool']} {data[MIME]['subject']}") for data in shown), reverse=True)
     for size, name in heaviest[:8]:
         print(f"{size:>10,} B  {name[:70]}")

@@ -113,9 +113,9 @@ def main() -> None:
         index = (home / "state" / "sessions.sqlite").stat().st_size / 1e6
         apparent = sum(path.stat().st_size for path in home.rglob("*.jsonl")) / 1e9
     print(f"{LOGS:,} logs, {apparent:.1f} GB (sparse), index {index:.1f} MB, memory before the first look {before:.0f} MB")
-    table("first look, without an index", [Figure("cold", cold, "s", "< 3 s"), Figure("of one processor", work, "s")])
-    table("further looks", [Figure("warm, first 100", warm, "ms", "< 200 ms"), Figure("search", searched, "ms", "< 50 ms")])
-    table("memory", [Figure("peak", [memory], "MB", "< 150 MB")])
+    table("first look, without an index", [Figure("cold", cold, "s", "≤ 3 s"), Figure("of one processor", work, "s")])
+    table("further looks", [Figure("warm, first 100", warm, "ms", "≤ 200 ms"), Figure("search", searched, "ms", "≤ 50 ms")])
+    table("memory", [Figure("peak", [memory], "MB", "≤ 150 MB")])
     print(f"cold {statistics.median(cold):.2f} s")
 
 

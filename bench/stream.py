@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from jupyter_client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 from report import Figure, alternate, table
 
@@ -80,14 +81,29 @@ def updates_a_second() -> float:
         client.wait_for_ready(timeout=60)
         for code in ("%load_ext nbtools", '%tools allow "shell"'):
             client.execute_interactive(code, output_hook=lambda _: None, timeout=60)
-        times: list[float] = []
-        client.execute_interactive(
-            f"%tool shell {SLOW}", output_hook=lambda _: times.append(time.monotonic()), timeout=60, allow_stdin=True
-        )
-        return (len(times) - 1) / (times[-1] - times[0])
+        return _updates_of_cell(client, f"%tool shell {SLOW}")
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
+
+
+def _updates_of_cell(client: BlockingKernelClient, code: str) -> float:
+    """Updates a second of the displays of a notebook's cell. Without a cell's id, the kernel takes the front end for a console."""
+    request = client.session.msg("execute_request", {"code": code, "silent": False, "store_history": True, "allow_stdin": False})
+    request["metadata"] = {"cellId": "benchmark"}
+    client.shell_channel.send(request)
+    times: list[float] = []
+    while True:
+        message = client.get_iopub_msg(timeout=60)
+        if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
+            continue
+        if message["msg_type"] == "update_display_data":
+            times.append(time.monotonic())
+        elif message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+            break
+    if len(times) < 10:
+        raise RuntimeError(f"the display was updated only {len(times)} times")
+    return (len(times) - 1) / (times[-1] - times[0])
 
 
 def main() -> None:
@@ -113,7 +129,7 @@ def main() -> None:
             f"peak memory, {name}: MB",
             [Figure("plain", memory["plain"], "MB"), Figure("tool", memory["ours"], "MB"), Figure("extra", extra, "MB", "≤ 64 MB")],
         )
-    table("display updates in a kernel", [Figure("updates", [updates_a_second() for _ in range(3)], "a second", "≤ 15")])
+    table("display updates in a kernel", [Figure("updates", [updates_a_second() for _ in range(3)], "a second", "≤ 15 a second")])
 
 
 if __name__ == "__main__":

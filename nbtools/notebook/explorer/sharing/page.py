@@ -140,7 +140,7 @@ class _SharedSession:
             view = explorer.view().model_dump(mode="json")
         view |= {"explorer": "", "page": {**view["page"], "lines": []}, "actions": [], "fresh": False, "changed": 0}
         facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
-        self.head = {"view": view, "chips": _chips(explorer.facets, facets)}
+        self.head: dict[str, Any] = {"view": view, "chips": _chips(explorer.facets, facets)}
         return [*touched, _search(self.head, removal)]
 
     def _remove(self, touched: Sequence[bool]) -> None:
