@@ -24,6 +24,7 @@ from nbtools.policy.protected import (
     DOUBT,
     critical_deletion,
     critical_question,
+    is_critical,
     is_in,
     protected_question,
     protection_reason,
@@ -32,6 +33,7 @@ from nbtools.policy.protected import (
 from nbtools.policy.rule_index import Rules
 from nbtools.policy.rule_matching import CallMatcher, joint_permission, possible_rule_question, rule_decision
 from nbtools.shell.critical import critical_write
+from nbtools.shell.path_text import is_open_file
 
 if TYPE_CHECKING:
     from nbtools.shell import AnalysedCommand, CommandAnalysis, ProgramTable
@@ -80,6 +82,9 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 UNCOVERED = "commands need approval"
+UNKNOWN_TARGET = "commands that change what is only known when they run need approval"
+_WRITTEN_BY_SED = re.compile(r"[wW][ \t]*([^\s;}]+)")
+_WILDCARD = re.compile(r"[*?\[{]")
 _LOOKERS = "ls dir vdir find tree du df stat cd pushd pwd dirname basename realpath readlink test [ [["
 _NAMES_ONLY = frozenset(_LOOKERS.split())
 """Programs that show names but no contents of files, so they may look at folders above hidden files."""
@@ -183,9 +188,65 @@ class CommandMatcher(CallMatcher):
             return Decision(Action.ASK, why, DOUBT)
         return None
 
+    def unknown_target(self) -> Decision | None:
+        """Returns the question before a command writes or removes what is only known when it runs; None where all is known.
+
+        A path counts as known where the line says what its variables are, or where it begins with a literal folder, which is neither
+        essential nor above the workspace.  A rule with exactly this line allows it.
+        """
+        if self.rules.allow.commands and self.rules.allow.commands.find_exact(self.command.strip()):
+            return None
+        for act in self.analysis.commands:
+            if found := next(filter(None, (self._unknown_target_of(act), self._mentions_protected(act))), ""):
+                return Decision(Action.ASK, found, UNKNOWN_TARGET, act.text)
+        return None
+
+    def _unknown_target_of(self, act: AnalysedCommand) -> str:
+        known = dict(act.values)
+        for path in act.unclear:
+            if path not in known and (path in act.writes or path in act.removes) and not self._begins_clearly(act, path):
+                verb = "removes" if path in act.removes else "writes"
+                return f"what {act.text} {verb} is only known when it runs: {path}. A literal folder at its beginning would tell"
+        opened = (path for owner, path, resolved in self.written if owner is act and is_open_file(resolved.absolute))
+        return f"which file is behind {path} is only known when it runs" if (path := next(opened, "")) else ""
+
+    def _mentions_protected(self, act: AnalysedCommand) -> str:
+        """Returns that a command of which not all is known names a protected file; empty where it does not."""
+        if not act.risk or not act.words or 0 in act.dynamic:
+            return ""
+        names = [found for word in act.words[1:] for found in _WRITTEN_BY_SED.findall(word)] if act.words[0].endswith("sed") else []
+        for path in (*mentioned_paths(act), *names):
+            resolved = self.grounds.resolve_in_command(path, self.directory)
+            if why := protection_reason(resolved, self.grounds):
+                return f"{act.text} may write {path}, which is protected ({why}): {act.risk}"
+        return ""
+
+    def _begins_clearly(self, act: AnalysedCommand, path: str) -> bool:
+        """Whether a path that is only known at run time begins with a literal folder in which it may be anything."""
+        folder = literal_folder(path)
+        if not folder:
+            return False
+        resolved = self.grounds.resolve_in_command(folder, self.directory)
+        if self._links and self._is_through_link(act, resolved.absolute):
+            return False
+        if resolved.unclear or resolved.above or resolved.relative == "." or resolved.absolute in self.grounds.homes:
+            return False
+        return path not in act.removes or not is_critical(resolved, self.grounds)
+
+    @cached_property
+    def _possible(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
+        """The possible values of written paths that the line itself says, resolved; a value may have wildcards."""
+        values = ((act, value) for act in self.analysis.commands for path, listed in act.values if path in act.writes for value in listed)
+        found = []
+        for act, value in values:
+            resolved = self.grounds.resolve_in_command(value, self.directory, known=not _WILDCARD.search(value))
+            led = self.grounds.follow_links(resolved)
+            found += [(act, value, one) for one in (resolved, led) if one is not None]
+        return tuple(found)
+
     def _protected(self) -> Iterator[Decision]:
         """Yields a question for each write to a protected path, and for unpacking or linking over the workspace itself."""
-        for act, path, resolved in self.written:
+        for act, path, resolved in (*self.written, *self._possible):
             if why := protection_reason(resolved, self.grounds):
                 yield protected_question(resolved, why)
             if resolved.relative == "." and path in act.named and path in act.links:
@@ -193,16 +254,18 @@ class CommandMatcher(CallMatcher):
 
     def _removals(self) -> Iterator[Decision]:
         """Yields a question for each critical deletion and each write to a device."""
-        for act, _, resolved in self.written:
+        for act, _, resolved in (*self.written, *self._possible):
             if why := critical_write(resolved.absolute):
                 yield critical_question(act.text, why)
         for act in self.analysis.commands:
             if act.critical:
                 yield critical_question(act.text, act.critical)
             for path in filter(None, act.removes):
-                resolved = critical_deletion(path, self.directory, self.grounds, known=path not in act.unclear)
-                if resolved is not None:
-                    yield critical_question(act.text, f"{path} means {resolved.absolute}")
+                values = ((value, not _WILDCARD.search(value)) for listed, found in act.values if listed == path for value in found)
+                for removed, known in ((path, path not in act.unclear), *values):
+                    gone = critical_deletion(removed, self.directory, self.grounds, known=known)
+                    if gone is not None:
+                        yield critical_question(act.text, f"{path} means {gone.absolute}")
 
     def _moved(self) -> str:
         """Returns why a program may be another one, or run others, as it does not run in the workspace's root; empty if it may not."""
@@ -415,6 +478,13 @@ class CommandMatcher(CallMatcher):
         if resolved.unclear:
             return None
         return self.rules.allow.writes.find_covering(resolved) or (self.rules.allow.edits if resolved.inside else None)
+
+
+def literal_folder(path: str) -> str:
+    """Returns the literal folders that a path begins with, before anything that the shell expands; empty where there are none."""
+    begin = re.split(r"[$`*?\[{]", path.replace('"', "").replace("'", ""), maxsplit=1)[0].replace("\\", "")
+    folder = begin.rpartition("/")[0]
+    return folder if re.search(r"[^./]", folder) else ""
 
 
 def _is_carried(act: AnalysedCommand) -> bool:

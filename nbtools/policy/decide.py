@@ -95,6 +95,8 @@ class PolicyEngine:
             return plan_denial(rules.kind, of_server=rules.is_mcp_tool)
         always = ALWAYS_ASKS if rules.asks == "always" else None
         decision = case.required_question() or always or case.ask_decision() or self._allowed(rules, case)
+        if decision.action is Action.ALLOW:
+            decision = case.unknown_target() or decision
         return decision if self._asks else deny_instead_of_asking(Mode.DONT_ASK, decision)
 
     def _allowed(self, rules: ToolRules, case: CallMatcher) -> Decision:

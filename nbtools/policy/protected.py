@@ -11,23 +11,10 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from nbtools.core.decision import Action, Decision
+from nbtools.core.protected_files import protected_files
 from nbtools.policy.path_rules import PathContext, ResolvedPath
 
-_FOLDERS = (
-    ".git .hg .svn .vscode .idea .husky .cargo .yarn .mvn .devcontainer .claude .gemini .codex .cursor .void .continue .nbtools "
-    ".ipython .jupyter .ssh .gnupg .aws .docker .kube .direnv .githooks"
-)
-_FILES = (
-    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_env .profile .inputrc .zshrc .zshenv .zprofile .zlogin .zlogout "
-    ".kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xinitrc .xsessionrc .pam_environment "
-    ".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .gitconfig .gitmodules .envrc .mcp.json .claude.json .pre-commit-config.yaml .ripgreprc "
-    ".netrc .pypirc .curlrc .wgetrc .vimrc .exrc .emacs .tmux.conf .screenrc .psqlrc .pdbrc .pythonrc .gdbinit .lldbinit .rprofile "
-    ".bazelrc .condarc pyrightconfig.json sitecustomize.py usercustomize.py"
-)
-_SUBPATHS = (".config/git", ".config/fish", ".config/nbtools", ".config/systemd", ".config/autostart", ".local/state/nbtools")
-_NAMES = frozenset(f"{_FOLDERS} {_FILES}".split())
 _MEMORY = ("memory.md",)
-_ENDINGS = (".pth", ".code-workspace")
 
 PROTECTED = "protected paths need approval"
 CRITICAL = "critical deletions need approval"
@@ -41,20 +28,22 @@ def protection_reason(resolved: ResolvedPath, grounds: PathContext) -> str:
         return "it holds the rules and logs of nbtools"
     if grounds.program_folders and any(is_in(absolute, grounds.normalise(folder)) for folder in grounds.program_folders):
         return "it is on PATH, where commands look for programs"
-    parts = path.split("/")
+    known, parts = protected_files(), path.split("/")
     for part in parts:
-        if part in _NAMES or (resolved.unclear and _may_be_protected(part)):
+        if part in known.names or (resolved.unclear and _may_be_protected(part)):
             if part == ".nbtools" and parts[-2:] == [part, *_MEMORY]:
                 continue
             return f"{part} can start programs or loosen rules"
-    if path.endswith(_ENDINGS) or any(f"/{subpath}/" in f"{path}/" for subpath in _SUBPATHS):
+    if path.endswith(known.endings) or any(f"/{subpath}/" in f"{path}/" for subpath in known.paths):
         return f"{parts[-1]} can start programs or loosen rules" if not path.endswith("nbtools/memory.md") else ""
+    if "**" in parts and any(fnmatchcase(name, part) for part in parts[parts.index("**") + 1 :] for name in known.in_git):
+        return f"{parts[-1]} may be found in .git, where it can start programs"
     return ""
 
 
 def is_protected_name(part: str) -> bool:
     """Whether changing a file or folder of this name, or anything in it, always needs approval."""
-    return part.casefold() in _NAMES
+    return part.casefold() in protected_files().names
 
 
 def protected_question(resolved: ResolvedPath, why: str) -> Decision:
@@ -131,9 +120,10 @@ def _may_be_protected(part: str) -> bool:
     """Whether a pattern may expand to a protected name.  The shell matches a dotted name only where the leading dot is written."""
     if not any(sign in part for sign in "*?[{"):
         return False
+    names = protected_files().names
     if "{" in part:
-        return any(name in part for name in _NAMES) or part.startswith((".{", "{."))
-    return part.startswith((".", "[")) and any(fnmatchcase(name, part) for name in _NAMES)
+        return any(name in part for name in names) or part.startswith((".{", "{."))
+    return part.startswith((".", "[")) and any(fnmatchcase(name, part) for name in names)
 
 
 def is_in(path: str, folder: str) -> bool:

@@ -75,6 +75,10 @@ class CallMatcher:
         """Returns the question that is asked in every mode and whatever the rules allow, or None."""
         return None
 
+    def unknown_target(self) -> Decision | None:
+        """Returns the question before a change of what is only known when the call runs, or None.  No mode and no wide rule allows it."""
+        return None
+
     def ask_decision(self) -> Decision | None:
         """Returns the question by an ask rule, or by a rule that possibly applies; or None."""
         by_rule = (

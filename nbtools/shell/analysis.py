@@ -15,7 +15,8 @@ from nbtools.shell.grammar import Redirect, SimpleCommand, parse_shell
 from nbtools.shell.path_text import normal_path
 from nbtools.shell.program_effects import derive_effects
 from nbtools.shell.program_table import ProgramTable, included_table
-from nbtools.shell.reader import parse_strictly
+from nbtools.shell.reader import ParsedLine, parse_strictly
+from nbtools.shell.values import Values
 from nbtools.shell.variables import exported_risk, variable_risk
 from nbtools.shell.working_directory import WorkingDirectories
 
@@ -86,6 +87,8 @@ class _Head(NamedTuple):
     critical: str = ""
     launched: tuple[str, ...] = ()
     piped: bool = False
+    found: tuple[str, ...] = ()
+    """Patterns of the file names that ``{}`` stands for."""
 
 
 class _Walk:
@@ -101,8 +104,11 @@ class _Walk:
         self.places = WorkingDirectories(loops=bool(_LOOP.search(text)))
         self.links: list[str] = []
         """Paths at which an earlier command of the line may have created links."""
-        self.names = False
-        """Whether the last command prints only file names."""
+        self.names: tuple[str, ...] = ()
+        """Patterns of the file names that the last command prints, if it prints nothing else."""
+        self.values = Values(ParsedLine())
+        self.at = 0
+        """The position of the current command in the line that ``values`` is about."""
 
     def add_doubt(self, why: str) -> None:
         self.doubt = self.doubt or why
@@ -114,13 +120,16 @@ class _Walk:
         if reading.problem:
             self.unverified = self.unverified or reading.problem
             parsed = parse_shell(text)
-            commands = parsed.commands
+            commands = commands or parsed.commands
             fork_bomb = next((f"{name} starts itself endlessly" for name in parsed.functions if _starts_itself(name, text)), "")
         for name in reading.variables:
             if risk := variable_risk(name):
                 self._add(_Head(f"{name}=…", (), (f"{name}=",), (), context.via), Effects(risk=risk, transparent=True), ())
-        for command in commands:
+        outer = self.values, self.at
+        self.values = Values(reading)
+        for self.at, command in enumerate(commands):
             self._simple(command, context, fork_bomb)
+        self.values, self.at = outer
 
     def _simple(self, command: SimpleCommand, context: _Context, critical: str) -> None:
         self.places.prepare(command)
@@ -137,9 +146,9 @@ class _Walk:
         else:
             started = StartedProgram(command.argv, assignments=command.assignments, has_input=fed)
         if self.names and command.operator == "|" and not command.redirects:
-            started = started._replace(input_is_file_names=True)
+            started = started._replace(input_names=self.names)
         self._program(head, started, command.redirects, context)
-        self.names = self.names and not command.nested  # a group prints more than its last command
+        self.names = () if command.nested else self.names  # a group prints more than its last command
         self.add_doubt(self.places.follow(command))
 
     def _program(self, head: _Head, started: StartedProgram, redirects: tuple[Redirect, ...], context: _Context) -> None:
@@ -154,7 +163,7 @@ class _Walk:
         self._add(head, effects, redirects, text if effects.language else "")
         for start in effects.starts:
             self._start(start, context.inside(started.words[0], effects.folder, text), effects.launched)
-        self.names = effects.lists and not context.via and not redirects
+        self.names = () if context.via or redirects else self.places.resolve(effects.lists, effects.folder)
         self.of_names = self.of_names or effects.of_names
 
     def _start(self, start: StartedProgram | Script, context: _Context, launched: tuple[str, ...]) -> None:
@@ -170,7 +179,8 @@ class _Walk:
             self.line(start.text if start.known else re.sub(r'(?<!\S)"|"(?!\S)', "", start.text), context)
             self.places = places
         elif start.words:
-            head = _Head(command_text(start), start.words, start.assignments, tuple(sorted(start.dynamic)), context.via, launched=launched)
+            dynamic = tuple(sorted(start.dynamic))
+            head = _Head(command_text(start), start.words, start.assignments, dynamic, context.via, launched=launched, found=start.found)
             self._program(head, start, (), context)
 
     def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], code: str = "") -> None:
@@ -180,10 +190,11 @@ class _Walk:
         reads, writes, redirected = self._paths(effects, redirects, folder)
         if effects.project and self.links and not effects.risk and self._runs_created_files(head, folder):
             effects = effects._replace(risk="it runs files that the line itself creates")
-        risk = _risk(head, effects, (*reads, *writes))
+        values = self._values(head, effects, redirects, folder)
+        risk = _risk(head, effects, (*reads, *writes)) or self._connection_risk(redirects)
         critical = head.critical or effects.critical
         if effects.removes or writes:
-            critical = critical or self._critical(head, effects, writes)
+            critical = critical or self._critical(head, effects, writes, dict(values))
         links = self.places.resolve(effects.links, folder)
         self.acts.append(
             AnalysedCommand(
@@ -199,6 +210,7 @@ class _Walk:
                 effects.rewrites,
                 links,
                 self._unclear((*reads, *writes), head, effects, redirects),
+                values,
                 self.places.resolve_folder(folder),
                 critical,
                 effects.harmless and not (risk or writes or critical),
@@ -239,19 +251,51 @@ class _Walk:
         linked = [path for path in paths if _is_through_link(path, self.links)] if self.links else []
         return tuple(dict.fromkeys((*unclear, *linked)))
 
+    def _values(
+        self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], folder: str
+    ) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Returns the possible values of the written and removed paths that are only known at run time, as far as the line says them."""
+        words = {*effects.unclear, *[head.words[place] for place in head.dynamic]}
+        paths = [(path, folder) for path in (*effects.writes, *effects.removes) if _is_dynamic(path, words)] if words else []
+        paths += [(one.target, "") for one in redirects if one.dynamic and (one.writes or one.operator in _READING)]
+        found = {}
+        for path, inside in paths:
+            if self.links and any(_is_through_link(one, self.links) for one in self.places.resolve((path,), inside)):
+                continue
+            if (values := self._possible(path, head)) is not None:
+                resolved = self.places.resolve(values, inside)
+                found.update(dict.fromkeys(self.places.resolve((path,), inside), resolved))
+        return tuple(found.items())
+
+    def _possible(self, path: str, head: _Head) -> tuple[str, ...] | None:
+        if "{}" not in path or not head.found:
+            return self.values.of_word(path, self.at) if "{}" not in path else None
+        return tuple(path.replace("{}", name) for name in head.found) if not re.search(r"[$`]", path) else None
+
+    def _connection_risk(self, redirects: tuple[Redirect, ...]) -> str:
+        """Returns that a redirect may open a network connection; empty where its literal beginning or its possible values exclude that."""
+        for redirect in redirects:
+            if redirect.dynamic and (redirect.writes or redirect.operator in _READING) and _may_begin_like_a_device(redirect.target):
+                values = self.values.of_word(redirect.target, self.at)
+                if values is None or any(map(_may_begin_like_a_device, values)):
+                    return f"{redirect.target} is only known when it runs, and may be a network connection"
+        return ""
+
     def _runs_created_files(self, head: _Head, folder: str) -> bool:
         """Whether the command is about files that may lie behind a link that an earlier command of the line creates."""
         earlier = [link for link in self.links if link != "."]
         named = (*self.places.resolve_folder(folder), *self.places.resolve(head.words[1:], folder))
         return any(_is_through_link(path, earlier) for path in named if path)
 
-    def _critical(self, head: _Head, effects: Effects, writes: tuple[str, ...]) -> str:
+    def _critical(self, head: _Head, effects: Effects, writes: tuple[str, ...], values: dict[str, tuple[str, ...]]) -> str:
         dynamic = {head.words[place] for place in head.dynamic}.union(effects.unclear) if effects.removes else set()
         for path in effects.removes:
-            for resolved in {path, *self.places.resolve((path,))}:
-                why = critical_removal(resolved, dynamic=path in dynamic)
-                if why:
+            for resolved in dict.fromkeys((path, *self.places.resolve((path,)))):
+                if why := critical_removal(resolved, dynamic=path in dynamic):
                     return why
+                for value in values.get(resolved, ()):
+                    if why := critical_removal(value, dynamic=True):
+                        return f"{path} may be {value}: {why}"
         return next((why for why in map(critical_write, writes) if why), "")
 
 
@@ -307,6 +351,14 @@ def _with_quoted_tildes(effects: Effects, head: _Head) -> Effects:
 
 def _is_dynamic(path: str, dynamic_words: set[str]) -> bool:
     return any(path == word or path.endswith("/" + word) for word in dynamic_words)
+
+
+def _may_begin_like_a_device(target: str) -> bool:
+    """Whether the target of a redirect may be a connection of bash (``/dev/tcp/host/port``), judging by its literal beginning."""
+    begin = re.split(r"[$`*?\[]", target.lstrip("\"'"), maxsplit=1)[0].replace('"', "").replace("'", "").replace("\\", "")
+    if begin == target:
+        return _CONNECTION.match(begin) is not None
+    return "/dev/tcp/".startswith(begin[:9]) or "/dev/udp/".startswith(begin[:9])
 
 
 def _input_text(redirect: Redirect) -> Script | None:

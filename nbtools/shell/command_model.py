@@ -25,8 +25,10 @@ class StartedProgram(NamedTuple):
     assignments: tuple[str, ...] = ()
     has_input: bool = False
     """Whether its input comes from a pipe, a here-document or a file."""
-    input_is_file_names: bool = False
-    """Whether its input consists only of names of files in the workspace."""
+    input_names: tuple[str, ...] = ()
+    """Patterns of the file names that its input consists of, with nothing else; empty where it may be any text."""
+    found: tuple[str, ...] = ()
+    """Patterns of the file names that ``{}`` in its words stands for; empty where it may be any text."""
 
     @property
     def name(self) -> str:
@@ -49,23 +51,33 @@ class StartedProgram(NamedTuple):
         """Returns the program formed by the words from ``start`` to before ``end``."""
         last = len(self.words) if end is None else end
         if not self.dynamic:
-            return StartedProgram(self.words[start:last], assignments=assignments, has_input=self.has_input)
+            return StartedProgram(self.words[start:last], assignments=assignments, has_input=self.has_input, found=self.found)
 
         def shifted(places: frozenset[int]) -> frozenset[int]:
             return frozenset(place - start for place in places if start <= place < last)
 
         return StartedProgram(
-            self.words[start:last], shifted(self.dynamic), shifted(self.splits), shifted(self.dashes), assignments, self.has_input
+            self.words[start:last],
+            shifted(self.dynamic),
+            shifted(self.splits),
+            shifted(self.dashes),
+            assignments,
+            self.has_input,
+            found=self.found,
         )
 
-    def with_found(self, words: tuple[str, ...], found: frozenset[int], *, several: bool, options: bool = True) -> StartedProgram:
+    def with_found(
+        self, words: tuple[str, ...], found: frozenset[int], names: tuple[str, ...] = (), *, several: bool, options: bool = True
+    ) -> StartedProgram:
         """Returns the program with words that another program fills in at the positions ``found``.
 
-        With ``several``, each may be any number of words.  ``options``: whether they may be options.
+        ``names``: patterns of what it fills in.  With ``several``, each may be any number of words.  ``options``: whether they may be
+        options.
         """
         split_positions = found if several else frozenset[int]()
         dashes = self.dashes | split_positions if options else self.dashes
-        return StartedProgram(words, self.dynamic | found, self.splits | split_positions, dashes, self.assignments, self.has_input)
+        splits = self.splits | split_positions
+        return StartedProgram(words, self.dynamic | found, splits, dashes, self.assignments, self.has_input, found=names)
 
 
 def dashes_of(words: tuple[str, ...], dynamic: frozenset[int]) -> frozenset[int]:
@@ -94,8 +106,8 @@ class Effects(NamedTuple):
     """Paths that it deletes, or changes recursively."""
     links: tuple[str, ...] = ()
     """Paths at which it may create links."""
-    lists: bool = False
-    """Whether it prints only file names."""
+    lists: tuple[str, ...] = ()
+    """Patterns of the file names that it prints, with nothing else; empty where it may print any text."""
     of_names: bool = False
     """Whether a program that it starts gets file names as words."""
     risk: str = ""
@@ -177,6 +189,8 @@ class AnalysedCommand(NamedTuple):
     """Paths at which it may create links or arbitrary files."""
     unclear: tuple[str, ...] = ()
     """The part of ``reads`` and ``writes`` that is only known at run time and may be any path."""
+    values: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Of ``unclear`` and of what it removes: the paths whose possible values the line itself says, as patterns with wildcards."""
     folders: tuple[str, ...] = ("",)
     """The folders that it may run in, relative to where the command line starts."""
     critical: str = ""

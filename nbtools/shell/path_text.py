@@ -26,6 +26,12 @@ class FollowedPath(NamedTuple):
     unclear: str = ""
 
 
+def is_open_file(path: str) -> bool:
+    """Whether the normalised path is an open file of some process, which may be any file."""
+    found = _PROCESS.match(path)
+    return found is not None and not (found["cwd"] or found["root"])
+
+
 def follow_process_links(path: str, folder: str) -> FollowedPath:
     """Resolves ``path`` in the absolute ``folder``, component by component.
 

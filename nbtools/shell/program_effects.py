@@ -8,7 +8,7 @@ import re
 from nbtools.shell.command_model import NOTHING, RUNS_INPUT, Effects, Script, StartedProgram, is_input
 from nbtools.shell.options import Option, ParsedOptions, read_options
 from nbtools.shell.program_table import Entry, ProgramTable
-from nbtools.shell.special_programs import SPECIAL
+from nbtools.shell.special_programs import SPECIAL, found_below, pathspec_reach
 
 _FETCHES_PACKAGE = "it fetches a program and runs it"
 _INFO_OPTIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
@@ -23,6 +23,7 @@ _MODULES = frozenset(
 """Python modules that the table lists as programs."""
 _HAS_CODE = frozenset("-c --command -f --file -e --execute --eval --help --version".split())  # noqa: SIM905
 """Options with which a program that accepts code reads none from its input."""
+_NARROWING = frozenset({"--include"})
 _LOADERS = re.compile(r"ld-linux|ld\.so|ld-musl")
 
 
@@ -189,8 +190,12 @@ class _EffectsBuilder:
         self._by_role()
         if options.options:
             self._by_options()
+        if self.started.splits:
+            self._further_words()
         if entry.unpacks:
             self.named += self.writes
+        if entry.unpacks and self.risk and not (self.writes or self.named or self.reads):
+            self.named.append(".")
         writes = tuple(dict.fromkeys((*self.writes, *self.named)) if self.named else self.writes)
         return Effects(
             starts=tuple(self.starts),
@@ -200,7 +205,7 @@ class _EffectsBuilder:
             rewrites=self.rewriting,
             removes=tuple(self.removes),
             links=(tuple(self.writes) or (".",)) if entry.links and options.has(entry.links) else (),
-            lists=bool(entry.lists) and self._lists(),
+            lists=self._names() if entry.lists and self._lists() else (),
             risk=self.risk,
             spelled=self.spelled,
             transparent=(bool(self.starts) or entry.idle) and not self.risk,
@@ -220,6 +225,11 @@ class _EffectsBuilder:
         """Whether it prints only file names.  An unlisted option may make it print anything."""
         listing = self.options.has(self.entry.lists) and not self.options.has(self.entry.prints)
         return listing and not self.risk and not any(map(self.started.may_be_option, self.started.dynamic))
+
+    def _names(self) -> tuple[str, ...]:
+        """Returns patterns of the file names that it prints; ``git`` and ``rg`` leave out what is in ``.git``."""
+        narrowed = self.started.name in ("git", "rg") or self.options.has(_NARROWING)
+        return found_below(tuple(self.reads) or (".",), hidden=not narrowed, some=self.started.name != "git" or "grep" in self.entry.name)
 
     def _by_options(self) -> None:
         """Adds the files that options name, and the effects of options on the operands."""
@@ -279,8 +289,33 @@ class _EffectsBuilder:
         path_roles = [role for role in roles if role in ("read", "write", "remove")]
         self._file(str(path_roles[0]) if path_roles else "read", self.entry.default)
 
+    def _further_words(self) -> None:
+        """Adds the words that may become several: those after the first may be files, whatever the first one is."""
+        entry = self.entry
+        if not (entry.reads or entry.pathspecs or {"read", "copy", "move"}.intersection(map(str, entry.operands))):
+            return
+        words = [self.started.words[place] for place in sorted(self.started.splits) if place >= self.first]
+        further = [word for word in words if word not in self.reads and word not in self.writes]
+        self.reads += further
+        self.unclear += further
+
+    def _pathspec(self, role: str, word: str, *, fixed: bool) -> None:
+        """Adds what a pathspec of git may match: with wildcards anything in the folder, with magic (``:/x``) anywhere."""
+        reach = pathspec_reach(word) if fixed else word
+        if role == "text":
+            self.reads += [reach] if reach else []
+            self.unclear += [reach] if reach and reach != "." else []
+            return
+        self._file(role, reach or word)
+        if reach == "." and role == "remove" and re.search(r"\w", word) and not word.startswith(":"):
+            self.removes.remove(reach)
+        self.unclear += [reach] if reach and reach != "." else []
+
     def _operand(self, role: str | re.Pattern[str], place: int) -> None:
         word = self.started.words[place]
+        if self.entry.pathspecs and isinstance(role, str) and role != "none":
+            self._pathspec(role, word, fixed=self.started.is_literal(place))
+            return
         if isinstance(role, re.Pattern):
             if not _fits(role, word, fixed=self.started.is_literal(place)):
                 self._add_risk(f"{word} is not known to be harmless there")

@@ -34,7 +34,21 @@ _LISTS = (
     "prints",
     "shell_options",
 )
-_TRUE = ("numbers", "fed", "harmless", "idle", "free", "edits", "project", "warn", "repository", "unpacks", "responses", "prefixes")
+_TRUE = (
+    "numbers",
+    "fed",
+    "harmless",
+    "idle",
+    "free",
+    "edits",
+    "project",
+    "warn",
+    "repository",
+    "unpacks",
+    "responses",
+    "prefixes",
+    "pathspecs",
+)
 _TEXTS = ("default", "beside", "asks", "note", "special", "style", "language")
 _OTHERS = ("also", "like", "only", "operands")
 _ROLES = frozenset("text read write remove copy move output script program assignments line package none".split())  # noqa: SIM905
@@ -85,6 +99,7 @@ class Entry:
     unpacks: bool = False
     responses: bool = False
     prefixes: bool = False
+    pathspecs: bool = False
     commands: dict[str, Entry] = field(default_factory=dict, compare=False)
 
 

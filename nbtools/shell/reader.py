@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from nbtools.shell.grammar import Redirect, SimpleCommand
 from nbtools.shell.words import BLANKS, ENDS, NAME, NotUnderstoodError, Word, WordReader
@@ -29,6 +30,7 @@ _NOT_PORTABLE = frozenset(
 _KEYWORD = re.compile(r"[a-z]+(?=[ \t\n;&|()]|\Z)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _REDIRECT = re.compile(r"[0-9]?(>>|>\||>&|<&|<<-|<<|>|<)")
+_VARIABLE = re.compile(r"\$\w+|\$\{\w+\}", re.ASCII)
 _DESCRIPTOR = re.compile(r"(?:[0-9]|-)(?=[ \t\n;&|)]|\Z)")
 _DELIMITER = re.compile(r"""'(\w[\w.-]*)'|"(\w[\w.-]*)"|\\?(\w+)""", re.ASCII)
 _PLAIN_LINE = re.compile(r"[ \t]*([A-Za-z_./][\w./-]*(?:[ \t]+[\w./:,%+-][\w./=:,%+-]*)*)[ \t]*", re.ASCII)
@@ -48,6 +50,7 @@ class _Draft:
     operator: str
     nested: bool
     end: int = 0
+    blocks: tuple[int, ...] = ()
     argv: list[str] = field(default_factory=list)
     dynamic: list[int] = field(default_factory=list)
     splits: list[int] = field(default_factory=list)
@@ -67,13 +70,27 @@ class _Draft:
         )
 
 
+class Loop(NamedTuple):
+    """A ``for`` loop: its variable, the source of its words, and the block of its body."""
+
+    name: str
+    words: tuple[str, ...]
+    body: int
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """The parsed commands.  ``problem`` is empty when the whole line was understood; ``variables`` are those that loops set."""
+    """The parsed commands.  ``problem`` is empty when the whole line was understood.  There may be commands in spite of a problem.
+
+    ``variables`` are those that loops and ``${NAME:=word}`` set.  ``blocks`` has for each command the lists of commands that it is in,
+    outermost first, as numbers; empty for a line of one plain command.
+    """
 
     commands: tuple[SimpleCommand, ...] = ()
     variables: tuple[str, ...] = ()
     problem: str = ""
+    loops: tuple[Loop, ...] = ()
+    blocks: tuple[tuple[int, ...], ...] = ()
 
 
 def parse_strictly(text: str) -> ParsedLine:
@@ -91,7 +108,8 @@ def parse_strictly(text: str) -> ParsedLine:
     except NotUnderstoodError as error:
         return ParsedLine(problem=str(error))
     drafts = [one for one in reader.drafts if one.argv or one.assignments or one.redirects]
-    return ParsedLine(tuple([one.command(text) for one in drafts]), tuple(reader.variables))
+    commands = tuple([one.command(text) for one in drafts])
+    return ParsedLine(commands, tuple(reader.variables), reader.problem, tuple(reader.loops), tuple([one.blocks for one in drafts]))
 
 
 class _Reader(WordReader):
@@ -101,6 +119,12 @@ class _Reader(WordReader):
         super().__init__(text)
         self.depth = 0
         self.drafts: list[_Draft] = []
+        self.loops: list[Loop] = []
+        self.blocks: list[int] = []
+        """The lists of commands that are being parsed, outermost first, numbered in the order in which they begin."""
+        self.begun = 0
+        self.problem = ""
+        """Why the line is not read alike by all shells, although its commands are clear."""
         self.negated = 0
         """How many ``!`` precede; after such a command it is not known that it succeeded."""
         self.pending: list[tuple[_Draft, int, str, bool, bool]] = []
@@ -121,6 +145,8 @@ class _Reader(WordReader):
         self.depth += 1
         if self.depth > _DEEPEST:
             raise NotUnderstoodError("it is nested too deeply")
+        self.begun += 1
+        self.blocks.append(self.begun)
         while True:
             self.pipeline()
             if self.take("&&") or self.take("||"):
@@ -134,6 +160,7 @@ class _Reader(WordReader):
             if not separated:
                 raise NotUnderstoodError(f"{self.snippet()} is not expected there")
         self.operator = ""
+        self.blocks.pop()
         self.depth -= 1
 
     def separator(self) -> bool:
@@ -238,11 +265,15 @@ class _Reader(WordReader):
         self.at += len("in")
         self.variables.append(name[0])
         self.skip_blanks()
+        words = []
         while self.peek() not in (";", "\n"):
+            begin = self.at
             self.word()
+            words.append(self.text[begin : self.at])
             self.skip_blanks()
         self.at += self.peek() == ";"
         self.skip_lines()
+        self.loops.append(Loop(name[0], tuple(words), self.begun + 1))
         self.body()
 
     def body(self) -> None:
@@ -336,7 +367,9 @@ class _Reader(WordReader):
         if self.peek() in ("!", "&", "", "\n") or self.peek() in ENDS:
             raise NotUnderstoodError("a redirect has no target")
         word = self.word()
-        if word.splits or self.peek() in ("<", ">", "("):
+        if word.splits and self.peek() not in ("<", ">", "(") and _VARIABLE.fullmatch(word.text):
+            self.problem = f"{word.text} as the target of a redirect has no quotes, and shells differ in what they make of it"
+        elif word.splits or self.peek() in ("<", ">", "("):
             raise NotUnderstoodError("the target of a redirect is not read alike by all shells")
         own.redirects.append(Redirect(operator, word.text, word.dynamic))
         return True
@@ -383,5 +416,6 @@ class _Reader(WordReader):
 
     def placeholder(self) -> _Draft:
         """Adds an empty command at its position in the line and returns it."""
-        self.drafts.append(_Draft(self.at, self.operator, nested=self.depth > 1 or self.substitutions > 0 or self.negated > 0))
+        nested = self.depth > 1 or self.substitutions > 0 or self.negated > 0
+        self.drafts.append(_Draft(self.at, self.operator, nested=nested, blocks=tuple(self.blocks)))
         return self.drafts[-1]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nbtools.shell.command_model import RUNS_INPUT, Effects, StartedProgram, is_input
-from nbtools.shell.options import not_listed, read_options, word_set
+from nbtools.shell.options import ParsedOptions, not_listed, read_options, word_set
 from nbtools.shell.scripts import awk_program_is_plain, sed_script_is_plain, sql_only_queries
 from nbtools.shell.shell_builtins import BUILTINS, Special
 
@@ -20,7 +21,10 @@ _EXEC = word_set("-exec -execdir -ok -okdir")
 _PUNCTUATION = word_set("( ) ! , -a -and -o -or -not")
 _REMOVERS = word_set("rm rmdir shred unlink mv chmod chown")
 _HERE = re.compile(r"(?:\./+)*\.?")
-_NARROWS = re.compile(r"-i?(?:name|path|regex|wholename)|-size|-[acm](?:time|min)|-empty|-newer|-user|-perm|-samefile|-inum|-lname|-xtype")
+_SHOW_HIDDEN = word_set("-H -u --hidden --unrestricted")
+_BY_NAME = word_set("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
+_NARROWS = word_set("-empty -samefile -inum -xtype")
+"""Tests that few files pass.  Nearly all pass one by size, age or owner, if its value is chosen so."""
 
 
 class _Expression:
@@ -31,15 +35,35 @@ class _Expression:
         self.programs: list[StartedProgram] = []
         self.writes: list[str] = []
         self.risk = ""
-        self.deletes = self.narrowed = False
+        self.deletes = False
+        self.names: set[str] = set()
+        """The patterns of names, where each alternative has one."""
+        self.alternatives = [False]
+        """For each alternative (``-o``) whether it has a test that few files pass."""
+
+    @property
+    def narrowed(self) -> bool:
+        return all(self.alternatives)
 
     def read(self, place: int) -> None:
         while place < len(self.started.words):
             place = self._term(place, self.started.words[place])
 
+    def _narrow(self, place: int, word: str) -> None:
+        words = self.started.words
+        value = words[place + 1] if place + 1 < len(words) and self.started.is_literal(place + 1) else ""
+        negated = words[place - 1] in ("!", "-not")
+        if word in ("-o", "-or", ","):
+            self.alternatives.append(False)
+        elif negated and word == "(":
+            self.alternatives.insert(0, False)
+        elif not negated and (word in _NARROWS or (word in _BY_NAME and re.search(r"\w", re.sub(r"\[[^]]*\]", "", value)))):
+            self.alternatives[-1] = True
+            self.names.update(_names_of(word, value))
+
     def _term(self, place: int, word: str) -> int:
         words, fixed = self.started.words, self.started.is_literal(place)
-        self.narrowed = self.narrowed or bool(_NARROWS.match(word))
+        self._narrow(place, word)
         if fixed and word in _EXEC:
             end, inner = _exec_programs(self.started, place, several=self.several)
             self.programs += inner
@@ -75,10 +99,13 @@ def _find(started: StartedProgram, entry: Entry, _: int) -> Effects:
     found.read(place)
     risk = f"{unclear} may tell find to start or delete something" if unclear else found.risk
     reads = starts or (".",)
+    names = found_below(reads)
+    if found.narrowed:
+        names = tuple(name if "/" in name else f"{start}/{deep}{name}" for start, deep in _depths(reads) for name in sorted(found.names))
     removing = found.deletes or any(program.name in _REMOVERS for program in found.programs)
     deleted = reads if found.deletes else ()
     return Effects(
-        starts=tuple(found.programs),
+        starts=tuple(program._replace(found=names) for program in found.programs),
         reads=reads,
         writes=(*found.writes, *deleted),
         named=(*found.writes, *deleted),
@@ -86,10 +113,24 @@ def _find(started: StartedProgram, entry: Entry, _: int) -> Effects:
         removes=tuple("" if found.narrowed and _HERE.fullmatch(start) else start for start in reads) if removing else (),
         risk=risk,
         harmless=not (found.programs or found.deletes or found.writes or risk),
-        lists=not (found.programs or found.writes or risk or {"-printf", "-ls", "-delete"} & set(words)),
+        lists=() if found.programs or found.writes or risk or {"-printf", "-ls", "-delete"} & set(words) else names,
         note="deletes files" if found.deletes else "",
         warn=found.deletes,
     )
+
+
+def _depths(starts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yields each starting point with ``**/`` if a repository's ``.git`` may be below it."""
+    yield from ((start, "" if re.match(r"\w", start) else "**/") for start in starts)
+
+
+def _names_of(test: str, value: str) -> tuple[str, ...]:
+    """Returns patterns of what passes a test of ``find``.  Its wildcards match a leading dot, which a shell's do not."""
+    if test in ("-name", "-iname"):
+        return (value, f".{value}") if value[0] in "*?[" else (value,)
+    if test in ("-path", "-ipath", "-wholename", "-iwholename"):
+        return value, value.replace("*", ".*")
+    return "*", ".*"
 
 
 def _exec_programs(started: StartedProgram, place: int, *, several: bool) -> tuple[int, list[StartedProgram]]:
@@ -100,6 +141,15 @@ def _exec_programs(started: StartedProgram, place: int, *, several: bool) -> tup
     inner = started.part(place + 1, end)
     found = frozenset(at for at, word in enumerate(inner.words) if "{}" in word)
     return end + 1, [inner.with_found(inner.words, found, several=several)] if inner.words else []
+
+
+def found_below(starts: tuple[str, ...], *, hidden: bool = True, some: bool = False) -> tuple[str, ...]:
+    """Returns patterns of the names that a search from ``starts`` finds.
+
+    ``hidden``: also in ``.git`` and other hidden folders.  ``some``: only some files and no folder, so that not everything is meant.
+    """
+    names = tuple(f"{start}/**/a-file" if some else f"{start}/**" for start in starts)
+    return (*(() if some else starts), *names, *(f"{start}/.**" for start in starts if not re.match(r"\w", start))) if hidden else names
 
 
 def _xargs(started: StartedProgram, entry: Entry, _: int) -> Effects:
@@ -115,9 +165,9 @@ def _xargs(started: StartedProgram, entry: Entry, _: int) -> Effects:
     placeholders = {option.value or "{}" for option in parsed.options if option.name in ("-I", "-i", "--replace")}
     filled = frozenset(at for at, word in enumerate(inner.words) if any(placeholder in word for placeholder in placeholders))
     words = tuple(_with_placeholder(word, placeholders) for word in inner.words) if placeholders else (*inner.words, "{}")
-    names = started.input_is_file_names and not files and not parsed.has(word_set("-d --delimiter -E -e --eof"))
-    program = inner.with_found(words, filled if placeholders else filled | {len(words) - 1}, several=True, options=not names)
-    return Effects(starts=(program,), reads=files, risk=risk, transparent=not risk, of_names=names)
+    names = () if files or parsed.has(word_set("-d --delimiter -E -e --eof")) else started.input_names
+    program = inner.with_found(words, filled if placeholders else filled | {len(words) - 1}, names, several=True, options=not names)
+    return Effects(starts=(program,), reads=files, risk=risk, transparent=not risk, of_names=bool(names))
 
 
 def _with_placeholder(word: str, placeholders: set[str]) -> str:
@@ -137,14 +187,23 @@ def _fd(started: StartedProgram, entry: Entry, _: int) -> Effects:
     reads = tuple(own.words[at] for at in parsed.operands[1:]) or (".",)
     reads = (*reads, *(option.value or "" for option in parsed.values(entry.reads | entry.folder)))
     if not place:
-        listing = not (risk or parsed.has(entry.prints | entry.folder) or own.dynamic)
-        return Effects(reads=reads, risk=risk, harmless=not risk, lists=listing)
+        only_names = not (risk or parsed.has(entry.prints | entry.folder) or own.dynamic)
+        listed = found_below(reads, hidden=parsed.has(_SHOW_HIDDEN), some=_is_narrowed(own, parsed))
+        names = listed if only_names else ()
+        return Effects(reads=reads, risk=risk, harmless=not risk, lists=names)
     inner = started.part(place + 1)
     if inner.dynamic or ";" in inner.words:
         risk = risk or "where the arguments of the started program end is only known when it runs"
     words = inner.words if any("{" in word for word in inner.words) else (*inner.words, "{}")
     found = frozenset(at for at, text in enumerate(words) if "{" in text)
-    return Effects((inner.with_found(words, found, several=True),) if inner.words else (), reads, risk=risk)
+    names = found_below(reads, hidden=parsed.has(_SHOW_HIDDEN), some=_is_narrowed(own, parsed))
+    return Effects((inner.with_found(words, found, names, several=True),) if inner.words else (), reads, risk=risk)
+
+
+def _is_narrowed(own: StartedProgram, parsed: ParsedOptions) -> bool:
+    """Whether ``fd`` looks for certain names only."""
+    pattern = own.words[parsed.operands[0]] if parsed.operands else ""
+    return parsed.has(word_set("-e --extension")) or re.search(r"\w", pattern) is not None
 
 
 # sed, awk, tar, dd, chmod, install: their own little languages
@@ -239,7 +298,8 @@ def _dd(started: StartedProgram, entry: Entry, _: int) -> Effects:
     unknown = f"{odd} is not a known operand of dd" if odd else ""
     risk = "what it reads and writes is only known when it runs" if started.dynamic else unknown
     reads, writes = (tuple(value for name, _, value in named if name == which) for which in ("if", "of"))
-    return Effects(reads=reads, writes=writes, named=writes, risk=risk, note="writes raw data", warn=True)
+    unclear = (*reads, *writes) if started.dynamic else ()
+    return Effects(reads=reads, writes=writes, named=writes, risk=risk, unclear=unclear, note="writes raw data", warn=True)
 
 
 def _chmod(started: StartedProgram, entry: Entry, _: int) -> Effects:
@@ -257,12 +317,29 @@ def _install(started: StartedProgram, entry: Entry, _: int) -> Effects:
     risk = not_listed(entry, parsed)
     if parsed.has(word_set("-d --directory")):
         return Effects(writes=operands, risk=risk)
-    target = operands[-1:] if len(operands) > 1 else ()
-    inside = tuple(f"{target[0].rstrip('/')}/{source.rpartition('/')[2]}" for source in operands[:-1]) if target else ()
-    return Effects(reads=operands[:-1], writes=(*target, *inside), risk=risk, note="copies files")
+    into = parsed.values(word_set("-t --target-directory"))
+    sources, target = (operands, (into[0].value or "",)) if into else (operands[:-1], operands[-1:] if len(operands) > 1 else ())
+    inside = tuple(f"{target[0].rstrip('/')}/{source.rpartition('/')[2]}" for source in sources) if target else ()
+    unclear = (*target, *inside) if started.dynamic else ()
+    return Effects(reads=sources, writes=(*target, *inside), risk=risk, unclear=unclear, note="copies files")
 
 
 # git checkout, python, git config, sqlite3
+
+_EXCLUDES = re.compile(r":(?:[!^]|\([^)]*exclude)")
+ANYWHERE_IN_REPOSITORY = "$(git rev-parse --show-toplevel)"
+
+
+def pathspec_reach(word: str) -> str:
+    """Returns the folder in which a pathspec of git may match anything; empty for one that is a plain path.
+
+    Wildcards and exclusions match in the working directory.  Other magic may lead to the root of the repository (``:/x``) and change how
+    the rest is matched (``:(icase)x``).
+    """
+    if word.startswith(":") and not _EXCLUDES.match(word):
+        return ANYWHERE_IN_REPOSITORY
+    return "." if re.search(r"[*?\[\\]", word) or word.startswith(":") else ""
+
 
 _A_FILE = re.compile(r"\.|.*(?:\A|[\w-])\.[A-Za-z]\w{0,5}", re.DOTALL)
 """A word that is taken for a file where it could also be a branch."""
@@ -280,8 +357,11 @@ def _git_checkout(started: StartedProgram, entry: Entry, first: int) -> Effects:
     elif parsed.has(word_set("-b -B -c -C --orphan --create --force-create --detach")):
         files = ()
     else:
-        files = tuple(word for place, word in enumerate(operands) if place or _A_FILE.fullmatch(word))
-    return Effects(writes=files or ((".",) if forced else ()), links=(".",), risk=risk, note="may discard changes", warn=True)
+        files = tuple(word for place, word in enumerate(operands) if place or _A_FILE.fullmatch(word) or pathspec_reach(word))
+    magic = (ANYWHERE_IN_REPOSITORY,) if any(pathspec_reach(word) == ANYWHERE_IN_REPOSITORY for word in files) else ()
+    files = tuple(pathspec_reach(word) or word for word in files)
+    writes = files or ((".",) if forced else ())
+    return Effects(writes=writes, links=(".",), risk=risk, unclear=magic, note="may discard changes", warn=True)
 
 
 _READ_OPTIONS = word_set("--get --get-all --get-regexp --get-urlmatch --list -l get list")
@@ -328,10 +408,11 @@ def _git_config(started: StartedProgram, _: Entry, first: int) -> Effects:
         if len(operands) <= (2 if operands[:1] in (["get"], ["list"]) else 1) or (reading and len(operands) == 1):
             return Effects(harmless=True)
     named = [word for word in words if word not in ("--global", "--local", "--system", "set", "--add")]
+    files = {"--global": "~/.gitconfig", "--system": "/etc/gitconfig"}
     if len(named) == 2 and not started.dynamic and re.fullmatch(r"(?i)user\.(?:name|email)", named[0]):
-        elsewhere = {"--global": "~/.gitconfig", "--system": "/etc/gitconfig"}
-        return Effects(writes=tuple(file for option, file in elsewhere.items() if option in options))
-    return Effects(risk="a setting of git may start programs")
+        return Effects(writes=tuple(file for option, file in files.items() if option in options))
+    written = tuple(file for option, file in files.items() if option in options) or (".git/config",)
+    return Effects(writes=written, named=written, risk="a setting of git may start programs")
 
 
 def _sqlite(started: StartedProgram, entry: Entry, _: int) -> Effects:

@@ -357,7 +357,7 @@ async def test_critical_removals_are_judged_by_where_a_path_leads(
         "rm -rf src/*",
         "rm -f *.pyc",
         "rm -f {root}/*.pyc",
-        'rm -f "$X"',
+        'rm -f "src/$X"',
         "find . -name '*.pyc' -delete",
         "cd src && find . -name '*.pyc' -delete",
         "find . -name '*.pyc' -exec rm {{}} +",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
+import nbtools.core.protected_files
+from nbtools.core.protected_files import protected_files
 from nbtools.core.tool import Kind
 from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.grants import can_be_allowed
@@ -38,8 +43,25 @@ PROTECTED = [
     "/var/settings/policy.toml",
     "venv/lib/python3.11/site-packages/x.pth",
     "site/sitecustomize.py",
+    *(".devcontainer.json", "rust-toolchain", "rust-toolchain.toml", ".tool-versions", "mise.toml", ".mise.toml", ".zed/tasks.json"),
+    *(".windsurf/mcp.json", ".roo/mcp.json", ".kiro/hooks/a", "opencode.json", ".opencode/plugin/a.js", ".aider.conf.yml", "lefthook.yml"),
+    *(".nvim.lua", ".dir-locals.el", ".lintstagedrc.json", ".gitpod.yml", "bunfig.toml", ".pnp.cjs", "pyvenv.cfg", ".lessfilter"),
+    *(".bundle/config", ".m2/settings.xml", "sub/.Rprofile", "~/.config/environment.d/a.conf", "gradle/wrapper/gradle-wrapper.properties"),
+    *(".qwen/settings.json", ".crush.json", ".overcommit.yml", "a.sublime-project", ".irbrc", ".sqliterc", ".mailcap"),
 ]
-OPEN = [".gitignore", ".github/workflows/ci.yml", "git/config", "bashrc", ".nbtools/memory.md", "~/.config/nbtools/memory.md", "a.git"]
+OPEN = [
+    ".gitignore",
+    "Makefile",
+    "package.json",
+    "conftest.py",
+    ".editorconfig",
+    ".github/workflows/ci.yml",
+    "git/config",
+    "bashrc",
+    ".nbtools/memory.md",
+    "~/.config/nbtools/memory.md",
+    "a.git",
+]
 
 
 def action(policy: Policy, tool: AnyTool, **params: object) -> str:
@@ -55,6 +77,15 @@ def test_protected_paths_are_asked_whatever_is_allowed(path: str, tool: AnyTool)
     assert action(Policy("plan", allow=("*",)), tool, paths=[path]) == "deny"
     assert action(Policy("yolo", deny=("*",)), tool, paths=[path]) == "deny"
     assert action(Policy(), READ, paths=[path]) == "allow"
+
+
+def test_the_list_of_protected_files_is_data_with_each_name_once_and_in_lower_case() -> None:
+    tables = tomllib.loads(Path(nbtools.core.protected_files.__file__).with_suffix(".toml").read_text("utf-8"))
+    for key, groups in tables.items():
+        names = [name for text in groups.values() for name in text.split()]
+        assert len(names) == len(set(names)), key
+        assert key == "in_git" or all(name == name.casefold() for name in names), key
+    assert len(protected_files().names) > 180
 
 
 @pytest.mark.parametrize("path", OPEN)

@@ -42,6 +42,7 @@ from pathlib import Path
 import platformdirs
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.protected_files import protected_files
 from nbtools.core.settings import Settings
 from nbtools.workspace.files.read_filter import ReadFilter
 from nbtools.workspace.paths import is_inside
@@ -65,12 +66,10 @@ _SERVICES = (
     "/run/systemd/private /run/systemd/notify /run/libvirt /run/lxd /run/incus /var/lib/lxd/unix.socket "
     "/var/snap/lxd/common/lxd/unix.socket"
 )
-_PROTECTED = (
-    ".git/hooks .git/config .git/config.worktree .git/info .git/modules .git/commondir .gitmodules .githooks .husky .vscode .idea "
-    ".devcontainer .claude .gemini .codex .cursor .void .continue .nbtools .ipython .jupyter .direnv .mcp.json .envrc .npmrc .yarnrc "
-    ".yarnrc.yml .pypirc .pre-commit-config.yaml .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile "
-    ".gitconfig .config"
-)
+_IN_GIT = ".git/hooks .git/config .git/config.worktree .git/info .git/modules .git/commondir"
+_WRITTEN_BY_BUILDS = frozenset({".git", ".gradle", ".yarn", ".bundle", ".m2", ".gem", ".pnp.cjs", ".pnp.loader.mjs"})
+"""Protected names that builds themselves write; a build in the sandbox must be able to."""
+_PROTECTED = (*_IN_GIT.split(), *sorted(protected_files().names - _WRITTEN_BY_BUILDS), ".config")
 _MOST_HIDDEN = 5_000
 _TMP = Path("/tmp")  # noqa: S108 - nothing is put there
 _PACKAGE = Path(__file__).parents[2]
@@ -102,7 +101,7 @@ def _ours_in_tmp() -> Iterator[str]:
 
 def missing_protected_paths(root: Path) -> tuple[Path, ...]:
     """Returns the protected paths that do not exist."""
-    return tuple(path for name in _PROTECTED.split() if not os.path.lexists(path := root / name))
+    return tuple(path for name in _PROTECTED if not os.path.lexists(path := root / name))
 
 
 def _read_only(root: Path) -> Iterator[str]:
@@ -117,7 +116,7 @@ def _read_only(root: Path) -> Iterator[str]:
     elif git.is_dir() and not git.is_symlink():
         with contextlib.suppress(OSError):
             (git / "hooks").mkdir()  # as git itself creates it; otherwise a command could create it
-    for name in _PROTECTED.split():
+    for name in _PROTECTED:
         path = os.path.join(root, name)
         folder = os.path.dirname(path)
         if os.path.realpath(path) != path or not os.path.exists(path):

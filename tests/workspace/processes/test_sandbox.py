@@ -375,5 +375,5 @@ async def test_off_nothing_is_said(tmp_path: Path) -> None:
 
 def test_what_is_read_only_in_a_sandbox_is_asked_outside_of_it() -> None:
     grounds = PathContext("/w")
-    asked = {name for name in sandbox._PROTECTED.split() if protection_reason(grounds.resolve(name), grounds)}
-    assert {*sandbox._PROTECTED.split()} - asked == {".config"}  # there only parts of it are
+    asked = {name for name in sandbox._PROTECTED if protection_reason(grounds.resolve(name), grounds)}
+    assert {*sandbox._PROTECTED} - asked == {".config"}  # there only parts of it are
