@@ -1,17 +1,12 @@
-"""Reads a log from disk: line by line, and any range of its bytes again later.
-
-Also reads files in zip archives, including zstd-compressed ones, which Python supports from 3.14 on.
-"""
+"""Reads a log from disk: line by line, and any range of its bytes again later; also of files in zip archives."""
 
 from __future__ import annotations
 
 import errno
-import importlib
 import json
+import os
 import re
 import stat
-import zipfile
-import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -22,81 +17,8 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.archives import MAX_MEMBER, ArchiveDirectory
 from nbtools.traces.model import Problem, Ref
-
-_ZSTD = 93
-_ZSTD_NEEDED = (
-    'is compressed with zstd, which this Python cannot read: pip install "nbtools-agent[traces]", or backports.zstd, or use Python 3.14.'
-)
-_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError, OverflowError)
-"""What ``zipfile`` raises for a damaged, encrypted or unknown archive."""
-MAX_MEMBER = 1 << 30
-"""Bytes of a file in an archive: a small archive can hold more than any memory."""
-
-
-def archive_members(path: Path) -> tuple[str, ...]:
-    """Returns the names of the files in an archive, each once, in its order; empty where ``path`` is not an archive."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return tuple(dict.fromkeys(archive.namelist()))
-    except _ARCHIVE_ERRORS:
-        return ()
-
-
-def read_archive_member(file: BinaryIO, name: str, most: int = MAX_MEMBER) -> bytes:
-    """Returns the content of a file in an archive.
-
-    Raises ``TraceError`` where it does not exist, cannot be unpacked, or has more than ``most`` bytes.
-    """
-    try:
-        with zipfile.ZipFile(file) as archive:
-            info = archive.getinfo(name)
-            if info.file_size > most:
-                raise TraceError(f"{name} has {info.file_size:,} bytes when it is unpacked; at most {most:,} are read.")
-            if info.compress_type == _ZSTD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-                return _verified(_zstd_decompressor(name)(_compressed_data(file, info), info.file_size), info)
-            return archive.read(info)
-    except KeyError as error:
-        raise TraceError(f"{name} is not in the archive.") from error
-    except _ARCHIVE_ERRORS as error:
-        raise TraceError(f"{name} cannot be read from the archive: {error}") from error
-
-
-def _compressed_data(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Returns the compressed data: a local header has two lengths at 26 and 28, and the data follows name and extra field."""
-    file.seek(info.header_offset)
-    header = file.read(30)
-    file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
-    return file.read(info.compress_size)
-
-
-def _verified(data: bytes, info: zipfile.ZipInfo) -> bytes:
-    if zlib.crc32(data) != info.CRC:
-        raise zipfile.BadZipFile(f"bad CRC-32 for {info.filename}")
-    return data
-
-
-def _zstd_decompressor(name: str) -> Callable[[bytes, int], bytes]:
-    """Returns the decompression function of the first installed zstd library; its second argument is the maximum number of bytes."""
-    for library, unpack in _ZSTD_LIBRARIES.items():
-        try:
-            module = importlib.import_module(library)
-        except ImportError:
-            continue
-        return lambda data, size, module=module, unpack=unpack: unpack(module, data, size)  # type: ignore[misc]
-    raise TraceError(f"{name} {_ZSTD_NEEDED}")
-
-
-def _decompress_with_arrow(pyarrow: Any, data: bytes, size: int) -> bytes:
-    with pyarrow.input_stream(pyarrow.py_buffer(data), compression="zstd") as stream:
-        return bytes(stream.read(size))
-
-
-_ZSTD_LIBRARIES: dict[str, Callable[[Any, bytes, int], bytes]] = {
-    "backports.zstd": lambda zstd, data, size: bytes(zstd.ZstdDecompressor().decompress(data, size)),
-    "pyarrow": _decompress_with_arrow,
-    "zstandard": lambda zstd, data, size: bytes(zstd.ZstdDecompressor().stream_reader(data).read(size)),
-}
 
 
 def open_regular(path: Path, buffering: int = -1) -> BinaryIO:
@@ -137,6 +59,8 @@ class Source:
         self.recover = recover
         self._records: OrderedDict[Ref, Any] = OrderedDict()
         self._cached_member = (0, "", b"")
+        self._archives: dict[int, tuple[tuple[int, int], ArchiveDirectory]] = {}
+        """The directory of each archive, with the size and the time of the file that it was read from."""
         self._kept: dict[int, dict[int, Any]] = {}
         """Open files by thread and number."""
 
@@ -225,9 +149,16 @@ class Source:
         if cached[:2] == (file, name):
             return cached[2]
         with self.open_file(file) as opened:
-            data = read_archive_member(opened, name, most)
+            data = self._archive(file, opened).read(opened, name, most)
         self._cached_member = (file, name, data) if len(data) <= _MAX_CACHED_MEMBER else (0, "", b"")
         return data
+
+    def _archive(self, file: int, opened: BinaryIO) -> ArchiveDirectory:
+        state = os.fstat(opened.fileno())
+        stamp, known = (state.st_size, state.st_mtime_ns), self._archives.get(file)
+        if known is None or known[0] != stamp:
+            known = self._archives[file] = stamp, ArchiveDirectory(opened)
+        return known[1]
 
     def open_file(self, file: int, buffering: int = _BUFFER) -> Any:
         """Opens the file in binary mode. Raises ``TraceError`` where it cannot be opened."""

@@ -89,15 +89,22 @@ class Messages(Format):
         yield from reading.log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        """Finds the call in its message by its number, which is the end of the call's id."""
-        message_parts = list(parts_of_message(source.record(call.ref)))
-        number = int(call.id.rpartition(".")[2])
-        call_part = message_parts[number] if number < len(message_parts) else None
-        result_parts = parts_of_message(source.record(call.result_ref)) if call.answered else iter(())
-        answers = [one for one in result_parts if isinstance(one, ResultPart) and one.id == call.native_id]
-        content = _result_of_call(message_parts, number, answers)
-        args = arguments(call_part.args) if isinstance(call_part, CallPart) else {}
-        return detail_of(call, args, text_of(content), tuple(media_of(content)))
+        return message_detail(call, source.record(call.ref), source.record(call.result_ref) if call.answered else None)
+
+
+def message_detail(call: Call, message: Any, answer: Any) -> Detail:
+    """Returns the detail of a call in ``message`` whose result is in ``answer``.
+
+    Its number among the parts of the message is the end of its id.
+    """
+    message_parts = list(parts_of_message(message))
+    number = int(call.id.rpartition(".")[2])
+    call_part = message_parts[number] if number < len(message_parts) else None
+    result_parts = parts_of_message(answer) if call.answered else iter(())
+    answers = [one for one in result_parts if isinstance(one, ResultPart) and one.id == call.native_id]
+    content = _result_of_call(message_parts, number, answers)
+    args = arguments(call_part.args) if isinstance(call_part, CallPart) else {}
+    return detail_of(call, args, text_of(content), tuple(media_of(content)))
 
 
 def _result_of_call(message_parts: Sequence[MessagePart], number: int, answers: Sequence[ResultPart]) -> Any:

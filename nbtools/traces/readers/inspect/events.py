@@ -64,6 +64,8 @@ class SampleRecord(msgspec.Struct):
     epoch: Any = None
     input: Any = None
     events: msgspec.Raw = _NULL
+    transcript: msgspec.Raw = _NULL
+    messages: msgspec.Raw = _NULL
     attachments: msgspec.Raw = _NULL
     model_usage: Any = None
     error: Any = None
@@ -129,6 +131,7 @@ class Sample:
         self.tools: set[str] = set()
         self.latest = ""
         self.decisions: dict[str, str] = {}
+        self.records = 0
 
     def event(self, text: bytes, ref: Ref, inside: str = "") -> None:
         """Adds an event. ``text`` is what stands at ``ref``; ``inside`` is the call in whose event this one is nested."""
@@ -153,6 +156,14 @@ class Sample:
             for begins, data in locate_items(text, raw_items(event.events)):
                 here = Ref(ref.offset + begins, len(data), 0, ref.file, ref.member)
                 self.event(data, here, self.latest if kind == "tool" else inside)
+
+    def message(self, message: Any, ref: Ref) -> None:
+        """Adds a message of a sample that was recorded without events."""
+        fields = mapping(self.attachments.resolve(message))
+        model = string(fields.get("model"))
+        for number, piece in enumerate(parts_of_message(fields)):
+            self.session.part(piece, f"{self.records}.{number}", ref, None, model, id_text(fields.get("id")))
+        self.records += 1
 
     def _tool(self, event: _Event, ref: Ref, at: float | None, inside: str) -> None:
         span, native = string(event.span_id), id_text(event.id)

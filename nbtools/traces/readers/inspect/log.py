@@ -18,13 +18,14 @@ from typing import Any
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces import source as log_source
+from nbtools.traces.archives import archive_members
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, items, mapping, string
 from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.inspect.events import Attachments, Run, Sample, SampleRecord, args_of, native_tokens, result_of
+from nbtools.traces.readers.messages import message_detail
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
@@ -45,6 +46,13 @@ class _Log(msgspec.Struct):
     results: Any = None
 
 
+_NULL = msgspec.Raw(b"null")
+
+
+class _Transcript(msgspec.Struct):
+    events: msgspec.Raw = _NULL
+
+
 class _Attached(msgspec.Struct):
     attachments: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -61,7 +69,7 @@ class RunFacts:
 
 def run_of_archive(path: Path) -> RunFacts:
     """Reads the header of a ``.eval`` file only. Raises ``TraceError``."""
-    header, problems = _header(Source(path), log_source.archive_members(path))
+    header, problems = _header(Source(path), archive_members(path))
     fields = mapping(header.eval)
     if not fields and problems:
         raise TraceError(problems[0].why)
@@ -74,12 +82,12 @@ class InspectAI(Format):
 
     def recognises(self, head: Head) -> bool:
         if head.start.startswith(_ZIP):
-            return any(name in _HEADERS or name.startswith(_SAMPLES) for name in log_source.archive_members(head.path))
+            return any(name in _HEADERS or name.startswith(_SAMPLES) for name in archive_members(head.path))
         return head.has("version", "eval", "run_id", "task_id") and head.start.lstrip()[:1] == b"{"
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
-        names = log_source.archive_members(source.path)
+        names = archive_members(source.path)
         if not names:
             yield from _document(source, log)
             return
@@ -96,8 +104,9 @@ class InspectAI(Format):
                 yield from _sample(text, Ref(0, len(text), member=name), run, log)
 
     def detail(self, source: Source, call: Call) -> Detail:
-        record = source.record(call.ref)
-        event = mapping(_attachments(source, call.ref).resolve(record) if b"attachment://" in source.bytes_of(call.ref) else record)
+        event = mapping(_resolved(source, call.ref))
+        if "role" in event:
+            return message_detail(call, event, _resolved(source, call.result_ref) if call.answered else None)
         result = result_of(event)
         media = tuple(media_of(event.get("result")))
         extra = {key: event[key] for key in _EXTRA if event.get(key) is not None} | (
@@ -150,10 +159,26 @@ def _sample(text: bytes, ref: Ref, run: Run, log: LogBuilder) -> Iterator[Row]:
         return
     session = log.session(f"{id_text(record.id)}_epoch_{integer_of(record.epoch) or 1}")
     sample = Sample(session, record, run)
-    events = raw_items(record.events)
-    yield from log.read(decode_items(document, events, ref, bytes), sample.event)
-    sample.end(ref, len(events))
+    steps = raw_items(record.events) or raw_items(_transcript(record.transcript))
+    if steps:
+        yield from log.read(decode_items(document, steps, ref, bytes), sample.event)
+    else:
+        steps = raw_items(record.messages)
+        yield from log.read(decode_items(document, steps, ref), sample.message)
+    sample.end(ref, len(steps))
     yield from log.take()
+
+
+def _resolved(source: Source, ref: Ref) -> Any:
+    """Returns the record at ``ref`` with the texts that it refers to."""
+    record = source.record(ref)
+    return _attachments(source, ref).resolve(record) if b"attachment://" in source.bytes_of(ref) else record
+
+
+def _transcript(transcript: msgspec.Raw) -> msgspec.Raw:
+    """Returns the events of logs of 2024, which have them inside of a ``transcript``."""
+    found = open_document(bytes(transcript), _Transcript).value
+    return found.events if found else _NULL
 
 
 def _attachments(source: Source, ref: Ref) -> Attachments:

@@ -249,10 +249,9 @@ def test_samples_compressed_with_zstd_are_read(tmp_path: Path) -> None:
     assert call.detail.command == "ls"
 
 
-@pytest.mark.skipif(hasattr(zipfile, "ZIP_ZSTANDARD"), reason="this Python reads it by itself")
 def test_without_a_library_for_zstd_the_problem_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = zstd_archive(tmp_path / "log", "samples/1_epoch_1.json", json.dumps(sample()).encode())
-    for library in ("pyarrow", "zstandard", "backports.zstd"):
+    for library in ("compression.zstd", "pyarrow", "zstandard", "backports.zstd"):
         monkeypatch.setitem(sys.modules, library, None)
     trace = traces.load(path)
     assert any('pip install "nbtools-agent[traces]"' in problem.why for problem in trace.problems)
@@ -299,3 +298,66 @@ def test_a_damaged_archive_is_read_or_is_none(tmp_path_factory: pytest.TempPathF
         return
     assert all(isinstance(call.detail.result, str) for call in trace.calls)
     assert facts_of(trace, trace)["malformed"] == len(trace.problems)
+
+
+def test_the_directory_of_an_archive_is_parsed_once_for_all_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = archive(tmp_path / "log.eval", *(sample(tool("c", 1, "bash"), id_=number) for number in range(40)))
+    parsed = 0
+    open_archive = zipfile.ZipFile.__init__
+
+    def count(self: zipfile.ZipFile, *args: Any, **options: Any) -> None:
+        nonlocal parsed
+        parsed += 1
+        open_archive(self, *args, **options)
+
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", count)
+    trace = traces.load(path)
+    assert [call.detail.result for call in trace.calls] == ["ok"] * 40
+    assert parsed <= 6
+
+
+def test_an_archive_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
+    path = archive(tmp_path / "log.eval", sample(tool("c", 1, "bash")))
+    trace = traces.load(path)
+    archive(path, sample(tool("c", 1, "bash", result="another, longer result"), id_=2))
+    trace.readings[0].source.forget()
+    with pytest.raises(TraceError, match="not in the archive"):
+        _ = trace.calls[0].detail
+
+
+MESSAGES = [
+    {"role": "system", "content": "You are careful."},
+    {"role": "user", "content": "attachment://0123456789abcdef0123456789abcdef"},
+    {
+        "role": "assistant",
+        "content": "I look.",
+        "tool_calls": [{"id": "c", "function": "bash", "arguments": {"cmd": "ls"}, "type": "function"}],
+    },
+    {"role": "tool", "content": "a.py", "tool_call_id": "c", "function": "bash"},
+    {"role": "assistant", "content": "One file."},
+]
+
+
+@pytest.mark.parametrize("suffix", [".eval", ".json"])
+def test_a_sample_with_messages_and_without_events_has_their_steps(tmp_path: Path, suffix: str) -> None:
+    record = sample(messages=MESSAGES, attachments={"0123456789abcdef0123456789abcdef": LONG})
+    if suffix == ".eval":
+        path = archive(tmp_path / "log.eval", record)
+    else:
+        path = tmp_path / "log.json"
+        path.write_text(json.dumps({**HEADER, "samples": [record]}))
+    trace = traces.load(path)
+    assert [(one.kind, one.text.strip()) for one in trace.events] == [
+        ("system", "You are careful."),
+        ("user", LONG.strip()),
+        ("assistant_text", "I look."),
+        ("assistant_text", "One file."),
+    ]
+    [call] = trace.calls
+    assert (call.name, call.answered, call.detail.args, call.detail.result) == ("bash", True, {"cmd": "ls"}, "a.py")
+
+
+def test_events_in_a_transcript_are_read(tmp_path: Path) -> None:
+    record = sample() | {"events": None, "transcript": {"events": [tool("c", 1, "bash")], "content": {}}}
+    [call] = traces.load(archive(tmp_path / "log.eval", record)).calls
+    assert (call.name, call.detail.result) == ("bash", "ok")
