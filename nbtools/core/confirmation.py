@@ -183,6 +183,25 @@ class Answer:
     by: str = "you"
     save: bool = False
 
+    def __post_init__(self) -> None:
+        """Raises ``ValueError`` for an unknown outcome.  A plain text such as ``"cancel"`` becomes the outcome that it names."""
+        object.__setattr__(self, "outcome", ToolConfirmationOutcome(self.outcome))
+
+
+def rules_added(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
+    """Returns the rules that the answer adds: those that it chooses, else all that the request offers."""
+    match answer.outcome:
+        case _ if confirmation.details.type == "ask" or not confirmation.offers:
+            return ()
+        case ToolConfirmationOutcome.PROCEED_ALWAYS:
+            return (answer.payload.rules if answer.payload is not None else ()) or confirmation.offers
+        case ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
+            return confirmation.offers
+        case ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER if confirmation.details.type == "mcp":
+            return (confirmation.details.rule,) if confirmation.details.rule else ()
+        case _:
+            return ()
+
 
 class Confirmer(Protocol):
     """Puts an approval request to someone and returns the answer.  When cancelled, it withdraws the request."""

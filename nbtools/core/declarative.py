@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, exception_text
 from nbtools.core.result import ToolResult, complete, failed
 from nbtools.core.schema import parameters
 from nbtools.core.tool import Asks, Example, Icon, Kind, ToolInvocation, UpdateOutput
@@ -65,11 +65,13 @@ class DeclarativeTool(ABC, Generic[P]):
         return complete(await self.build(params).execute(update_output))
 
     def silent_build(self, params: Mapping[str, Any]) -> ToolInvocation[P] | ToolError:
-        """Builds an invocation and returns a failure as a value."""
+        """Builds an invocation and returns a failure as a value.  Never raises, also where the tool's own checks do."""
         try:
             return self.build(params)
         except ToolFailure as failure:
             return failure.error
+        except Exception as bug:  # noqa: BLE001 - the promise of this method
+            return ToolError(ErrorCode.UNHANDLED_EXCEPTION, f"{self.name} could not check its arguments: {exception_text(bug)}")
 
     async def validate_build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
         """Builds and executes without asking for approval.  Never raises: every failure becomes a result."""

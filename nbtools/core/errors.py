@@ -15,6 +15,7 @@ Every other exception raised by a tool is a bug in that tool and is reported as 
 from __future__ import annotations
 
 import errno
+import traceback
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -122,6 +123,13 @@ class AgentError(NbtoolsError):
 
 class TraceError(NbtoolsError):
     """A log is missing, in no known format, or has changed since it was read.  Errors inside a log are rows of type ``Problem``."""
+
+
+def exception_text(error: BaseException) -> str:
+    """Returns the type, the message and the line that raised, for the author of the code: ``KeyError: 'x' at /work/tools.py:12``."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
 
 
 _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {

@@ -213,15 +213,22 @@ def changed_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> di
     return {**changed, **dict.fromkeys(name for name in before if name not in after)}
 
 
+_SIMILAR = 0.6
+"""The least similarity of a suggestion, as ``difflib`` measures it: *gerp* and *grep* have 0.75, *save* and *delete* 0.4."""
+_FEW = 5
+"""So many names are listed where none is similar."""
+
+
 def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Returns the names most similar to ``word``, best first."""
-    names = list(known)
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=0.4)
-    return [folded[name] for name in close] or sorted(names)[:count]
+    """Returns the names that are similar to ``word``, best first; often none."""
+    folded = {name.casefold(): name for name in known}
+    return [folded[name] for name in difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=_SIMILAR)]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Returns a sentence that suggests the nearest names, empty where there are none."""
-    names = nearest(word, known)
-    return f" Did you mean {' or '.join(names)}?" if names else ""
+    """Returns a sentence that suggests similar names, or lists all where they are few; else empty."""
+    names = list(dict.fromkeys(known))
+    close = nearest(word, names)
+    if close:
+        return f" Did you mean {' or '.join(close)}?"
+    return f" Use {' or '.join(names)}." if 0 < len(names) <= _FEW else ""

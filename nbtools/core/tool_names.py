@@ -10,8 +10,14 @@ MAX_LENGTH = 64
 """The most characters of a tool name that all model providers accept."""
 MAX_SERVER_LENGTH = 40
 PREFIX = "mcp__"
+_VALID = re.compile(r"[A-Za-z0-9_.:-]+")
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _HASH_LENGTH = 8
+
+
+def is_valid_name(name: str) -> bool:
+    """Whether models accept the name of a tool: letters, digits, ``_ . : -``, at most ``MAX_LENGTH``."""
+    return len(name) <= MAX_LENGTH and _VALID.fullmatch(name) is not None
 
 
 def mcp_tool_names(server: str, tools: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:

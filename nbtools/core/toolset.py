@@ -8,6 +8,7 @@ from typing import Any, cast
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.core.tool import AnyToolBuilder, ModifiableTool, is_tool
+from nbtools.core.tool_names import MAX_LENGTH, is_valid_name
 
 
 class RenamedTool:
@@ -84,6 +85,21 @@ class Toolset(Mapping[str, AnyToolBuilder]):
         return self.renamed(lambda name: prefix + name)
 
 
+def check_declaration(tool: AnyToolBuilder) -> None:
+    """Raises ``TypeError`` or ``ValueError`` for a tool that could not be declared to a model."""
+    if not is_tool(tool):
+        raise TypeError(f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with @tool to make one.")
+    if not is_valid_name(tool.name):
+        raise ValueError(f"{tool.name!r} is not a name for a tool: use at most {MAX_LENGTH} letters, digits, _ . : and -.")
+    declared = getattr(tool, "schema", None)
+    parameters = declared.get("parameters") if isinstance(declared, Mapping) else None
+    if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
+        raise ValueError(
+            f"{tool.name}: its schema must have 'parameters', a JSON Schema of type object, such as "
+            f"{{'type': 'object', 'properties': {{}}}}; it is {parameters!r:.100}."
+        )
+
+
 class ToolRegistry:
     """The tools of a session by canonical name, in the order of registration.  Tools in ``later`` are created when first used."""
 
@@ -123,11 +139,16 @@ class ToolRegistry:
             raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self._tools)}")
         return tool
 
-    def register(self, tool: AnyToolBuilder) -> None:
-        """Adds a tool and replaces one of the same name.  Raises ``TypeError`` for something that is not a tool."""
-        if not is_tool(tool):
-            raise TypeError(
-                f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with @tool to make one."
+    def register(self, tool: AnyToolBuilder, *, replace: bool = False) -> None:
+        """Adds a tool; with ``replace``, in place of one of the same name.
+
+        Raises ``TypeError`` for something that is not a tool, ``ValueError`` for a name that is taken or that models do not accept, and for
+        a declaration without a schema of an object.
+        """
+        check_declaration(tool)
+        if not replace and tool.name in self._tools:
+            raise ValueError(
+                f"There is a tool {tool.name} already. Give this one another name, or register it with replace=True to use it instead."
             )
         self._later.pop(tool.name, None)
         self._tools[tool.name] = tool

@@ -17,6 +17,7 @@ __all__ = [
     "canonical_tool_name",
     "dialect",
     "dialect_names",
+    "is_name_of",
 ]
 
 _MODULES = {"gemini": "GEMINI", "claude": "CLAUDE", "void": "VOID", "codex": "CODEX"}
@@ -35,6 +36,11 @@ def dialect(name: str) -> Dialect:
     module = import_module(f"nbtools.dialects.{name}")
     found: Dialect = getattr(module, _MODULES[name])
     return found
+
+
+def is_name_of(name: str, dialect: Dialect) -> bool:
+    """Whether the agent has, or had, a tool of that name, also one that nbtools does not offer."""
+    return name in dialect.by_name or any(one.name == name for one in dialect.unsupported)
 
 
 def canonical_tool_name(name: str, first: Dialect) -> str:

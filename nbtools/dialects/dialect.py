@@ -134,7 +134,7 @@ class Dialect:
         """
         spellings = self.by_name.get(name)
         if spellings is None:
-            return CanonicalCall(name, self.own_arguments(arguments), _with_canonical_names)
+            return self.own_call(name, arguments)
         problems: list[str] = []
         context = CallContext(root, folder)
         call = self._first_accepting(spellings, name, [arguments] * len(spellings), context, problems)
@@ -165,6 +165,10 @@ class Dialect:
                 vocabulary = CallVocabulary(self, spelling, params, canonical)
                 return CanonicalCall(spelling.tool, canonical, partial(_convert, params, vocabulary))
         return None
+
+    def own_call(self, name: str, arguments: Arguments) -> CanonicalCall:
+        """Returns the call of a tool without mapping."""
+        return CanonicalCall(name, self.own_arguments(arguments), _with_canonical_names)
 
     def own_arguments(self, arguments: Arguments) -> Arguments:
         """Returns the arguments of a tool without mapping, without the parameter that the dialect adds."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, cast
 
-from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.errors import ErrorCode, SessionError, ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Example, examples_of
 from nbtools.core.tool_names import CANONICAL_NAMES
-from nbtools.core.toolset import RenamedTool, ToolRegistry
-from nbtools.dialects.dialect import Dialect, ToolMapping
+from nbtools.core.toolset import RenamedTool, ToolRegistry, check_declaration
+from nbtools.dialects.dialect import CanonicalCall, Dialect, ToolMapping, workspace_root
 from nbtools.dialects.mcp_names import ServerNames
 
 
@@ -79,13 +79,17 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         self._server_names = ServerNames(registry, dialect.server_names)
         self._mapped = frozenset(spelling.tool for spelling in dialect.mappings if not spelling.former)
 
+    @property
+    def dialect(self) -> Dialect:
+        return self._dialect
+
     def names(self) -> tuple[str, ...]:
         if not self._dialect.mappings:
             return self._registry.names()
         current = (spelling for spelling in self._dialect.mappings if not spelling.former)
         mapped = dict.fromkeys(spelling.name for spelling in current if spelling.tool in self._registry)
         others = (name for name in self._registry.names() if name not in CANONICAL_NAMES and name not in self._mapped)
-        return (*mapped, *map(self._server_names.agent_name, others))
+        return tuple(dict.fromkeys((*mapped, *map(self._server_names.agent_name, others))))
 
     def __getitem__(self, name: str) -> AnyToolBuilder:
         tool = self._find(name)
@@ -100,7 +104,7 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         return len(self.names())
 
     def _find(self, name: str) -> AnyToolBuilder | None:
-        spellings = self._dialect.by_name.get(name)
+        spellings = self.mappings_of(name) or (() if name in self._registry else self._dialect.by_name.get(name, ()))
         canonical_name = spellings[0].tool if spellings else self.canonical_name(name)
         tool = self._registry.find(canonical_name)
         waits = bool(self._dialect.wait_parameter) and name not in CANONICAL_NAMES
@@ -126,9 +130,38 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
             raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.names())}")
         return tool
 
-    def register(self, tool: AnyToolBuilder) -> None:
-        """Adds a tool and replaces one of the same name.  Raises ``TypeError`` for an object that is not a tool."""
-        self._registry.register(tool)
+    def register(self, tool: AnyToolBuilder, *, replace: bool = False) -> None:
+        """Adds a tool; with ``replace``, in place of one of the same name.
+
+        Raises ``TypeError`` and ``ValueError`` as ``ToolRegistry.register`` does, also where the dialect gives the name to another tool.
+        """
+        check_declaration(tool)
+        if self._is_shadowed(tool.name):
+            raise ValueError(f"{self._clash(tool.name)} Give this one another name.")
+        self._registry.register(tool, replace=replace)
+
+    def ensure_no_clash(self) -> None:
+        """Raises ``SessionError`` where a registered tool has a name that the dialect gives to another one."""
+        clashes = [name for name in self._registry.names() if self._is_shadowed(name)]
+        if clashes:
+            raise SessionError(f"{self._clash(clashes[0])} Give your tool another name, or use another dialect.")
+
+    def _clash(self, name: str) -> str:
+        return f"In the dialect {self._dialect.name}, {name} is the name of {self._dialect.by_name[name][0].tool}."
+
+    def _is_shadowed(self, name: str) -> bool:
+        """Whether the dialect gives the name to another tool than the registered one of that name."""
+        return name not in CANONICAL_NAMES and self.mappings_of(name) != ()
+
+    def mappings_of(self, name: str) -> tuple[ToolMapping, ...]:
+        """Returns the dialect's mappings of a name, as far as their tools are registered."""
+        return tuple(one for one in self._dialect.by_name.get(name, ()) if one.tool in self._registry)
+
+    def read(self, name: str, arguments: Mapping[str, Any], root: str = "", folder: Callable[[], str] = workspace_root) -> CanonicalCall:
+        """Converts a call as ``Dialect.read`` does.  A registered tool whose name no mapping takes is called as itself."""
+        if not self._dialect.mappings or (name in self._registry and not self.mappings_of(name)):
+            return self._dialect.own_call(name, arguments)
+        return self._dialect.read(name, arguments, root, folder)
 
     def unregister(self, name: str) -> AnyToolBuilder:
         """Removes a tool by its canonical name and returns it.  Raises ``ToolFailure`` when there is none."""

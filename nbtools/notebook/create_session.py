@@ -50,7 +50,7 @@ def open_bridge(
     session.workspace.open_notebooks = open_notebooks
     session.workspace.draws_pages = True
     for tool in own:
-        session.tools.register(tool)
+        session.tools.register(tool, replace=True)
     return Bridge(session.sync(), cards, frontend)
 
 

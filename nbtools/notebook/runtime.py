@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from nbtools.core.tool_names import CANONICAL_NAMES
+from nbtools.core.toolset import check_declaration
 from nbtools.notebook.frontend import Kernel, frontend_of
 from nbtools.workspace.state_folder import project_folder
 
@@ -140,10 +142,17 @@ class NotebookRuntime:
             self._notify()
 
     def adopt(self, tool: FunctionTool) -> None:
-        """Registers a tool that the person has defined, also for later workspaces."""
-        self._own[tool.name] = tool
+        """Registers a tool that the person has defined, also for later workspaces; it replaces only one that they defined before.
+
+        Raises ``ValueError`` for the name of another tool, or an invalid one; then nothing has changed.
+        """
         if self._bridge is not None:
-            self.session.tools.register(tool)
+            self.session.tools.register(tool, replace=tool.name in self._own)
+        elif tool.name in CANONICAL_NAMES:
+            raise ValueError(f"There is a tool {tool.name} already. Give this one another name.")
+        else:
+            check_declaration(tool)
+        self._own[tool.name] = tool
 
     def move(self, folder: str) -> None:
         """Switches to another folder.  Raises ``ToolFailure`` when it does not exist; then nothing has changed.

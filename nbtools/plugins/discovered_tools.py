@@ -8,7 +8,6 @@ succeeded even if it printed to stderr; both outputs are returned.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.schema.json_schema import has_cycle_in_schema
 from nbtools.core.schema.validation import import_jsonschema
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
+from nbtools.core.tool_names import MAX_LENGTH, is_valid_name
 from nbtools.workspace.processes.capture import MAX_BYTES, CaptureResult, capture
 from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
@@ -154,8 +154,6 @@ _NOT_FOUND = 127
 
 
 PREFIX = "discovered_tool_"
-_MAX_NAME = 64
-_VALID_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +235,8 @@ def _problem(declared: Mapping[str, Any], taken: Collection[str]) -> str:
     name = declared.get("name")
     if not isinstance(name, str) or not name:
         return f"A declaration has no name: {json.dumps(declared)[:60]}."
-    if not _VALID_NAME.fullmatch(name) or len(PREFIX + name) > _MAX_NAME:
-        return f"{name!r} is not a valid name: use at most {_MAX_NAME - len(PREFIX)} letters, digits, _ . : and -."
+    if not name or not is_valid_name(PREFIX + name):
+        return f"{name!r} is not a valid name: use at most {MAX_LENGTH - len(PREFIX)} letters, digits, _ . : and -."
     if PREFIX + name in taken:
         return f"{name}: a tool named {PREFIX + name} exists already; this one is ignored."
     return _schema_problem(_parameters(declared), name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtools import shell
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
-from nbtools.core.message import nearest
+from nbtools.core.message import did_you_mean
 from nbtools.policy.claude_rules import check_allowed_name, claude_meaning, custom_parameter
 from nbtools.policy.modes import Mode, stricter
 from nbtools.policy.own_programs import check_programs
@@ -41,7 +41,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.mode and self.mode not in list(Mode):
-            raise PolicyError(f"There is no mode {self.mode!r}. Did you mean {' or '.join(nearest(self.mode, Mode))}?")
+            raise PolicyError(f"There is no mode {self.mode!r}.{did_you_mean(self.mode, Mode)}")
         for action in Action:
             rules = getattr(self, action)
             listed = (rules,) if isinstance(rules, str | Rule) else tuple(rules)

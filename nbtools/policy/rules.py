@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import Any
 
 from nbtools.core.errors import PolicyError
-from nbtools.core.message import nearest
+from nbtools.core.message import did_you_mean
 from nbtools.policy.modes import Mode
 from nbtools.policy.patterns import expression
 
@@ -61,7 +61,7 @@ class Rule:
             expression(text)
         for mode in self.modes:
             if mode not in list(Mode):
-                raise PolicyError(f"There is no mode {mode!r}. Did you mean {' or '.join(nearest(mode, Mode))}?")
+                raise PolicyError(f"There is no mode {mode!r}.{did_you_mean(mode, Mode)}")
         if sum(map(bool, (self.spec, self.command, self.arguments))) > 1:
             raise PolicyError(f"The rule {self} has several conditions. Write one rule for each.")
         if self.spec.startswith("!"):

@@ -22,9 +22,10 @@ from nbtools.core.confirmation import (
     answer_unavailable_message,
     approval_unavailable_message,
     confirmation_unavailable_message,
+    rules_added,
 )
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, exception_text
 from nbtools.core.message import Advice, Message, SameCall, changed_arguments
 from nbtools.core.result import BATCH_ENDED, ToolResult, failed
 from nbtools.core.tool import ModifiableTool
@@ -121,7 +122,7 @@ async def approve(
         answer = await _answer(confirmer, waiting.confirmation, draft.plan, watch_grants)
         if isinstance(answer, Decision):
             return replace(draft.plan, decision=answer), None
-        await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
+        await _tell(draft.plan, answer)
         if answer.outcome is ToolConfirmationOutcome.CANCEL:
             raise CallDenied(answer)
         approves = answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR
@@ -138,7 +139,7 @@ async def approve(
 async def _answer(confirmer: Confirmer, confirmation: Confirmation, plan: Plan, watch_grants: WatchGrants) -> Answer | Decision:
     """Returns the person's answer or, if a grant allows the plan before, the decision by it; the confirmer is then cancelled."""
     if not confirmation.offers:
-        return await confirmer.ask(confirmation)
+        return await _ask(confirmer, confirmation)
     decisions: list[Decision] = []
     try:
         async with asyncio.timeout(None) as waiting:
@@ -148,11 +149,46 @@ async def _answer(confirmer: Confirmer, confirmation: Confirmation, plan: Plan, 
                 waiting.reschedule(0)  # the loop's clock is past this
 
             with watch_grants(plan, end):
-                return await confirmer.ask(confirmation)
+                return await _ask(confirmer, confirmation)
     except TimeoutError:
         if not decisions or not waiting.expired():
             raise
         return decisions[0]
+
+
+async def _ask(confirmer: Confirmer, confirmation: Confirmation) -> Answer:
+    """Returns the confirmer's answer to this request.  Raises ``ToolFailure`` where it fails, or answers something else."""
+    try:
+        answer: object = await confirmer.ask(confirmation)
+    except ToolFailure:
+        raise
+    except Exception as error:
+        message = f"The confirmer failed when it was asked about {confirmation.tool}: {exception_text(error)}. The call was not run."
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message) from error
+    if not isinstance(answer, Answer) or not isinstance(answer.payload, ToolConfirmationPayload | None):
+        message = (
+            f"The confirmer answered {answer!r:.100} to the request about {confirmation.tool}, which is no Answer. The call was not run."
+        )
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message)
+    offered = (*confirmation.offers, *confirmation.narrower)
+    unknown = [rule for rule in (answer.payload.rules if answer.payload is not None else ()) if rule not in offered]
+    if unknown and answer.outcome is not ToolConfirmationOutcome.CANCEL:
+        message = (
+            f"The answer to the request about {confirmation.tool} adds {', '.join(unknown)}, which was not offered "
+            f"(offered: {', '.join(offered) or 'nothing'}). The call was not run and nothing was granted."
+        )
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message)
+    return answer
+
+
+async def _tell(plan: Plan, answer: Answer) -> None:
+    """Passes the answer to the invocation.  A denial stays one, whatever the invocation raises."""
+    try:
+        await plan.invocation.on_confirm(answer.outcome, answer.payload)
+    except Exception as error:
+        if answer.outcome is ToolConfirmationOutcome.CANCEL:
+            raise CallDenied(answer) from error
+        raise
 
 
 _NO_CHANGE = Decision(Action.ALLOW, "the file already has this content", "nothing changes")
@@ -222,7 +258,7 @@ def _add_grants(answer: Answer, confirmation: Confirmation, context: ApprovalCon
     A grant that cannot be saved holds for this session only, with a warning; ``save`` of the returned answer is then False.
     """
     answer = replace(answer, save=answer.save and confirmation.can_save)
-    for rule in _grants(answer, confirmation):
+    for rule in rules_added(answer, confirmation):
         try:
             context.allow(rule, save=answer.save, by=confirmation.call_id)
         except (ToolFailure, OSError) as error:
@@ -232,22 +268,6 @@ def _add_grants(answer: Answer, confirmation: Confirmation, context: ApprovalCon
             answer = replace(answer, save=False)
             context.allow(rule, by=confirmation.call_id)
     return answer
-
-
-def _grants(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
-    """Returns the rules that the answer adds, only ones that the approval request offered."""
-    match answer.outcome:
-        case _ if confirmation.details.type == "ask" or not confirmation.offers:
-            return ()
-        case ToolConfirmationOutcome.PROCEED_ALWAYS:
-            chosen = answer.payload.rules if answer.payload is not None else ()
-            return tuple(rule for rule in chosen if rule in confirmation.narrower) or confirmation.offers
-        case ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
-            return confirmation.offers
-        case ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER if confirmation.details.type == "mcp":
-            return (confirmation.details.rule,) if confirmation.details.rule else ()
-        case _:
-            return ()
 
 
 async def _modified(

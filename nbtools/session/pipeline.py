@@ -64,6 +64,7 @@ class CallPipeline:
         self._workspace = workspace
         self.servers = LazyMcpServers(registry, workspace, ask, self.call_tool)
         self._closed = False
+        self._tools: dict[int, DialectTools] = {}
 
     def new_id(self) -> str:
         """Returns an unused call id.  Safe from any thread."""
@@ -94,13 +95,13 @@ class CallPipeline:
             return failed(ToolError(ErrorCode.INVALID_TOOL_PARAMS, message))
         try:
             if name.startswith("mcp_"):
-                await self.servers.connect_for(name, DialectTools(self._registry, dialect))
-            translated = dialect.read(name, arguments, str(self._workspace.root), self.command_folder)
+                await self.servers.connect_for(name, self._tools_in(dialect))
+            translated = self._tools_in(dialect).read(name, arguments, str(self._workspace.root), self.command_folder)
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
         tool = translated.tool
         if tool not in self._registry:
-            tool = DialectTools(self._registry, dialect).canonical_name(tool)
+            tool = self._tools_in(dialect).canonical_name(tool)
         request = ToolCallRequest(call_id or self.new_id(), tool, translated.arguments, name)
         planner: Planner | None = partial(self._approved_plan, translated.arguments) if approved else None
         if batch is not None and batch.ended:
@@ -112,8 +113,14 @@ class CallPipeline:
             return dialect.refuse(name, self._unknown(name, dialect))
         return self._completed(result, translated.convert_result(_marked(result, self._registry.find(tool), dialect)), dialect)
 
+    def _tools_in(self, dialect: Dialect) -> DialectTools:
+        tools = self._tools.get(id(dialect))
+        if tools is None or tools.dialect is not dialect:
+            tools = self._tools[id(dialect)] = DialectTools(self._registry, dialect)
+        return tools
+
     def _unknown(self, name: str, dialect: Dialect) -> ToolError:
-        suggestion = did_you_mean(name, DialectTools(self._registry, dialect).names())
+        suggestion = did_you_mean(name, self._tools_in(dialect).names())
         return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{suggestion}")
 
     def _completed(self, result: ToolResult, reply: ToolResult, dialect: Dialect) -> ToolResult:

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,21 +18,24 @@ from nbtools.core.browser import IN_BROWSER, NO_TOOLS
 from nbtools.core.call import FinishedCall, LiveCall, Observer, ToolCallRequest
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import SessionError, ToolFailure
+from nbtools.core.errors import ErrorCode, SessionError, ToolFailure, exception_text
 from nbtools.core.extension_points import extension
+from nbtools.core.message import did_you_mean
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.json_schema import Json, Provider, declarations
 from nbtools.core.settings import Settings
 from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.core.toolset import ToolRegistry
-from nbtools.dialects import Dialect, DialectTools, canonical_tool_name, dialect_names
+from nbtools.dialects import Dialect, DialectTools, canonical_tool_name, dialect_names, is_name_of
 from nbtools.dialects import dialect as dialect_named
 from nbtools.dialects.mcp_names import ServerNames, canonical_rule_name, gemini_names
 from nbtools.policy.decide import Policy, PolicyEngine
 from nbtools.policy.grants import Grant
 from nbtools.policy.layers import Layer
 from nbtools.policy.modes import Mode
+from nbtools.policy.rules import Rule, read_rule
 from nbtools.policy.store import PolicyStore
 from nbtools.scheduler.scheduler import ToolScheduler
 from nbtools.session.pipeline import CallBatch, CallPipeline
@@ -101,6 +105,7 @@ class Session:
         self._record()
         if self.settings.plugins:
             self._tool_sources.add_plugins()
+        self._warn_of_misspelt_tools()
 
     # --- calls
 
@@ -202,19 +207,24 @@ class Session:
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect of calls and results.  Setting it, also by name, affects later calls."""
+        """The dialect of calls and results.  Setting it, also by name, affects later calls.
+
+        Raises ``SessionError`` where a registered tool has a name that the dialect gives to another tool.
+        """
         return self._dialect
 
     @dialect.setter
     def dialect(self, dialect: Dialect | str) -> None:
-        self._dialect = dialect_named(dialect) if isinstance(dialect, str) else dialect
+        dialect = dialect_named(dialect) if isinstance(dialect, str) else dialect
+        tools = DialectTools(self._registry, dialect)
+        tools.ensure_no_clash()
+        self._dialect, self._tools = dialect, tools
         self.workspace.read_tracker.required = self._dialect.reads_first if self.settings.read_first is None else self.settings.read_first
         ignore_files, read_ignored = self.settings.ignore_files, self.settings.read_ignored
         self.workspace.ignore_files = self._dialect.ignore_files if ignore_files is None else ignore_files
         self.workspace.reads_ignored = self._dialect.reads_ignored if read_ignored is None else read_ignored
         self.workspace.reads_recordings = self._dialect.reads_recordings
         self.workspace.read_tokens = self._dialect.read_tokens
-        self._tools = DialectTools(self._registry, self._dialect)
 
     @property
     def dialects(self) -> tuple[str, ...]:
@@ -237,12 +247,15 @@ class Session:
     # --- policy
 
     def decide(self, name: str, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """Returns the policy's decision about a call without running it.  An invalid call is denied, with the reason."""
+        """Returns the policy's decision about a call without running it.  A call that cannot be built is denied, with the reason."""
         try:
-            call = self._dialect.read(name, arguments or _NO_ARGUMENTS, folder=self._calls.command_folder)
+            call = self.tools.read(name, arguments or _NO_ARGUMENTS, folder=self._calls.command_folder)
             return self._scheduler.plan(ToolCallRequest("", self.tools.canonical_name(call.tool), call.arguments, name)).decision
         except ToolFailure as failure:
             return Decision(Action.DENY, failure.message, failure.code)
+        except Exception as bug:  # noqa: BLE001 - a tool's own check may raise anything; the call would fail in the same way
+            reason = f"{name} could not check its arguments: {exception_text(bug)}"
+            return Decision(Action.DENY, reason, ErrorCode.UNHANDLED_EXCEPTION)
 
     def _judge_by(self, judge: PolicyEngine) -> None:
         self._scheduler.judge = judge
@@ -256,6 +269,7 @@ class Session:
     @policy.setter
     def policy(self, policy: Policy) -> None:
         self._rules.policy = policy
+        self._warn_of_misspelt_tools()
 
     @property
     def mode(self) -> Mode:
@@ -283,6 +297,24 @@ class Session:
             if name in self._registry
             else canonical_rule_name(canonical_tool_name(name, self._dialect), self._server_names.canonical_name)
         )
+
+    def unknown_tool(self, name: str) -> str:
+        """Returns what is wrong with the name of a tool in a rule; empty for a tool, a pattern, and an agent's or MCP server's name."""
+        canonical = self.tool_named(name)
+        if any(sign in name for sign in "*?") or name.startswith("mcp_") or "__" in name or canonical in (*CANONICAL_NAMES, "undo"):
+            return ""
+        if canonical in self._registry or any(is_name_of(name, dialect_named(one)) for one in dialect_names()):
+            return ""
+        return f"There is no tool {name!r}.{did_you_mean(name, (*self.tools.names(), *self._registry.names()))}"
+
+    def _warn_of_misspelt_tools(self) -> None:
+        """Warns about deny and ask rules for tools that do not exist and are spelt almost like one: they protect nothing."""
+        for policy in (self._rules.policy, *(layer.policy for layer in self._rules.layers)):
+            for action in (Action.DENY, Action.ASK):
+                for rule in policy.rules(action):
+                    problem = self.unknown_tool(rule.tool if isinstance(rule, Rule) else read_rule(rule).tool)
+                    if "Did you mean" in problem:
+                        warnings.warn(f"The {action} rule {rule} applies to no tool. {problem}", stacklevel=3)
 
     def _reread_rules(self) -> None:
         # Which tool a rule means by Gemini CLI's name of an MCP tool depends on the registered tools.

@@ -34,7 +34,7 @@ words = hostile.words(said)
 for name, kind, markdown in (("shows", "read", False), ("blocks", "read", False), ("says", "read", True), ("asks", "other", False)):
     session.tools.register(hostile.HostileTool(f"hostile_{name}", hostile.Kind(kind), said, markdown=markdown))
 session.tools.unregister("fetch")
-session.tools.register(FetchTool(session.workspace, allowed=["{canary}".removeprefix("http://")]))
+session.tools.register(FetchTool(session.workspace, allowed=["{canary}".removeprefix("http://")]), replace=True)
 session.hooks = hostile.hooks(said)
 def tried(call, *values, **named):
     try:

@@ -260,7 +260,7 @@ async def test_output_cannot_end_its_mark(tmp_path: Path, attack: str) -> None:
 async def test_a_page_cannot_end_its_mark(tmp_path: Path, attack: str) -> None:
     async with web_server() as server, Session(tmp_path, dialect="gemini", policy=YOLO) as session:
         server.pages["/"] = web_reply(f"before {attack} after".encode(), "text/plain")
-        session.tools.register(FetchTool(session.workspace, allowed=[server.place]))
+        session.tools.register(FetchTool(session.workspace, allowed=[server.place]), replace=True)
         result = await session.call("web_fetch", {"prompt": f"Read {server.url('/')} please"})
         assert result.ok, result
         assert text_of(result).startswith("<untrusted_context>\n")

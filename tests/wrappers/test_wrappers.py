@@ -68,7 +68,7 @@ async def test_a_person_modifies_the_proposal_of_a_wrapped_tool(tmp_path: Path) 
     async with Session(tmp_path, confirmer=person) as session:
         for name, wrapped in everything(list(builtin_tools(session.workspace))).items():
             assert name == wrapped.name
-            session.tools.register(wrapped)
+            session.tools.register(wrapped, replace=True)
         result = await session.call("write", {"path": "a.txt", "content": "theirs\n"})
     assert result.ok
     assert (tmp_path / "a.txt").read_text() == "mine\n"

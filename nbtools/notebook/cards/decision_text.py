@@ -19,7 +19,14 @@ from nbtools.core.call import (
     ToolCall,
     ValidatingCall,
 )
-from nbtools.core.confirmation import Answer, Confirmation, ToolAskConfirmationDetails, ToolConfirmationOutcome, ToolEditConfirmationDetails
+from nbtools.core.confirmation import (
+    Answer,
+    Confirmation,
+    ToolAskConfirmationDetails,
+    ToolConfirmationOutcome,
+    ToolEditConfirmationDetails,
+    rules_added,
+)
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode
 from nbtools.notebook.cards.model import Card, CardAction
@@ -83,15 +90,9 @@ def _approved(approval: Approval) -> str:
     parts = [f"✓ {OUTCOMES[answer.outcome].format(answer.by)}, {clock(approval.at)}", _required(question.decision)]
     if changed:
         parts.insert(1, "with your changes")
-    if answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS and (rules := _granted(question, answer)):
+    if answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS and (rules := rules_added(answer, question)):
         parts.append(f"granted for {'this project' if answer.save else 'this session'}: {', '.join(rules)}")
     return one_line(" · ".join(parts))
-
-
-def _granted(question: Confirmation, answer: Answer) -> tuple[str, ...]:
-    """Returns the rules that "always allow" added: the chosen ones, else the offered ones."""
-    chosen = answer.payload.rules if answer.payload else ()
-    return tuple(rule for rule in chosen if rule in question.narrower) or question.offers
 
 
 def _denied_by_person(call: CancelledCall, answer: Answer) -> str:

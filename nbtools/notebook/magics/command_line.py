@@ -237,7 +237,7 @@ class _Reader:
 
     def _unknown(self, flag: str) -> ToolFailure:
         known = [f"--{name}" for name in self._grammar.long]
-        hint = did_you_mean(flag, known) or " It has no flags."
+        hint = did_you_mean(flag, known) if known else " It has no flags."
         return _refused(f"{self._grammar.tool} has no flag {flag}.{hint} (Write -- before words that are not flags.)")
 
 

@@ -55,10 +55,17 @@ class RuleCommands:
 
     def _allow(self, rest: list[str]) -> Sheet:
         words, flags = without_flags(rest, "allow", "--save")
-        rules, save = checked(words, "allow"), bool(flags)
+        rules, save = self._checked(words, "allow"), bool(flags)
         inside(self._runtime, lambda session: _grant(session, rules, save=save))
         how_long = "for this and later sessions in this workspace" if save else "for this session"
         return sheet_of_lines(f"Allowed {how_long}: {', '.join(rules)}.", *self._covered(rules), "%tools revoke RULE removes it.")
+
+    def _checked(self, rules: list[str], verb: str) -> list[str]:
+        """Returns ``rules``.  Raises ``PolicyError`` also for one that names no tool: it would have no effect, and nobody would notice."""
+        for rule in checked(rules, verb):
+            if problem := self._session.unknown_tool(read_rule(rule).tool):
+                raise PolicyError(f"The rule {rule} has no effect. {problem}")
+        return rules
 
     def _covered(self, rules: list[str]) -> Iterator[str]:
         """Yields what each rule about commands covers, and what it does not."""
@@ -69,7 +76,7 @@ class RuleCommands:
 
     def _add(self, verb: str, rules: list[str]) -> Sheet:
         policy = self._session.policy
-        listed = tuple(dict.fromkeys((*getattr(policy, verb), *checked(rules, verb))))
+        listed = tuple(dict.fromkeys((*getattr(policy, verb), *self._checked(rules, verb))))
         inside(self._runtime, lambda session: setattr(session, "policy", _with(policy, {verb: listed})))
         return sheet_of_lines(f"{verb} rules of this session: {', '.join(map(str, listed))}.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, get_args
 
 from nbtools.core.errors import PolicyError
-from nbtools.core.message import nearest
+from nbtools.core.message import did_you_mean
 
 Switch: TypeAlias = Literal["edits", "terminal", "MCP tools"]
 
@@ -20,5 +20,5 @@ def approval_rules(switch: str) -> tuple[str, ...]:
     """Returns the allow rules of a switch (``edits``, ``terminal``, ``MCP tools``).  Raises ``PolicyError`` for an unknown switch."""
     if switch not in _RULES:
         known = get_args(Switch)
-        raise PolicyError(f"There is no switch {switch!r}. Did you mean {' or '.join(nearest(switch, known))}?")
+        raise PolicyError(f"There is no switch {switch!r}.{did_you_mean(switch, known)}")
     return _RULES[switch]
