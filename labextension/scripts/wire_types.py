@@ -179,7 +179,7 @@ FORMATS = (
         "labextension/src/cards/model.ts",
         CALLS,
         (call.NotebookAnswer,),
-        {"MIME": call.MIME, "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET, "ICON_PATHS": ICON_PATHS},
+        {"MIME": call.MIME, "GROUP_MIME": call.GROUP_MIME, "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET, "ICON_PATHS": ICON_PATHS},
         SPAN,
     ),
     Format(

@@ -9,6 +9,7 @@ import { CellRequests } from './live_cells/cell_requests.js';
 import { FileOpener } from './shared/file_opener.js';
 import type { CellLocation } from './live_cells/open_notebook.js';
 import { StaleCards } from './cards/stale_cards.js';
+import { addGroupRenderer } from './cards/group_renderer.js';
 import { addCallRenderer } from './cards/renderer.js';
 import { ICallCanceller, ICardServices, IFileOpener, ISettings } from './shared/tokens.js';
 import explorerPlugins from './explorer/plugins.js';
@@ -55,7 +56,10 @@ const renderer: JupyterFrontEndPlugin<void> = {
   description: 'Renders the cards of tool calls.',
   autoStart: true,
   requires: [ICardServices],
-  activate: (_, cards: ICardServices) => addCallRenderer(cards)
+  activate: (_, cards: ICardServices) => {
+    addCallRenderer(cards);
+    addGroupRenderer(cards);
+  }
 };
 
 const orphans: JupyterFrontEndPlugin<void> = {

@@ -153,14 +153,6 @@ class KernelScreen(CapturedScreen):
         finally:
             self._publisher.reset_thread_parent(token)
 
-    def clear(self) -> None:
-        """Clears the outputs of the request when the next one is displayed."""
-        token = self._publisher.set_thread_parent(self._parent)
-        try:
-            self._publisher.clear_output(wait=True)
-        finally:
-            self._publisher.reset_thread_parent(token)
-
 
 class ConsoleScreen(KernelScreen):
     """Publishes for a front end that ignores updates of displays, such as ``jupyter console``: every state is an output of its own.

@@ -116,6 +116,7 @@ class Extension:
     def _register_target(self) -> None:
         if isinstance(self.runtime.frontend, Kernel):
             self._shell.events.register("pre_run_cell", self.runtime.frontend.begin_cell)
+            self._shell.events.register("post_run_cell", self.runtime.frontend.end_cell)
             _comms().register_target(COMM_TARGET, self._on_open)
             register_target(_comms())
             _comms().register_target(FORMS_TARGET, self._on_form)
@@ -125,6 +126,7 @@ class Extension:
     def _unregister_target(self) -> None:
         if isinstance(self.runtime.frontend, Kernel):
             self._shell.events.unregister("pre_run_cell", self.runtime.frontend.begin_cell)
+            self._shell.events.unregister("post_run_cell", self.runtime.frontend.end_cell)
             _comms().unregister_target(COMM_TARGET, self._on_open)
             unregister_target(_comms())
             _comms().unregister_target(FORMS_TARGET, self._on_form)

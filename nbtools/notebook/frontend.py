@@ -29,6 +29,7 @@ from nbtools.notebook.display_target import (
     TerminalScreen,
     is_live_terminal,
 )
+from nbtools.notebook.grouped_screen import GroupedScreen
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -37,6 +38,8 @@ _JUPYTERLAB = {"deletedCells", "recordTiming"}
 """Metadata that JupyterLab and Notebook send with every cell."""
 CLICKS_SINCE = (7, 4)
 """The first ipykernel version that handles clicks while a cell awaits."""
+_MAX_SCREENS = 16
+"""Number of requests whose outputs can still be added to."""
 
 
 Post: TypeAlias = Callable[[Callback], None]
@@ -99,10 +102,17 @@ class Kernel:
         self._shell = shell
         self._kernel: Any = shell.kernel  # type: ignore[attr-defined]
         self._cell: dict[str, Any] = self._kernel.get_parent("shell")
+        self._screens: dict[str, GroupedScreen] = {}
+        """The screens of the last requests, by the ids of their messages."""
 
     def begin_cell(self, _: object = None) -> None:
         """Stores the current request; called when a cell starts."""
         self._cell = self._kernel.get_parent("shell")
+
+    def end_cell(self, _: object = None) -> None:
+        """Draws what the cell's displays have put off; called when a cell ends."""
+        for screen in tuple(self._screens.values()):
+            screen.flush()
 
     @property
     def loop(self) -> Loop:
@@ -188,8 +198,15 @@ class Kernel:
     def _screen(self) -> Screen:
         if self._is_captured():
             return CapturedScreen(self._publisher())
-        screen = ConsoleScreen if self._allows_stdin() and not self._is_notebook() else KernelScreen
-        return screen(self._publisher(), self._request())
+        if self._allows_stdin() and not self._is_notebook():
+            return ConsoleScreen(self._publisher(), self._request())
+        request = self._request()
+        message = str(request.get("header", {}).get("msg_id"))
+        if message not in self._screens:
+            self._screens[message] = GroupedScreen(KernelScreen(self._publisher(), request))
+            for earlier in list(self._screens)[:-_MAX_SCREENS]:
+                del self._screens[earlier]
+        return self._screens[message]
 
 
 def show_notice(line: str) -> None:

@@ -70,6 +70,12 @@ class LiveDisplay:
             else:
                 self._start_timer(due - now)
 
+    def flush(self) -> None:
+        """Shows a pending update now."""
+        with self._lock:
+            if self._pending is not None:
+                self._show()
+
     def finish(self, bundle: Bundle | None = None) -> None:
         """Shows ``bundle``, or else a pending update, as the last state; nothing if the ``first`` seconds have not passed."""
         with self._lock:

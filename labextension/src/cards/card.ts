@@ -60,6 +60,8 @@ export class CardView {
     this.node.setAttribute('aria-label', `${card.tool} ${card.subject}`);
     this.head.update({ ...card, status: phrase(this.context.trans, card.status) });
     this.body.hidden = !this.isOpen(card);
+    const isOneLine = card.folded && !this.expanded && card.state === 'success' && card.record === '';
+    this.node.classList.toggle('nbtools-one-line', isOneLine);
     if (this.isOpen(card)) {
       this.drawBlocks(card.blocks);
     }

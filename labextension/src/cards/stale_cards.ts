@@ -5,7 +5,7 @@ import { JSONExt, type JSONObject, type ReadonlyPartialJSONObject } from '@lumin
 import { element } from '../shared/element.js';
 import { ENDING_STATUSES, KernelReplies, type Kernel } from '../live_cells/kernel_replies.js';
 import { AGENT_MIME } from '../agent/model.js';
-import { MIME, type Card } from './model.js';
+import { GROUP_MIME, MIME, type Card } from './model.js';
 
 const WIDGET_MIME = 'application/vnd.jupyter.widget-view+json';
 const WIDGET_TARGET = 'jupyter.widget';
@@ -141,7 +141,7 @@ function delay(milliseconds: number): Promise<null> {
 function updateCards(panel: NotebookPanel, data: ReadonlyPartialJSONObject, trans: TranslationBundle): void {
   const head = headOf(data);
   const id = cardId(data) ?? head?.['run'];
-  const stale = (output: IOutputModel) => [MIME, WIDGET_MIME, AGENT_MIME].some(type => !isEqual(output.data[type], data[type]));
+  const stale = (output: IOutputModel) => [MIME, WIDGET_MIME, AGENT_MIME, GROUP_MIME].some(type => !isEqual(output.data[type], data[type]));
   if (id) {
     outputsOf(panel)
       .filter(output => (cardId(output.data) ?? headOf(output.data)?.['run']) === id && stale(output))
@@ -172,8 +172,9 @@ function outputList(outputs: Outputs): IOutputModel[] {
   return Array.from({ length: outputs.length }, (_, i) => outputs.get(i));
 }
 
+/** Returns the id of the card in an output, or of the group of cards. */
 function cardId(data: ReadonlyPartialJSONObject): unknown {
-  return (data[MIME] as JSONObject | undefined)?.['id'];
+  return ((data[MIME] ?? data[GROUP_MIME]) as JSONObject | undefined)?.['id'];
 }
 
 /** Returns the head of a run, if the output is one. */

@@ -16,6 +16,7 @@ from nbtools.notebook.agent.representations import bundle, remark_bundle
 from nbtools.notebook.cards.blocks import text_block
 from nbtools.notebook.cards.model import State
 from nbtools.notebook.display_target import Bundle, DisplayTarget
+from nbtools.notebook.grouped_screen import GroupedScreen
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
 
@@ -100,11 +101,14 @@ class RunDisplay:
         self._run = run
         self._model = one_line(model, 100)
         self._limits = limits
+        screen = target.screen
         self._target = target
+        self._frame = replace(target, screen=screen.ungrouped) if isinstance(screen, GroupedScreen) else target
+        """Where head and foot are displayed: not in a group, because the page updates the one and acts on the other."""
         self._set_target = set_target
         self._actions = actions
-        self._head = _new_display(target)
-        self._texts = MessageDisplay(target)
+        self._head = _new_display(self._frame)
+        self._texts = MessageDisplay(self._target)
         self._status = "Starting"
         self._asking: set[str] = set()
         self._calls: set[str] = set()
@@ -180,7 +184,9 @@ class RunDisplay:
             self._head.finish(bundle(RunHead(run=self._run, model=self._model, state=state, status=status)))
         figures = final_figures(self._usage, self._seconds) if self._usage.requests else ()
         foot = RunFoot(state=state, status=why, figures=figures, problem=problem, actions=self._actions() if self._step else ())
-        _new_display(self._target).finish(bundle(foot))
+        if isinstance(self._target.screen, GroupedScreen):
+            self._target.screen.flush()
+        _new_display(self._frame).finish(bundle(foot))
 
     @property
     def _seconds(self) -> float:

@@ -14,6 +14,8 @@ from pydantic_core import from_json
 from nbtools.notebook.cards.packing import pack, unpack
 
 MIME = "application/vnd.nbtools.call.v1+json"
+GROUP_MIME = "application/vnd.nbtools.group.v1+json"
+"""Several parts of a cell in one output: ``id`` is the output's, ``parts`` are their MIME bundles."""
 
 Span = tuple[str, str]
 """Text and its space-separated style words.

@@ -2,78 +2,28 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
-from nbtools.notebook.approval.widget import WIDGET_MIME
-from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.phrases import clock, counted
 from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget, KernelScreen
+from nbtools.notebook.display_target import AnswerMethod, DisplayTarget, Screen
+from nbtools.notebook.grouped_screen import GroupedScreen
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.notebook.live_display import LiveDisplay
 
-MAX_CARDS, REMAINING_CARDS = 60, 30
-"""Largest number of cards in the cell, and how many remain when the earliest are removed."""
 _NAME = 60
 """Largest length of a client's name."""
-
-
-class ClientCallsScreen:
-    """Displays below one head, the newest last.  The earliest cards are removed once there are many, but not while a question is open.
-
-    The cell's output keeps growing after the cell has ended.
-    """
-
-    updates = True
-
-    def __init__(self, cell: KernelScreen, head: str) -> None:
-        """``head`` is the id of the display that stays at the top."""
-        self._cell = cell
-        self._head = head
-        self._displays: dict[str, Bundle] = {}
-        self._lock = threading.Lock()
-
-    def draw(self, card: Card) -> Bundle:
-        return self._cell.draw(card)
-
-    def show(self, bundle: Bundle, display_id: str, update: bool) -> None:
-        with self._lock:
-            known = display_id in self._displays
-            if known or not update:
-                self._displays[display_id] = bundle
-            self._cell.show(bundle, display_id, known or update)
-            if len(self._displays) > MAX_CARDS and not any(WIDGET_MIME in one for one in self._displays.values()):
-                self._forget_earlier()
-
-    def move(self, cell: KernelScreen) -> None:
-        """Shows everything in another cell, and all later displays too."""
-        with self._lock:
-            self._cell = cell
-            self._show_all()
-
-    def _forget_earlier(self) -> None:
-        earlier = len(self._displays) - REMAINING_CARDS
-        for display_id in [one for one in islice(self._displays, earlier) if one != self._head]:
-            del self._displays[display_id]
-        self._cell.clear()
-        self._show_all()
-
-    def _show_all(self) -> None:
-        for display_id, bundle in self._displays.items():
-            self._cell.show(bundle, display_id, False)
 
 
 class ClientCallsView:
     """The cell of ``%tools serve``.  ``target`` is its display target, ``set_target`` sets the display target of a coming call."""
 
-    def __init__(self, root: Path, target: DisplayTarget, cell: KernelScreen, set_target: Callable[[str, DisplayTarget], None]) -> None:
+    def __init__(self, root: Path, target: DisplayTarget, cell: Screen, set_target: Callable[[str, DisplayTarget], None]) -> None:
         self._root = root
-        self._screen = ClientCallsScreen(cell, target.display_id)
+        self._screen = GroupedScreen(cell, own=1)
         self._target = replace(target, screen=self._screen)
         self._head = LiveDisplay(self._target)
         self._set_target = set_target
@@ -82,7 +32,7 @@ class ClientCallsView:
         self._clients = 0
         self._draw()
 
-    def move(self, target: DisplayTarget, cell: KernelScreen) -> None:
+    def move(self, target: DisplayTarget, cell: Screen) -> None:
         """Moves all displays to another cell."""
         self._target = replace(target, screen=self._screen)
         self._screen.move(cell)

@@ -10,8 +10,9 @@ from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.dialects import dialect as dialect_named
 from nbtools.mcp.server.notebook_endpoint import NotebookEndpoint
 from nbtools.mcp.server.tool_provider import SessionToolProvider
-from nbtools.notebook.display_target import DisplayTarget, KernelScreen
+from nbtools.notebook.display_target import DisplayTarget, KernelScreen, Screen
 from nbtools.notebook.frontend import Kernel
+from nbtools.notebook.grouped_screen import GroupedScreen
 from nbtools.notebook.mcp.client_calls_view import ClientCallsView
 
 if TYPE_CHECKING:
@@ -60,13 +61,14 @@ class ClientServing:
         return SessionToolProvider(self._session, dialect_named(dialect), about, self._view.announce_call)
 
 
-def _serving_cell(runtime: NotebookRuntime) -> tuple[DisplayTarget, KernelScreen]:
+def _serving_cell(runtime: NotebookRuntime) -> tuple[DisplayTarget, Screen]:
     """Returns the running cell's display target, which must be able to show later output."""
     target = runtime.frontend.display_target(None, early=True)
-    if not isinstance(runtime.frontend, Kernel) or not isinstance(target.screen, KernelScreen):
+    screen = target.screen.ungrouped if isinstance(target.screen, GroupedScreen) else target.screen
+    if not isinstance(runtime.frontend, Kernel) or not isinstance(screen, KernelScreen):
         message = "%tools serve needs a notebook cell whose output is not captured: clients' calls and approval requests are shown there."
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-    return target, target.screen
+    return target, screen
 
 
 def _notebook_name(runtime: NotebookRuntime, root: Path) -> str:
