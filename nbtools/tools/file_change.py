@@ -27,6 +27,7 @@ from nbtools.workspace.text.correction import CorrectedEdit
 from nbtools.workspace.text.file_edit import FileChange, FileChanged, is_large
 from nbtools.workspace.text.match import LooseMatch
 from nbtools.workspace.text.match_errors import describe_match
+from nbtools.workspace.text.result_check import refuse_broken_notebook
 from nbtools.workspace.workspace import Workspace
 
 P = TypeVar("P")
@@ -150,6 +151,7 @@ class FileChangeInvocation(BaseToolInvocation[P]):
     def _current_change(self, seen: FileChange | None) -> FileChange:
         """Returns the change on the current content; ``seen`` itself where the file has not changed since."""
         change = self.plan() if seen is None else seen if _is_current(seen) else self.replan(seen)
+        refuse_broken_notebook(change.path, change.subject, change.before, change.after)
         stale = change.before is not None and self.workspace.read_tracker.has_changed(self.path, change.before)
         return change if change.stale == stale else replace(change, stale=stale)
 

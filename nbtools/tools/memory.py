@@ -171,7 +171,7 @@ class AddFactInvocation(FileChangeInvocation[MemoryParams]):
         if current is None:
             raise not_text_failure(self.place.name, before, len(before))
         proposed = with_fact(current.text, self.fact)
-        return FileChange(self.path, self.place.name, before, encode(proposed, current.encoding), current.text, proposed)
+        return FileChange(self.path, self.place.name, before, encode(proposed, current.encoding, current.text), current.text, proposed)
 
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
         diff, _ = change.compared(self.proposal)

@@ -31,6 +31,7 @@ from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.regex_replace import HitLine, Hits, apply_hits, count_hits, find_hits, find_ignored, group_reference_error
 from nbtools.workspace.search.text_search import Query
+from nbtools.workspace.text.result_check import refuse_broken_notebook
 from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
 
@@ -232,7 +233,9 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
             workspace.read_tracker.require_read(path, subject, before, whole=False)
         after = apply_hits(text, lines, subject)
         diff = file_diff_with_hunks(name, text.text, after)[0] if with_diff else None
-        return _Change(Write(path, subject, before, encode(after, text.encoding)), diff)
+        data = encode(after, text.encoding, text.text)
+        refuse_broken_notebook(path, subject, before, data)
+        return _Change(Write(path, subject, before, data), diff)
 
     def _check_unchanged(self, changes: Sequence[_Change]) -> None:
         """Raises ``ToolFailure`` (``conflict``) if the new contents are not those that a person approved."""

@@ -100,7 +100,7 @@ class WriteInvocation(FileChangeInvocation[WriteParams]):
         self.workspace.read_tracker.require_read(path, subject, before, whole=True)
         refuse_placeholder(content, current.text, subject)
         proposed = _with_conventions_of(current, content)
-        return FileChange(path, subject, before, encode(proposed, current.encoding), current.text, proposed)
+        return FileChange(path, subject, before, encode(proposed, current.encoding, current.text), current.text, proposed)
 
     def replan(self, seen: FileChange) -> FileChange:
         """Returns the approved change; writing it fails if the file has changed since."""

@@ -23,6 +23,11 @@ DIFFERENCES = (
         "theirs, so that a diff shows only the change."
     ),
     (
+        "`replace` with an inexact `old_string`: Gemini CLI takes a text that differs in the blanks beside brackets, and indents all new "
+        "lines as the first one; here such blanks are named in the error, new lines keep their nesting, the file's own characters stay "
+        "where both texts agree, and an ambiguous indentation is refused."
+    ),
+    (
         "Parameters of former versions (`offset`, `limit`, `path`, `include`, `directory`, `expected_replacements` …) are read, in every "
         "mix; Gemini CLI ignores them today, so that a call would do something else than it says. Parameters that no version had are "
         "ignored as there, except under the former names `edit` and `grep`, which are names of nbtools' own tools, too."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import mimetypes
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -12,6 +13,10 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.diff.text_lines import is_exact
 
 _HEAD = 8192
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NON_ASCII = re.compile("[^\0-\x7f\ud800-\udfff]")
+_FEW_BROKEN = 10
+"""A UTF-8 file has at least so many valid characters outside ASCII for each broken byte; text in an older encoding has hardly any."""
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _SIGNATURES = (
     (rb"\x89PNG", "a PNG image"),
@@ -93,15 +98,42 @@ def decode(data: bytes) -> DecodedText | None:
     return None if _looks_binary(data, text) else DecodedText(text, UTF8)
 
 
-def encode(text: str, encoding: Encoding) -> bytes:
-    """Encodes text.  Raises ``ToolFailure`` for a character that a text file cannot contain."""
+def encode(text: str, encoding: Encoding, original: str = "") -> bytes:
+    """Encodes the text of a file that held ``original``.
+
+    Raises ``ToolFailure`` for a character that a text file cannot contain, and for one that would be written as UTF-8 beside text in
+    another encoding, which is not known.
+    """
     refuse_nul(text)
+    _refuse_second_encoding(text, original)
     try:
         return encoding.bom + text.encode(encoding.codec, encoding.errors)
     except UnicodeEncodeError as error:
         raise ToolFailure(
             ErrorCode.INVALID_TOOL_PARAMS, f"The text contains a lone surrogate at character {error.start + 1}; it cannot be written."
         ) from None
+
+
+def _refuse_second_encoding(text: str, original: str) -> None:
+    """Raises ``ToolFailure`` if ``text`` has new characters outside ASCII, and ``original`` is not UTF-8, a few broken bytes aside."""
+    if text.isascii() or not _has_other_encoding(original):
+        return
+    present = Counter(_NON_ASCII.findall(original))
+    added = next((c for c, count in Counter(_NON_ASCII.findall(text)).items() if count > present[c]), None)
+    if added is not None:
+        raise ToolFailure(
+            ErrorCode.EDIT_PREPARATION_FAILURE,
+            f"The file is not UTF-8 but in an older encoding, which is not known, so {added!r} cannot be written in it. Nothing was "
+            "changed. Use ASCII characters, or convert the file to UTF-8 first (iconv -f ENCODING -t UTF-8).",
+        )
+
+
+def _has_other_encoding(text: str) -> bool:
+    """Returns whether decoded text has more undecodable bytes than a damaged UTF-8 file, or the escape sequences of ISO 2022."""
+    if "\x1b$" in text or "\x1b(" in text:
+        return True
+    broken = len(_SURROGATE.findall(text)) if not is_exact(text) else 0
+    return broken > 0 and broken * _FEW_BROKEN > len(_NON_ASCII.findall(text))
 
 
 def refuse_nul(text: str) -> None:

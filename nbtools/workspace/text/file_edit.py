@@ -18,6 +18,7 @@ from nbtools.workspace.files.read import not_text_failure
 from nbtools.workspace.history.operations import Write
 from nbtools.workspace.text.match import LooseMatch, MatchMode
 from nbtools.workspace.text.replace import ReplacementResult, apply_replacements
+from nbtools.workspace.text.result_check import refuse_broken_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,9 @@ def plan_edit(
     result = apply_replacements(file.text, changes, subject, match=match, in_turn=in_turn)
     if keep_end and result.text.endswith("\n") != file.text.endswith("\n"):
         result = _with_end_of(file.text, result, subject)
-    after = encode(result.text, file.encoding)
+    if result.loose:
+        refuse_broken_code(path, subject, file.text, result.text)
+    after = encode(result.text, file.encoding, file.text)
     diff, hunks = file_diff_with_hunks(subject, file.text, result.text, changes=result.changes)
     original, proposed = file.text, result.text
     if max(len(before), len(after)) > MAX_WHOLE_DIFF_BYTES:

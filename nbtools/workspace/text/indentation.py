@@ -7,22 +7,9 @@ from itertools import pairwise
 from math import gcd
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.diff.line_diff import opcodes
 
 _TAB_WIDTHS = (2, 3, 4, 8)
 _DEFAULT_UNIT = 4
-
-
-def merge_lines(old: Sequence[str], found: Sequence[str], new: Sequence[str], unit: str | None, where: str) -> list[str]:
-    """Returns ``new`` as it replaces the lines ``found``, which were matched with ``old``, line by line.
-
-    Lines that ``old`` and ``new`` share stay as they are in ``found``.  With ``unit``, the others are re-indented, see ``Reindenter``.
-    """
-    reindent = Reindenter(old, found, new, unit, where).reindent if unit else str
-    lines: list[str] = []
-    for op in opcodes(old, new):
-        lines += found[op.i1 : op.i2] if op.tag == "equal" else map(reindent, new[op.j1 : op.j2])
-    return lines
 
 
 class Reindenter:
@@ -58,15 +45,11 @@ class Reindenter:
 
     def _find_mapping(self) -> Mapping[str, str]:
         tried = [self._by_prefix(), self._by_units(), self._by_deepest()] if self._is_consistent else []
-        if self._given != self._there:
+        if self._given != self._there or self._has_other_units():
             tried[:2] = reversed(tried[:2])
         mapping = next((one for one in tried if one is not None), None)
         if mapping is None or not set("".join([*self._pairs, *mapping, *mapping.values()])) <= {" ", "\t"}:
-            raise ToolFailure(
-                ErrorCode.EDIT_PREPARATION_FAILURE,
-                f"{self._where}: the old text was found with another indentation, and no indentation of the new lines keeps their nesting. "
-                "Nothing was changed. Read the file and give both texts with its indentation.",
-            )
+            raise _ambiguous_indentation(self._where)
         return mapping
 
     def _by_prefix(self) -> Mapping[str, str] | None:
@@ -90,7 +73,8 @@ class Reindenter:
             known = gcd(*(width - old for width, _ in pairs))
             step = gcd(known, *(len(indent) - old for indent in self._new))
             columns = (widest - found) * step // (deepest - old)
-            is_unit = step == known or step in _TAB_WIDTHS or self._given == "\t"
+            # A part of what the pairs show is a unit only if it becomes whole units of the file.
+            is_unit = step == known or columns % len(self._unit.expandtabs(1)) == 0
             if not is_unit or any((other - found) * step != (width - old) * columns for width, other in pairs):
                 return None
         else:
@@ -100,9 +84,20 @@ class Reindenter:
             return None
         return {indent: self._there * (found + level * columns) for indent, (level, _) in levels.items()}
 
+    def _has_other_units(self) -> bool:
+        """Returns whether the old lines, all at one indentation, are as many units deep in the edit as in the file, and these differ."""
+        if len(self._pairs) != 1 or self._given != " " or set(self._unit) != {" "}:
+            return False
+        ((old, found),) = self._pairs.items()
+        step, unit = gcd(*(len(indent) - len(old) for indent in self._new)), len(self._unit)
+        is_whole = step in _TAB_WIDTHS and step != unit and len(old) % step == 0 and len(found) % unit == 0
+        return is_whole and 0 < len(old) // step == len(found) // unit
+
     def _guessed_units(self, old: int, found: int) -> tuple[int, int]:
         """Returns the units of the edit and the file where all old lines have one indentation: a tab against a usual number of spaces."""
         step = gcd(*(len(indent) - old for indent in self._new))
+        if self._has_other_units():
+            return step, len(self._unit)
         if self._given == self._there or not step:
             return step, 0
         from_tabs = self._given == "\t"
@@ -122,11 +117,40 @@ class Reindenter:
         return mapping if _keeps_nesting(mapping) else None
 
 
+def _ambiguous_indentation(where: str) -> ToolFailure:
+    return ToolFailure(
+        ErrorCode.EDIT_PREPARATION_FAILURE,
+        f"{where}: the old text was found with another indentation, and no indentation of the new lines certainly keeps their nesting. "
+        "Nothing was changed. Read the file and give both texts with its indentation.",
+    )
+
+
 def _keeps_nesting(mapping: Mapping[str, str]) -> bool:
     """Returns whether both the indentations and what they become are each the beginning of the next deeper one."""
     before = sorted(mapping, key=len)
     after = [mapping[indent] for indent in before]
     return all(len(one) < len(other) and other.startswith(one) for indents in (before, after) for one, other in pairwise(indents))
+
+
+def missing_margin(before: str, old: Sequence[str], new: Sequence[str], where: str) -> str:
+    """Returns what to put before the lines of ``new`` after its first one, where ``old`` was found after the blanks ``before``.
+
+    The other lines of ``old`` have the indentation of the file; its first line has only the part after ``before``.  The same holds for
+    ``new`` if its other lines are indented as those of ``old``, or deeper.  Else it is a block of its own, and moves as a whole.
+    Raises ``ToolFailure`` (``edit_preparation_failure``) where both are possible, or neither.
+    """
+    there = {_indent(line) for line in old[1:] if line.strip()}
+    given = {_indent(line) for line in new[1:] if line.strip()}
+    deepest = max(there, key=len, default=None)
+    strange = [indent for indent in given if indent not in there and (deepest is None or not indent.startswith(deepest))]
+    if not before or not strange:
+        return ""
+    first = before + _indent(old[0])
+    keeps_nesting = all(len(indent) > len(first) and indent.startswith(first) for indent in given)
+    is_block = all(indent.startswith(_indent(new[0])) for indent in given) and len(strange) == len(given)
+    if keeps_nesting or not is_block:
+        raise _ambiguous_indentation(where)
+    return before
 
 
 def indentation_unit(lines: Iterable[str]) -> str:

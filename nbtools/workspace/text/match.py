@@ -31,6 +31,7 @@ _PARTIAL = frozenset({"line endings", "whitespace"})
 """Rungs on which the first and the last line may be parts of lines."""
 _WORD = re.compile(r"\w+")
 _WORD_BETWEEN_SPACES = re.compile(r"\S+")
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})")
 _FEW = 100
 
 
@@ -49,8 +50,10 @@ _FOLDS: dict[str, Callable[[str], str]] = {
     "indentation": _unindented,
     "look-alike characters": lambda line: _unindented(plain_characters(line)),
     "upper and lower case": lambda line: _unindented(plain_characters(line)).casefold(),
+    "blanks beside signs": lambda line: "".join(plain_characters(line).split()),
+    "escapes": lambda line: _unindented(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), line)),
 }
-"""Functions that remove from a line what may differ.  The last one is only for suggestions."""
+"""Functions that remove from a line what may differ.  The last three are only for suggestions."""
 
 
 @dataclass(frozen=True, slots=True)

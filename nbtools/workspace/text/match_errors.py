@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,8 +21,10 @@ _DIFFERENCES = {
     "indentation": "indentation",
     "look-alike characters": "quotes, dashes, spaces or invisible characters that look alike",
     "upper and lower case": "upper and lower case",
+    "blanks beside signs": "blanks beside brackets and other signs",
+    "escapes": "characters that are escapes in one of them (\\uXXXX)",
 }
-"""The rungs of the ladder after line endings, and what differs on them; the last one is only suggested."""
+"""The rungs of the ladder after line endings, and what differs on them; the last three are only suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +117,23 @@ def _first_difference(index: TextIndex, block: Sequence[str], start: int) -> str
     for number, wanted in enumerate(block, start):
         found = index.lines[number] if number < len(index.lines) else ""
         if wanted != found:
+            if unicodedata.normalize("NFC", wanted) == unicodedata.normalize("NFC", found):
+                return _normalization(number, found, wanted)
             return f"line {number + 1} is {_quoted(found)}, but {_quoted(wanted)} was given"
     return f"line {start + 1} is {_quoted(index.lines[start])}"
+
+
+def _normalization(number: int, found: str, wanted: str) -> str:
+    """Names the Unicode normalization of two lines that look the same, with the first character that is written in two ways."""
+    there, given = (next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, line)), "mixed") for line in (found, wanted))
+    place = next((k for k, (one, other) in enumerate(zip(found, wanted, strict=False)) if one != other), min(len(found), len(wanted)))
+    combines = unicodedata.combining(found[place : place + 1] or wanted[place : place + 1] or " ")
+    first = max(place - 1, 0) if combines else place
+    shown = " and ".join(" ".join(f"U+{ord(c):04X}" for c in line[first : first + 2]) for line in (found, wanted))
+    return (
+        f"line {number + 1} has the same characters in another Unicode normalization ({there}, but {given} was given: {shown}); give them "
+        "as the file has them, or edit the parts around them"
+    )
 
 
 def _quoted(line: str) -> str:

@@ -10,6 +10,7 @@ from nbtools.core.message import Advice, Message, ToolName
 from nbtools.diff.patch_model import Block, Hunk, HunkLine, Replacement, Sign
 from nbtools.diff.text_lines import split_lines, with_lf
 from nbtools.workspace.files.line_endings import ending_at, main_ending, with_original_endings
+from nbtools.workspace.text.character_merge import merge_lines
 from nbtools.workspace.text.indentation import Reindenter
 from nbtools.workspace.text.match import MatchMode, TextIndex, TextMatch
 from nbtools.workspace.text.match_errors import ambiguous_failure, describe_match, describe_nearest
@@ -24,6 +25,8 @@ class Edits:
 
     edits: tuple[Edit, ...] = ()
     notes: tuple[str, ...] = ()
+    is_loose: bool = False
+    """Whether a place was not found exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ def hunk_edits(text: str, hunks: Sequence[Hunk], match: MatchMode, subject: str)
     index = TextIndex(text)
     placed = locate_hunks(index, hunks, match, subject)
     edits = tuple(edit for one in placed for edit in _edits_of_hunk(index, one))
-    return Edits(edits, tuple(f"{subject}, {note}" for one in placed for note in one.notes(index)))
+    notes = tuple(f"{subject}, {note}" for one in placed for note in one.notes(index))
+    return Edits(edits, notes, any(one.found.is_inexact for one in placed))
 
 
 def locate_hunks(index: TextIndex, hunks: Sequence[Hunk], match: MatchMode, subject: str) -> list[HunkMatch]:
@@ -198,6 +202,7 @@ def _missing(index: TextIndex, hunk: Hunk, found: TextMatch, subject: str) -> To
 def _edits_of_hunk(index: TextIndex, placed: HunkMatch) -> Iterator[Edit]:
     """Yields one edit for each run of removed and added lines; context stays as it is in the file."""
     starts, position = index.starts, placed.start
+    old = [line.removesuffix("\n") for line in placed.hunk.old()]
     removed, added = 0, list[str]()
     for line in (*placed.hunk.lines, HunkLine(" ", "")):
         if line.sign == "-":
@@ -206,24 +211,32 @@ def _edits_of_hunk(index: TextIndex, placed: HunkMatch) -> Iterator[Edit]:
             added.append(line.text)
         else:
             if removed or added:
-                yield _edit(index.text, starts[position], starts[position + removed], "".join(_reindented(index, placed, added)), placed)
+                first = position - placed.start
+                new = _moved(index, placed, added, old[first : first + removed], index.lines[position : position + removed])
+                yield _edit(index.text, starts[position], starts[position + removed], new, placed)
             position, removed, added = position + removed + 1, 0, []
 
 
-def _reindented(index: TextIndex, placed: HunkMatch, added: Sequence[str]) -> Sequence[str]:
-    """Returns the new lines, re-indented if the file's lines are indented differently from the patch's."""
-    if not placed.found.may_differ_in_indentation:
-        return added
-    old = [line.rstrip("\r\n") for line in placed.hunk.old()]
-    new = [line.text.removesuffix("\n") for line in placed.hunk.lines if line.sign == "+"]
-    unit = surrounding_unit(index, placed.start, placed.end)
+def _moved(index: TextIndex, placed: HunkMatch, added: Sequence[str], old: Sequence[str], found: Sequence[str]) -> str:
+    """Returns the new lines for the lines ``found``, given as ``old``: with the file's characters and indentation if it has others."""
+    if not placed.found.is_inexact or not added:
+        return "".join(added)
+    reindenter = _reindenter(index, placed) if placed.found.may_differ_in_indentation else None
+    new = [line.removesuffix("\n") for line in added]
     try:
-        reindenter = Reindenter(old, index.lines[placed.start : placed.end], new, unit, f"{placed.hunk.name}, line {placed.start + 1}")
-        return [reindenter.reindent(line.removesuffix("\n")) + "\n" * line.endswith("\n") for line in added]
+        lines = merge_lines(old, found, new, reindenter.reindent if reindenter else str)
     except ToolFailure:
         if not _context_is_exact(index, placed):
             raise
-        return added
+        lines = merge_lines(old, found, new, str)
+    return "\n".join(lines) + "\n" * added[-1].endswith("\n")
+
+
+def _reindenter(index: TextIndex, placed: HunkMatch) -> Reindenter:
+    old = [line.rstrip("\r\n") for line in placed.hunk.old()]
+    new = [line.text.removesuffix("\n") for line in placed.hunk.lines if line.sign == "+"]
+    unit = surrounding_unit(index, placed.start, placed.end)
+    return Reindenter(old, index.lines[placed.start : placed.end], new, unit, f"{placed.hunk.name}, line {placed.start + 1}")
 
 
 def _context_is_exact(index: TextIndex, placed: HunkMatch) -> bool:
@@ -253,7 +266,8 @@ def block_edits(text: str, blocks: Iterable[Block], match: MatchMode, subject: s
     """
     index = TextIndex(text)
     found = [_find_block(index, block, match, subject) for block in blocks]
-    return Edits(tuple(edit for one in found for edit in one.edits), tuple(f"{subject}, {note}" for one in found for note in one.notes))
+    notes = tuple(f"{subject}, {note}" for one in found for note in one.notes)
+    return Edits(tuple(edit for one in found for edit in one.edits), notes, any(one.is_loose for one in found))
 
 
 def _find_block(index: TextIndex, block: Block, match: MatchMode, subject: str) -> Edits:
@@ -318,7 +332,7 @@ def _replace_part(index: TextIndex, name: str, reading: Replacement, match: Matc
     found = find_replacement(index, change, f"{subject}, {name}", match, whole_lines=True)
     line = index.line_at(found.spans[0][0]) + 1
     notes = tuple(_match_notes(index, found, name)) or (f"{name} was found inside line {line}; the rest of it stays",)
-    return Edits(tuple(replacement_edits(index, found, change, f"{subject}, {name}", name)), notes)
+    return Edits(tuple(replacement_edits(index, found, change, f"{subject}, {name}", name)), notes, found.is_inexact)
 
 
 def _signed(sign: Sign, text: str) -> Sequence[HunkLine]:

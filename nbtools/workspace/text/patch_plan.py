@@ -24,6 +24,7 @@ from nbtools.workspace.text.match import MatchMode
 from nbtools.workspace.text.patch_edits import block_edits, hunk_edits
 from nbtools.workspace.text.placeholders import refuse_placeholder
 from nbtools.workspace.text.replace import apply_edits
+from nbtools.workspace.text.result_check import refuse_broken_code, refuse_broken_notebook
 from nbtools.workspace.workspace import Workspace
 
 _ADVICE = "Change it with a command."
@@ -68,6 +69,10 @@ def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPla
     if not planner.steps or not files:
         notes = "".join(f" ({note.rstrip('.')})" for note in planner.notes)
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, Message.of(Parameter("patch"), f": it changes nothing{notes}. Nothing was changed."))
+    for file in files:
+        if file.after is not None and file.after != file.before:
+            before = None if file.moved else file.before
+            refuse_broken_notebook(file.path, printable_path(file.name), before, file.after)
     return PatchPlan(tuple(planner.steps), tuple(files), tuple(planner.notes))
 
 
@@ -152,7 +157,10 @@ class _Planner:
         found = block_edits(text.text, blocks, self.match, subject) if blocks else hunk_edits(text.text, hunks, self.match, subject)
         self.notes += found.notes
         target.places += len(file.parts)
-        return encode(apply_edits(text.text, found.edits, subject), text.encoding)
+        after = apply_edits(text.text, found.edits, subject)
+        if found.is_loose:
+            refuse_broken_code(target.path, subject, text.text, after)
+        return encode(after, text.encoding, text.text)
 
     def _move(self, source: PatchedFile, to: str) -> None:
         target = self._file(to)

@@ -12,7 +12,8 @@ from nbtools.diff.line_diff import Change
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import displayable, split_lines, with_lf
 from nbtools.workspace.files.line_endings import ending_at, with_original_endings
-from nbtools.workspace.text.indentation import indentation_unit, merge_lines
+from nbtools.workspace.text.character_merge import merge_lines
+from nbtools.workspace.text.indentation import Reindenter, indentation_unit, missing_margin
 from nbtools.workspace.text.match import LooseMatch, MatchMode, Span, TextIndex, TextMatch
 from nbtools.workspace.text.match_errors import count_mismatch, overlap_failure, text_not_found
 
@@ -123,18 +124,34 @@ def replacement_edits(index: TextIndex, found: TextMatch, change: Replacement, s
                 lf = _merged(index, found, (start, end), change, subject)
             literal = is_literal or (found.how == "exact" and "\r" in original)
             news[original, ending] = change.new if literal else with_original_endings(original, lf, ending)
-        yield Edit(start, end, news[original, ending], name)
+        first, last = _whole_lines(text, start, end) if found.is_inexact and not change.new else (start, end)
+        yield Edit(first, last, news[original, ending], name)
+
+
+def _whole_lines(text: str, start: int, end: int) -> Span:
+    """Returns the span with the blanks around it and the last line's end, if nothing else is on its lines: no empty line is left."""
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    last = len(text) if last < 0 else last
+    only = not text[first:start].strip() and not text[end:last].strip() and not (end > start and text[end - 1] == "\n")
+    return (first, min(last + 1, len(text))) if only else (start, end)
 
 
 def _merged(index: TextIndex, found: TextMatch, span: Span, change: Replacement, subject: str) -> str:
+    """Returns the new text for a place that was found loosely: the file's characters where nothing changes, and its indentation."""
     start, end = span
     original, old, new = displayable(with_lf(index.text[start:end])), displayable(with_lf(change.old)), with_lf(change.new)
     if original.count("\n") < old.count("\n"):  # the file has no final newline, and gets none
         old, new = old.removesuffix("\n"), new.removesuffix("\n")
     first = index.line_at(start)
-    lines = original.split("\n")
-    unit = surrounding_unit(index, first, first + len(lines)) if found.may_differ_in_indentation else None
-    return "\n".join(merge_lines(old.split("\n"), lines, new.split("\n"), unit, f"{subject}, line {first + 1}"))
+    ours, lines, theirs = old.split("\n"), original.split("\n"), new.split("\n")
+    where = f"{subject}, line {first + 1}"
+    if found.may_differ_in_indentation:
+        reindenter = Reindenter(ours, lines, theirs, surrounding_unit(index, first, first + len(lines)), where)
+        return "\n".join(merge_lines(ours, lines, theirs, reindenter.reindent))
+    before = index.text[index.starts[first] : start]
+    margin = "" if before.strip(" \t") else missing_margin(before, ours, theirs, where)
+    merged = merge_lines(ours, lines, theirs, str)
+    return "\n".join([*merged[:1], *(f"{margin}{line}" if line.strip() else line for line in merged[1:])])
 
 
 def surrounding_unit(index: TextIndex, start: int, end: int) -> str:

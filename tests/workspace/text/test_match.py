@@ -38,7 +38,7 @@ NARROW = "  if a:\n    b()\n"
     ("text", "old", "new", "after", "how"),
     [
         ("a\r\nb\r\n", "a\nb", "a\nc", "a\r\nc\r\n", "exact"),
-        ("foo()  \nbar()\t\nbaz\n", "foo()\nbar()\n", "foo()\nqux()\n", "foo()  \nqux()\nbaz\n", "whitespace"),
+        ("foo()  \nbar()\t\nbaz\n", "foo()\nbar()\n", "foo()\nqux()\n", "foo()  \nqux()\t\nbaz\n", "whitespace"),
         ("x = foo() \nbar(1)\n", "foo()\nbar(", "foo()\nqux(", "x = foo() \nqux(1)\n", "whitespace"),
         ("foo()\nbar()", "foo()\nbar()\n", "foo()\nqux()\n", "foo()\nqux()", "whitespace"),
         (
@@ -139,7 +139,7 @@ def test_bytes_that_are_no_characters():
         (NARROW, "    if a:\n        b()\n", "    if a:\n        if c:\n            b()\n", "  if a:\n    if c:\n      b()\n"),
         ("if a:\n    b()\n", "if a:\n  b()\n", "if a:\n  if c:\n    b()\n", "if a:\n    if c:\n        b()\n"),
         # No units fit every line: deeper lines move as a block.
-        ("    a()\n", "  a()\n", "  if c:\n    a()\n", "    if c:\n      a()\n"),
+        ("    a()\n", "  a()\n", "  if c:\n    a()\n", "    if c:\n        a()\n"),
         ("\ta()\n", "  a()\n", "  a(b,\n    c,\n     d)\n", "\ta(b,\n\t  c,\n\t   d)\n"),
         ("\t\ta()\n", "    a()\n", "    if c:\n        a()\n", "\t\tif c:\n\t\t    a()\n"),
         ("def f():\n    r(1)\n", "def f():\n  r(1)\n", "def f():\n  r(1,\n    " + "     2)\n", "def f():\n    r(1,\n           2)\n"),
@@ -202,7 +202,7 @@ def test_a_loose_edit_keeps_other_lines_and_relative_indentation(lines, depths, 
 
 def test_a_part_of_an_indentation_is_no_place_for_several_lines():
     """The old text is in the file as a part of the indentation and the rest of the line; the block moves as a whole."""
-    assert changed("    a()\n", "  a()", "  if c:\n    a()") == ("    if c:\n      a()\n", "indentation")
+    assert changed("    a()\n", "  a()", "  if c:\n    a()") == ("    if c:\n        a()\n", "indentation")
     assert changed("    a()\n", "  a()", "  b()") == ("    b()\n", "exact")
     assert changed("    a() + 1\n", "  a()", "  c(\n    d)") == ("    c(\n    d) + 1\n", "exact")
     assert changed("    a()\n    b()\n", "  a()\n    b()\n", "  c()\n    d()\n") == ("    c()\n    d()\n", "exact")
