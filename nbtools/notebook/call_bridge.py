@@ -115,7 +115,7 @@ class Bridge:
         return call_id in self._background
 
     def cell_of(self, call_id: str) -> str:
-        """Returns the id of the cell that shows a call in progress; empty if there is none."""
+        """Returns the id of the cell that shows a call; empty if there is none."""
         return self._cards.cell_of(call_id)
 
     def cancel(self, call_id: str) -> Future[bool]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nbtools.core.language_model import LanguageModel
     from nbtools.workspace.history.snapshots import CommandSnapshots
     from nbtools.workspace.notebooks.open_notebooks import OpenNotebooks
-    from nbtools.workspace.processes.background import BackgroundCommands
+    from nbtools.workspace.processes.background import BackgroundCommand, BackgroundCommands
     from nbtools.workspace.processes.sandbox import Sandbox, SandboxedCommand
     from nbtools.workspace.processes.terminal import Terminals
 
@@ -36,7 +36,8 @@ class Workspace:
     change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.  ``ignore_files`` and
     ``reads_ignored`` are the settings of these names as they apply in the session's dialect, ``reads_recordings`` is whether audio and
     video files are read, ``draws_pages`` whether pages of documents are drawn for a person.  ``open_notebooks`` gives access to notebooks
-    in the browser, ``model`` is the language model that tools may use.
+    in the browser, ``model`` is the language model that tools may use.  ``job_listeners`` are called with each background command when it
+    has started and when it has ended.
     """
 
     __slots__ = (
@@ -47,6 +48,7 @@ class Workspace:
         "_settings",
         "draws_pages",
         "ignore_files",
+        "job_listeners",
         "journal",
         "model",
         "open_notebooks",
@@ -70,6 +72,7 @@ class Workspace:
 
         self._command_folder = self.root
         self._hiding = ReadFilter(str(self.root), ())
+        self.job_listeners: list[Callable[[BackgroundCommand], None]] = []
         self.journal = Journal(self.root, self._settings)
         self.read_tracker = ReadTracker()
         self.read_tokens: int | None = None
@@ -88,7 +91,12 @@ class Workspace:
 
     @property
     def jobs(self) -> BackgroundCommands:
-        return self._service("jobs", processes.BackgroundCommands)
+        return self._service("jobs", lambda: processes.BackgroundCommands(self.job_listeners))
+
+    @property
+    def started_jobs(self) -> tuple[BackgroundCommand, ...]:
+        """The background commands so far, without loading what runs them."""
+        return self._services["jobs"].all() if "jobs" in self._services else ()
 
     @property
     def terminals(self) -> Terminals:

@@ -53,8 +53,8 @@ class LiveCards:
         return card.target if card else None
 
     def cell_of(self, call_id: str) -> str:
-        """Returns the id of the cell that shows a call in progress; empty if there is none."""
-        card = self._running.get(call_id)
+        """Returns the id of the cell that shows a call; empty if there is none."""
+        card = self._running.get(call_id) or self._finished.get(call_id)
         return card.target.cell_id if card else ""
 
     def apply(self, preview: str, call_id: str) -> Mapping[str, Any] | None:

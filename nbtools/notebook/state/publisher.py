@@ -33,6 +33,7 @@ from nbtools.notebook.state.requests import Page, StateRequests
 if TYPE_CHECKING:
     from nbtools.notebook.call_bridge import Bridge
     from nbtools.notebook.runtime import CallSource, NotebookRuntime
+    from nbtools.workspace.processes.background import BackgroundCommand
 
 _MAX_PAGES = 16
 """Pages that follow one kernel; the oldest is forgotten, since pages that are closed cannot say so."""
@@ -107,6 +108,12 @@ class StatePublisher:
         if not isinstance(event, AwaitingApprovalCall):  # the question itself is published when it is open
             self.touch()
 
+    def _on_command(self, job: BackgroundCommand) -> None:
+        """Handles a background command that has started or ended."""
+        if job.state().has_ended:
+            self._ended.append(snapshot.ended_command(job))
+        self.touch()
+
     def _on_questions(self) -> None:
         self.touch(0.0)
 
@@ -165,7 +172,7 @@ class StatePublisher:
             folder=snapshot.display_path(session.workspace.root),
             root=self._runtime.root,
             questions=snapshot.waiting_questions(self._runtime.questions),
-            running=(*self._runs(), *snapshot.running_calls(bridge)),
+            running=(*self._runs(), *snapshot.running_calls(bridge), *snapshot.background_commands(bridge)),
             ended=tuple(self._ended),
             changes=snapshot.file_changes(session),
             rules=snapshot.rules_state(session),
@@ -180,7 +187,9 @@ class StatePublisher:
             detach()
         self._bridge = bridge
         self._watches_servers = False
-        self._detach = [bridge.blocking.session.observe(self)]
+        listeners = bridge.blocking.session.workspace.job_listeners
+        listeners.append(self._on_command)
+        self._detach = [bridge.blocking.session.observe(self), lambda: listeners.remove(self._on_command)]
 
     def _watch_servers(self, bridge: Bridge) -> None:
         if not self._watches_servers:

@@ -35,7 +35,7 @@ from nbtools.notebook.state.model import (
     StopCallTask,
     UndoTask,
 )
-from nbtools.notebook.state.snapshot import MODE_MEANINGS, is_looser
+from nbtools.notebook.state.snapshot import MODE_MEANINGS, command_id, is_looser
 from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.policy.modes import Mode
 from nbtools.tools.result_data import UndoData
@@ -122,13 +122,21 @@ class StateRequests:
                 self._reply(page, request.id, self._answer(answer.model_dump(mode="json")))
             case StopCallTask(call=call):
                 if self._runtime.opened_bridge is not None:
-                    self._runtime.cancel(call)
+                    self._stop(call)
                 self._reply(page, request.id, Reply())
             case _:
                 try:
                     self._runtime.blocking.submit(self._perform(page, request))
                 except NbtoolsError as error:
                     self._reply(page, request.id, Reply(str(error)))
+
+    def _stop(self, call: str) -> None:
+        jobs = self._runtime.blocking.session.workspace.started_jobs
+        job = next((job for job in jobs if command_id(job) == call), None)
+        if job is None:
+            self._runtime.cancel(call)
+        else:
+            self._runtime.blocking.submit(job.kill())
 
     def _answer(self, answer: dict[str, Any]) -> Reply:
         try:

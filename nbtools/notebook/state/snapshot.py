@@ -10,6 +10,7 @@ from nbtools.core.call import AwaitingApprovalCall, LiveCall
 from nbtools.core.decision import Action
 from nbtools.core.errors import NbtoolsError, ToolFailure
 from nbtools.core.result import DiffStat, FileDiff, FileDiffs
+from nbtools.core.tool import Icon
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.cards.card import head_of
 from nbtools.notebook.hidden_characters import one_line, seen
@@ -18,6 +19,7 @@ from nbtools.notebook.mcp.status import config_file_of, entry_of, state_of, targ
 from nbtools.notebook.state.model import (
     MAX_CHANGES,
     ChangedFile,
+    EndedCall,
     FileChange,
     GrantRow,
     ModeChoice,
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
     from nbtools.notebook.call_bridge import Bridge
     from nbtools.session import Session
     from nbtools.workspace.history.store import JournalEntry
+    from nbtools.workspace.processes.background import BackgroundCommand
 
+MAX_SUBJECT = 300
+"""Characters of a command."""
 _MAX_FILES = 20
 """Files of one change."""
 _MAX_TOOLS = 200
@@ -73,6 +78,44 @@ def _running(call: LiveCall, bridge: Bridge) -> RunningCall:
         subject=head["subject"],
         started=call.at,
         cell=bridge.cell_of(call_id),
+    )
+
+
+def command_id(job: BackgroundCommand) -> str:
+    """Returns the id of a background command among the calls that run; no call has such an id."""
+    return f"background command {job.id}"
+
+
+def background_commands(bridge: Bridge) -> tuple[RunningCall, ...]:
+    """Returns the background commands of the notebook's session that run."""
+    jobs = [job for job in bridge.blocking.session.workspace.started_jobs if not job.state().has_ended]
+    return tuple(
+        RunningCall(
+            id=command_id(job),
+            type="background",
+            tool="shell",
+            icon=Icon.TERMINAL,
+            subject=one_line(job.command, MAX_SUBJECT),
+            started=job.since,
+            cell=bridge.cell_of(job.call),
+        )
+        for job in jobs
+    )
+
+
+def ended_command(job: BackgroundCommand) -> EndedCall:
+    """Returns a background command that has ended."""
+    from nbtools.tools.commands.background import condition_text  # noqa: PLC0415 - loaded with the first background command
+
+    state = job.state()
+    failed = state.status != "exited" or state.exit_code != 0
+    return EndedCall(
+        id=command_id(job),
+        type="background",
+        tool="shell",
+        subject=one_line(job.command, MAX_SUBJECT),
+        status=condition_text(state),
+        failed=failed,
     )
 
 

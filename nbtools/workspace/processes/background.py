@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from nbtools.core import terminal_text
+from nbtools.core.call import CURRENT_CALL
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, ToolName
 from nbtools.workspace.processes.output import OutputCollector
@@ -134,7 +136,12 @@ class JobState:
 
 
 class BackgroundCommand:
-    """A background command.  ``unread`` is the cursor into its output; ``left`` are the processes that an ended program left running."""
+    """A background command.
+
+    ``unread`` is the cursor into its output; ``left`` are the processes that an ended program left running; ``call`` is the call that
+    started it, ``since`` when, in seconds since the epoch.  ``on_end`` is called when all its processes have ended, unless it is closed
+    before.
+    """
 
     def __init__(
         self,
@@ -143,8 +150,13 @@ class BackgroundCommand:
         running: RunningProgram,
         collector: OutputCollector,
         left: tuple[int, ...] = (),
+        on_end: Callable[[BackgroundCommand], None] | None = None,
     ) -> None:
+        request = CURRENT_CALL.get()
         self.id = id
+        self.call = request.id if request else ""
+        self.since = time.time()
+        self._on_end = on_end
         self.left = left
         self.command = command
         self.output = collector
@@ -274,12 +286,18 @@ class BackgroundCommand:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_CHECK)
         self._changed.set()
+        if self._on_end is not None:
+            self._on_end(self)
 
 
 class BackgroundCommands:
-    """The background commands of a session by id: ``1``, ``2``, …  The last 100 that have ended are kept."""
+    """The background commands of a session by id: ``1``, ``2``, …  The last 100 that have ended are kept.
 
-    def __init__(self) -> None:
+    ``listeners`` are called with each command when it is registered and when it has ended; they must be quick and not raise.
+    """
+
+    def __init__(self, listeners: Sequence[Callable[[BackgroundCommand], None]] = ()) -> None:
+        self._listeners = listeners
         self._jobs: dict[str, BackgroundCommand] = {}
         self._ids = map(str, itertools.count(1))
 
@@ -293,10 +311,15 @@ class BackgroundCommands:
     ) -> BackgroundCommand:
         """Registers a running program, or the processes ``left`` by it, as a background command."""
         self._forget_oldest()
-        job = BackgroundCommand(next(self._ids), command, running, collector, left)
+        job = BackgroundCommand(next(self._ids), command, running, collector, left, self._notify)
         self._jobs[job.id] = job
         job.watch(limits)
+        self._notify(job)
         return job
+
+    def _notify(self, job: BackgroundCommand) -> None:
+        for listener in tuple(self._listeners):
+            listener(job)
 
     def get(self, id: str) -> BackgroundCommand:  # noqa: A002 - as callers name it
         """Returns a command by its id or the id of one of its processes.  Raises ``ToolFailure`` with the known ids if there is none."""

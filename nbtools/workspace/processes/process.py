@@ -274,6 +274,8 @@ class RunningProgram:
         self._reap()
         unregister(self.descendants)
         self.watch()
+        if not self.exit.done():  # the watch may end before the loop has seen the exit, for which others wait
+            self.exit.set_result(None)
         self.read_all()
         self._stop_reading()
 

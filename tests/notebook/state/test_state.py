@@ -225,6 +225,37 @@ def test_a_background_call_runs_is_stopped_and_has_ended(lab: Lab, page: StatePa
     assert (ended["id"], ended["failed"]) == (call["id"], True)
 
 
+@pytest.mark.parametrize(
+    ("line", "named", "failed"),
+    [
+        ("%tool shell --background sleep 60", "sleep 60", True),
+        ("%tool shell --keep --timeout 0.5 sleep 60", "sleep 60", True),
+        ("tools.shell('sleep 60 &', leave=True)", "sleep 60 &", False),
+    ],
+)
+def test_a_background_command_runs_is_stopped_and_has_ended(lab: Lab, page: StatePage, line: str, named: str, failed: bool) -> None:
+    lab.run("%tools mode yolo")
+    cell = lab.start(line, cell_id="here")
+    lab.until(lambda: cell.done)
+    page.until(lambda: [call["type"] for call in page.state["running"]] == ["background"])
+    (command,) = page.state["running"]
+    assert (command["type"], command["tool"], command["subject"], command["cell"]) == ("background", "shell", named, "here")
+    assert page.ask(type="stop", call=command["id"])["problem"] == ""
+    page.has("running", 0)
+    (ended,) = page.has("ended", 1)
+    assert (ended["id"], ended["type"], ended["failed"]) == (command["id"], "background", failed)
+
+
+@pytest.mark.parametrize(("command", "failed"), [("true", False), ("false", True)])
+def test_a_background_command_that_ends_by_itself_says_how(lab: Lab, page: StatePage, command: str, failed: bool) -> None:
+    lab.run("%tools mode yolo")
+    lab.run(f"%tool shell --background {command}")
+    (ended,) = page.has("ended", 1)
+    assert (ended["subject"], ended["failed"]) == (command, failed)
+    assert ended["status"].startswith(f"exited with {int(failed)}")
+    page.has("running", 0)
+
+
 def test_a_page_that_does_not_report_gets_no_second_snapshot(lab: Lab, page: StatePage) -> None:
     silent = StatePage(lab, reports=False)
     silent.until(lambda: silent.snapshots == 1)

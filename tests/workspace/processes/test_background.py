@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtools.workspace.processes.background import OutputCursor
+from nbtools.workspace.processes.background import BackgroundCommands, OutputCursor
 from nbtools.workspace.processes.output import OutputCollector
 
 _STREAM = "one\nzwei ü\n\x1b[31mred\x1b[0m 漢字\n\x1b]0;title\x07fo\x1b]8;;x\x1b\\ur\x1b[0m\n🙂 end".encode()
@@ -61,3 +63,15 @@ def test_after_much_the_middle_is_left_out_and_counted(tmp_path: Path) -> None:
     missing = int(re.findall(r"\[… ([\d,]+) of 200,000 lines", news.text)[0].replace(",", ""))
     assert news.text.count("line ") + missing == 200_000
     assert next(tmp_path.iterdir()).read_bytes() == b"seen\n" + lines
+
+
+async def test_the_end_of_every_command_is_reported_once_also_when_it_is_killed(tmp_path: Path) -> None:
+    seen: list[tuple[str, bool]] = []
+    commands = BackgroundCommands([lambda job: seen.append((job.id, job.state().has_ended))])
+    for _ in range(12):
+        job = commands.start("sleep 60", ["sleep", "60"], tmp_path, dict(os.environ))
+        await job.kill()
+        async with asyncio.timeout(60):
+            await job.wait_until_ended()
+    await commands.close()
+    assert seen == [(job, ended) for job in map(str, range(1, 13)) for ended in (False, True)]
