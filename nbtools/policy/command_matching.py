@@ -33,7 +33,7 @@ from nbtools.policy.protected import (
 from nbtools.policy.rule_index import Rules
 from nbtools.policy.rule_matching import CallMatcher, joint_permission, possible_rule_question, rule_decision
 from nbtools.shell.critical import critical_write
-from nbtools.shell.path_text import is_open_file
+from nbtools.shell.path_text import is_open_file, normal_path
 
 if TYPE_CHECKING:
     from nbtools.shell import AnalysedCommand, CommandAnalysis, ProgramTable
@@ -83,6 +83,10 @@ def _pieces(word: str) -> Iterator[str]:
 
 UNCOVERED = "commands need approval"
 UNKNOWN_TARGET = "commands that change what is only known when they run need approval"
+_ENVIRONMENT = re.compile(
+    r"/proc(?:/(?:\d+|self|thread-self|[^/]*[$*?`\[][^/]*)(?:/task(?:/[^/]*)?)?)?(?:/(?:environ|[^/]*[$*?`\[].*))?", re.DOTALL
+)
+"""``/proc/*/environ``, a folder that contains it, or a path of ``/proc`` that is only known at run time."""
 _WRITTEN_BY_SED = re.compile(r"[wW][ \t]*([^\s;}]+)")
 _WILDCARD = re.compile(r"[*?\[{]")
 _LOOKERS = "ls dir vdir find tree du df stat cd pushd pwd dirname basename realpath readlink test [ [["
@@ -423,6 +427,8 @@ class CommandMatcher(CallMatcher):
         """Returns the rules that allow a command, or why a matching rule does not allow it; empty where no rule matches."""
         why = ""
         away = "" if act.harmless else self._away(act)
+        if secrets := self._reads_environment(act):
+            return secrets
         if self.edits_run and act.edits and not act.risk and not away and self._stays_inside(act):
             return []
         for rule in self.rules.allow.commands.find_allowing(act):
@@ -438,6 +444,15 @@ class CommandMatcher(CallMatcher):
                 return [rule.sourced, *writes]
             why = why or writes
         return why
+
+    def _reads_environment(self, act: AnalysedCommand) -> str:
+        """Returns that the command may show the environment of a process, from which commands get no secrets; empty where it may not."""
+        values = (value for path, listed in act.values if path in act.reads for value in listed)
+        paths = [*(resolved.absolute for owner, resolved in self.read if owner is act), *values]
+        for path in map(normal_path, paths):
+            if _ENVIRONMENT.fullmatch(path) and not (_looks_at_names(act) and not path.endswith("environ")):
+                return f"{path} may be the environment of a process, with its secrets"
+        return ""
 
     def _stays_inside(self, act: AnalysedCommand) -> bool:
         read = all(resolved.inside and not resolved.unclear for owner, resolved in self.read if owner is act)

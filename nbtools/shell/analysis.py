@@ -254,9 +254,11 @@ class _Walk:
     def _values(
         self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], folder: str
     ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Returns the possible values of the written and removed paths that are only known at run time, as far as the line says them."""
+        """Returns the possible values of the paths that are only known at run time, as far as the line says them."""
         words = {*effects.unclear, *[head.words[place] for place in head.dynamic]}
-        paths = [(path, folder) for path in (*effects.writes, *effects.removes) if _is_dynamic(path, words)] if words else []
+        paths = (
+            [(path, folder) for path in (*effects.reads, *effects.writes, *effects.removes) if _is_dynamic(path, words)] if words else []
+        )
         paths += [(one.target, "") for one in redirects if one.dynamic and (one.writes or one.operator in _READING)]
         found = {}
         for path, inside in paths:

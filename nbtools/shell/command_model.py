@@ -190,7 +190,7 @@ class AnalysedCommand(NamedTuple):
     unclear: tuple[str, ...] = ()
     """The part of ``reads`` and ``writes`` that is only known at run time and may be any path."""
     values: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Of ``unclear`` and of what it removes: the paths whose possible values the line itself says, as patterns with wildcards."""
+    """Those of ``unclear`` whose possible values the line itself says, as patterns with wildcards."""
     folders: tuple[str, ...] = ("",)
     """The folders that it may run in, relative to where the command line starts."""
     critical: str = ""

@@ -8,7 +8,7 @@ import re
 from nbtools.shell.command_model import NOTHING, RUNS_INPUT, Effects, Script, StartedProgram, is_input
 from nbtools.shell.options import Option, ParsedOptions, read_options
 from nbtools.shell.program_table import Entry, ProgramTable
-from nbtools.shell.special_programs import SPECIAL, found_below, pathspec_reach
+from nbtools.shell.special_programs import ANYWHERE_IN_REPOSITORY, SPECIAL, found_below, pathspec_reach
 
 _FETCHES_PACKAGE = "it fetches a program and runs it"
 _INFO_OPTIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
@@ -24,6 +24,7 @@ _MODULES = frozenset(
 _HAS_CODE = frozenset("-c --command -f --file -e --execute --eval --help --version".split())  # noqa: SIM905
 """Options with which a program that accepts code reads none from its input."""
 _NARROWING = frozenset({"--include"})
+_LISTED_IN_A_FILE = frozenset({"--pathspec-from-file"})
 _LOADERS = re.compile(r"ld-linux|ld\.so|ld-musl")
 
 
@@ -192,6 +193,9 @@ class _EffectsBuilder:
             self._by_options()
         if self.started.splits:
             self._further_words()
+        if entry.pathspecs and options.has(_LISTED_IN_A_FILE):
+            self._file(next((str(role) for role in entry.operands if role in ("write", "remove")), "read"), ANYWHERE_IN_REPOSITORY)
+            self.unclear.append(ANYWHERE_IN_REPOSITORY)
         if entry.unpacks:
             self.named += self.writes
         if entry.unpacks and self.risk and not (self.writes or self.named or self.reads):
