@@ -16,14 +16,19 @@ from nbtools.policy.coverage import RUN_COMMANDS, coverage
 from nbtools.policy.grants import Grant
 from nbtools.policy.importers.void import Switch, approval_rules
 from nbtools.policy.layers import check_rule
+from nbtools.policy.path_rules import rooted_pattern
 from nbtools.policy.policy_file import VERBS
 from nbtools.policy.rules import Rule, read_rule
+from nbtools.workspace.files.read_filter import ReadFilter
+from nbtools.workspace.paths import printable_path
 
 if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.policy.layers import Policy
     from nbtools.session.session import Session
 
+_STAYS_INSIDE = frozenset({"read", "read_many", "grep", "glob", "ls", "tree", "diagnostics", "cells"})
+"""Tools that reach the workspace only.  A rule for ``edit`` also covers what commands write, which may be outside."""
 _ON = {"on": True, "off": False}
 SWITCHES: tuple[str, ...] = get_args(Switch)
 
@@ -56,6 +61,7 @@ class RuleCommands:
     def _allow(self, rest: list[str]) -> Sheet:
         words, flags = without_flags(rest, "allow", "--save")
         rules, save = self._checked(words, "allow"), bool(flags)
+        self._check_inside(rules)
         inside(self._runtime, lambda session: _grant(session, rules, save=save))
         how_long = "for this and later sessions in this workspace" if save else "for this session"
         return sheet_of_lines(f"Allowed {how_long}: {', '.join(rules)}.", *self._covered(rules), "%tools revoke RULE removes it.")
@@ -66,6 +72,18 @@ class RuleCommands:
             if problem := self._session.unknown_tool(read_rule(rule).tool):
                 raise PolicyError(f"The rule {rule} has no effect. {problem}")
         return rules
+
+    def _check_inside(self, rules: list[str]) -> None:
+        """Raises ``PolicyError`` for a rule about a file tool and files outside the workspace, which no rule lets these tools reach."""
+        session, root = self._session, self._session.workspace.root
+        for text in rules:
+            rule = read_rule(text)
+            if not rule.spec or session.tool_named(rule.tool) not in _STAYS_INSIDE or ReadFilter(str(root), (rooted_pattern(rule),)):
+                continue
+            raise PolicyError(
+                f"The rule {text} has no effect: file tools stay inside {printable_path(str(root))}, whatever the rules allow. "
+                "%tools workspace FOLDER switches to another one; a command can read there, with a rule such as 'shell(cat:*)'."
+            )
 
     def _covered(self, rules: list[str]) -> Iterator[str]:
         """Yields what each rule about commands covers, and what it does not."""

@@ -32,6 +32,19 @@ def test_rules_come_and_go(lab):
     assert "There are no grants" in lab.run("%tools grants").text
 
 
+@pytest.mark.parametrize("rule", ["read(~/data/**)", "grep(//etc/**)", "Read(//etc/hosts)", "ls(~/data/)"])
+def test_a_rule_that_lets_a_file_tool_out_of_the_workspace_is_refused(lab, rule):
+    refused = lab.run(f'%tools allow "{rule}"').text
+    assert "has no effect" in refused
+    assert "%tools workspace FOLDER" in refused
+    assert "There are no grants" in lab.run("%tools grants").text
+
+
+def test_a_rule_for_files_of_the_workspace_by_their_whole_path_is_not(lab, project):
+    assert "Allowed" in lab.run(f'%tools allow "read(/{project}/src/**)" "read(**)" "edit(//srv/x/**)"').text
+    lab.run("%tools revoke *")
+
+
 def test_history_and_pending(lab):
     assert "No call has finished yet" in lab.run("%tools history").text
     lab.run("%tool ls src\n%tool read missing.txt")
