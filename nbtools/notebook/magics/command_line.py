@@ -7,6 +7,7 @@ r"""Parses the line of a magic into the arguments of a tool, and formats argumen
     grep -- -v src                                     -- ends the flags
     ask "Really?"                                      a text for an object whose only required property is a text
     shell --timeout 5 git log --oneline | head         a tool that requires only its body gets the rest of the line unchanged
+    terminal_run 1 cd src && ls                        so does one that runs commands, after its other required parameters
     grep TODO src    # every TODO                      a word that begins with # starts a comment, unless a shell reads the line
 
 Quotes work as in a shell, except that a backslash escapes only a quote, a backslash or (outside quotes) a space or #; otherwise it is
@@ -137,17 +138,28 @@ class _Reader:
         return self._found
 
     def read_literal(self, body: Parameter) -> dict[str, Any]:
-        """Parses the flags; the rest of the line, unchanged, is the body."""
+        """Parses the flags and the words before the body; the rest of the line, unchanged, is the body.
+
+        After such words, a body that is one quoted word is taken without its quotes.
+        """
         rest = 0
+        lead = list(self._grammar.lead)
         for word in self._words():
             if word.bare and word.text == "--":
                 rest = word.end
                 break
-            if not self._is_flag(word):
+            lead = [parameter for parameter in lead if parameter.name not in self._found]
+            if self._is_flag(word):
+                self._take_flag(word)
+            elif lead:
+                self._found[lead[0].name] = lead[0].value_from(word.text)
+            else:
+                if self._grammar.lead and word.end == len(self._line.rstrip()):
+                    self._found[body.name] = word.text
+                    return self._found
                 break
-            self._take_flag(word)
             rest = self._at
-        end = len(self._line) if self._grammar.shell else comment_start(self._line, rest)
+        end = len(self._line) if self._grammar.for_shell else comment_start(self._line, rest)
         text = self._line[rest:end].strip()
         if text:
             self._found[body.name] = text

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace|agent)\s(.*)$", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(?:^|[^\w.])tools\.(?:quiet\.)?(\w*)$")
+_CALL = re.compile(r"(?:^|[^\w.])tools\.(?:quiet\.)?(\w+)(?:\.start|\.background)?\(((?:[^()]*,)?\s*)(\w*)$")
+"""The name of a tool whose call is open, the arguments before the cursor's word, and that word."""
 _FRAGMENT = re.compile(r"(?:\\[\s\"'\\]|\S)*$")
 _ESCAPED = re.compile(r"\\([\s\"'\\#])")
 _SPECIAL = re.compile(r"([ \t\"'\\]|^#)")
@@ -46,10 +48,13 @@ def matcher_of(
         attribute = None if found else _ATTRIBUTE.search(context.text_until_cursor)
         if attribute is not None and is_ours():
             return _attributes(runtime, attribute[1])
+        call = None if found else _CALL.search(context.text_until_cursor)
+        if call is not None and is_ours():
+            return _keywords(runtime, call[1], call[2], call[3])
         if found is None:
             return {"completions": []}
         if comment_start(found[2]) < len(found[2]):
-            return {"completions": [], "suppress": True}
+            return {"completions": []}
         previous, fragment = _split(found[2])
         candidates = _candidates(found[1], runtime, previous, fragment, commands)
         matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment) and is_plain_line(text)]
@@ -64,6 +69,17 @@ def _attributes(runtime: NotebookRuntime, fragment: str) -> SimpleMatcherResult:
     offered = [*((name, tool.kind.value) for name, tool in runtime.session.tools.items()), ("quiet", "instance"), ("session", "instance")]
     matching = [SimpleCompletion(name, type=kind) for name, kind in offered if name.startswith(fragment) and name.isidentifier()]
     return {"completions": matching, "suppress": bool(matching), "matched_fragment": fragment, "ordered": True}
+
+
+def _keywords(runtime: NotebookRuntime, name: str, before: str, fragment: str) -> SimpleMatcherResult:
+    """Completes the arguments of ``tools.grep(``: the parameters that are not given yet, beside what Python offers."""
+    tool = runtime.session.tools.get(name)
+    if tool is None or before.count('"') % 2 or before.count("'") % 2:
+        return {"completions": []}
+    known = set(re.findall(r"(\w+)\s*=", before))
+    names = [parameter.name for parameter in grammar_of(tool).parameters if parameter.name not in known]
+    matching = [SimpleCompletion(f"{one}=", type="param") for one in names if one.startswith(fragment)]
+    return {"completions": matching, "suppress": False, "matched_fragment": fragment, "ordered": True}
 
 
 def _candidates(
@@ -137,6 +153,12 @@ def _flag(grammar: Grammar, word: str) -> Parameter | None:
 def _values(runtime: NotebookRuntime, parameter: Parameter, fragment: str) -> Candidates:
     if parameter.choices:
         return [(str(choice), "enum") for choice in parameter.choices]
+    if parameter.is_switch:
+        return [("true", "enum"), ("false", "enum")]
+    if parameter.name == "type" and parameter.types[0] == "string":
+        from nbtools.workspace.search.ripgrep import file_types  # noqa: PLC0415 - starts a program
+
+        return [(name, "enum") for name in file_types()]
     return _paths(runtime, fragment) if "string" in (*parameter.types, *parameter.item_types) else []
 
 

@@ -85,8 +85,10 @@ class Grammar:
     literal: Parameter | None
     long: Mapping[str, Parameter]
     short: Mapping[str, Parameter]
-    shell: bool = False
+    for_shell: bool = False
     """Whether a shell reads the literal text, so that ``#`` in it is the shell's."""
+    lead: tuple[Parameter, ...] = ()
+    """The parameters whose words come before the literal text, as the number of a terminal does."""
 
     @property
     def positional(self) -> tuple[Parameter, ...]:
@@ -107,7 +109,17 @@ def grammar_of(tool: AnyToolBuilder) -> Grammar:
 @lru_cache(maxsize=256)
 def _grammar_of(tool: Any) -> Grammar:
     schema = tool.schema.get("parameters") or {}
-    return replace(grammar_from(tool.name, schema), shell=tool.kind is Kind.EXECUTE)
+    grammar = grammar_from(tool.name, schema)
+    return _of_commands(grammar) if tool.kind is Kind.EXECUTE else grammar
+
+
+def _of_commands(grammar: Grammar) -> Grammar:
+    """Returns the grammar of a tool that runs commands: its body is the rest of the line, after the other required parameters."""
+    body, required = grammar.body, [parameter for parameter in grammar.parameters if parameter.required]
+    lead = tuple(required[:-1])
+    if body is None or body.is_list or required[-1:] != [body] or not all(one in grammar.positional and not one.is_list for one in lead):
+        return replace(grammar, for_shell=True)
+    return replace(grammar, for_shell=True, literal=body, lead=lead)
 
 
 def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:

@@ -60,7 +60,7 @@ def help_text(tool: AnyToolBuilder, session: Session) -> str:
 def usage(grammar: Grammar) -> str:
     """Returns a tool's usage without its flags: ``grep PATTERN [PATH]``, ``shell COMMAND …``."""
     if grammar.literal is not None:
-        return f"{grammar.tool} {grammar.literal.name.upper()} …"
+        return " ".join([grammar.tool, *(parameter.name.upper() for parameter in grammar.lead), grammar.literal.name.upper(), "…"])
     required = [parameter.name.upper() for parameter in grammar.positional if parameter.required]
     path = ["[PATH]" for parameter in grammar.positional if parameter.name == "path" and not parameter.required]
     return " ".join([grammar.tool, *required, *path])

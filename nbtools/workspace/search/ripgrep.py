@@ -202,7 +202,7 @@ def ripgrep_failure(errors: str) -> ToolFailure:
     """Returns the failure for ripgrep's error, such as an invalid pattern or an unknown file type."""
     unknown = re.search(r"unrecognized file type: (\S+)", errors)
     if unknown:
-        message = Message.of(Parameter("type"), f": unknown file type {unknown[1]!r}.{did_you_mean(unknown[1], _types())}")
+        message = Message.of(Parameter("type"), f": unknown file type {unknown[1]!r}.{did_you_mean(unknown[1], file_types())}")
         return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     lines = [line.removeprefix("rg: ").strip() for line in errors.splitlines() if line.strip()]
     reason = next(
@@ -223,6 +223,8 @@ def parse_unreadable(errors: str) -> tuple[str, ...]:
     return tuple(line.removeprefix("rg: ").removeprefix("./") for line in errors.splitlines() if line.startswith("rg: "))
 
 
-def _types() -> list[str]:
+@functools.cache
+def file_types() -> tuple[str, ...]:
+    """Returns the names of the file types that ripgrep knows."""
     listed = subprocess.run([find_rg(), "--no-config", "--type-list"], capture_output=True, check=False, encoding="utf-8", timeout=10)
-    return [line.partition(":")[0] for line in listed.stdout.splitlines()]
+    return tuple(line.partition(":")[0] for line in listed.stdout.splitlines())

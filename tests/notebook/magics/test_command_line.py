@@ -15,6 +15,7 @@ from nbtools.notebook.magics.command_line import format_line, is_plain_line, mag
 from nbtools.notebook.magics.flags import grammar_from, grammar_of
 from nbtools.tools.ask import AskTool
 from nbtools.tools.commands.shell import ShellTool
+from nbtools.tools.commands.terminal import TerminalRunTool
 from nbtools.tools.todo import TodoTool
 from nbtools.workspace.workspace import Workspace
 
@@ -155,6 +156,23 @@ def test_the_comment_of_a_command_is_the_shell_s(tmp_path):
     shell = grammar_of(ShellTool(Workspace(tmp_path)))
     assert parse(shell, "ls # all of it") == {"command": "ls # all of it"}
     assert parse(shell, "--timeout 5 git log # it's long") == {"timeout": 5, "command": "git log # it's long"}
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        ("1 cd src && ls", {"id": "1", "command": "cd src && ls"}),
+        ("'my shell' echo \"a  b\" # c", {"id": "my shell", "command": 'echo "a  b" # c'}),
+        ("1 'cd src && ls'", {"id": "1", "command": "cd src && ls"}),
+        ("--wait 2 1 --no-enter ls --all", {"wait": 2, "id": "1", "enter": False, "command": "ls --all"}),
+        ("--id=1 -- 'ls'", {"id": "1", "command": "'ls'"}),
+        ("1 ^C", {"id": "1", "command": "^C"}),
+    ],
+)
+def test_what_is_typed_into_a_terminal_is_the_rest_of_the_line(tmp_path, line, arguments):
+    terminal = grammar_of(TerminalRunTool(Workspace(tmp_path)))
+    assert parse(terminal, line) == arguments
+    assert parse(terminal, format_line(terminal, arguments)) == arguments
 
 
 @pytest.mark.parametrize("line", ["#42 src", "--path #42"])

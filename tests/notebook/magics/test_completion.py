@@ -47,6 +47,14 @@ def offered(lab, code):
         ("%tools trust y", "%tools trust yes"),
         ("%tools undo --", "%tools undo --merge"),
         ("tools.gr", "tools.grep"),
+        ("tools.grep(", "tools.grep(pattern="),
+        ("tools.grep('a, b', ig", "tools.grep('a, b', ignore_case="),
+        ("tools.quiet.grep('a', path='src', li", "tools.quiet.grep('a', path='src', limit="),
+        ("tools.shell.background('a', ti", "tools.shell.background('a', timeout="),
+        ("%tool grep x --type p", "%tool grep x --type py"),
+        ("%tool grep x --type=py", "%tool grep x --type=python"),
+        ("%tool grep x --mode=fi", "%tool grep x --mode=files"),
+        ("%tool terminal_run --enter=f", "%tool terminal_run --enter=false"),
         ("tools.qu", "tools.quiet"),
     ],
 )
@@ -69,6 +77,11 @@ def test_tools_are_offered_with_their_kinds(lab):
 def test_another_variable_tools_keeps_its_own_names(bare):
     bare.run("import types\ntools = types.SimpleNamespace(mine=1)\n%load_ext nbtools")
     assert offered(bare, "tools.") == ["tools.mine"]
+
+
+def test_a_parameter_is_offered_once_and_a_text_is_left_alone(lab):
+    assert "tools.grep('x', path='.', path=" not in offered(lab, "tools.grep('x', path='.', pa")
+    assert not any(one.endswith("path=") for one in offered(lab, "tools.grep('x, pa"))
 
 
 def test_nothing_else_is_offered_on_our_lines(lab):
