@@ -18,8 +18,8 @@ from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.schema.drafts import schema_problem, usable_schema
 from nbtools.core.schema.json_schema import has_cycle_in_schema
-from nbtools.core.schema.validation import import_jsonschema
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 from nbtools.core.tool_names import MAX_LENGTH, is_valid_name
 from nbtools.workspace.processes.capture import MAX_BYTES, CaptureResult, capture
@@ -191,7 +191,7 @@ async def discover(
             problems.append(problem)
             continue
         name = PREFIX + declared["name"]
-        parameters = _parameters(declared)
+        parameters = usable_schema(_parameters(declared))
         if has_cycle_in_schema(parameters):
             problems.append(f"{declared['name']}: its schema refers to itself, which some models reject.")
         description = str(declared.get("description") or declared["name"])
@@ -245,15 +245,13 @@ def _problem(declared: Mapping[str, Any], taken: Collection[str]) -> str:
 def _schema_problem(parameters: object, name: str) -> str:
     if not isinstance(parameters, dict):
         return f"{name}: its parameters are not a JSON Schema."
-    loaded = import_jsonschema()
-    try:
-        loaded.validators.validator_for(parameters, default=loaded.Draft202012Validator).check_schema(parameters)
-    except loaded.SchemaError as error:
-        return f"{name}: its parameters are not a valid JSON Schema: {error.message}."
+    problem = schema_problem(parameters)
+    if problem:
+        return f"{name}: its parameters are not a valid JSON Schema of an object: {problem}."
     dangling = _dangling(parameters, parameters)
     if dangling:
         return f"{name}: its schema refers to {dangling}, which does not exist in the schema."
-    return "" if parameters.get("type", "object") == "object" else f"{name}: its parameters must be an object."
+    return ""
 
 
 def _parameters(declared: Mapping[str, Any]) -> Any:

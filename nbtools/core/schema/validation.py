@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, cast
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
+from nbtools.core.schema.drafts import draft_of, malformed_part
 from nbtools.core.schema.formats import fits_format, is_checked
 from nbtools.core.schema.patterns import is_supported, pattern_occurs
 
@@ -181,8 +182,8 @@ class JsonSchemaValidator:
         return self._plain.accepts(value)
 
     def iter_errors(self, value: object) -> Iterator[Any]:
-        """Yields the errors, about a hundred at most.  Raises ``RecursionError``."""
-        if self._plain.accepts(value):
+        """Yields the errors, about a hundred at most; none for a schema that cannot be used.  Raises ``RecursionError``."""
+        if self._plain.accepts(value) or self._malformed_part:
             return
         _counter.steps = 0
         try:
@@ -194,11 +195,15 @@ class JsonSchemaValidator:
             return
 
     @cached_property
+    def _malformed_part(self) -> str:
+        return malformed_part(self._schema)
+
+    @cached_property
     def _validator(self) -> Any:
         from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
 
         loaded = import_jsonschema()
-        kind = _restricted(loaded.validators.validator_for(self._schema, default=loaded.Draft202012Validator))
+        kind = _restricted(getattr(loaded, draft_of(self._schema)))
         return kind(self._schema, registry=REGISTRY)
 
 

@@ -10,11 +10,13 @@ from nbtools.core.confirmation import ToolMcpConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.drafts import schema_problem, usable_schema
 from nbtools.core.tool import Asks, BaseToolInvocation, Kind, UpdateOutput
 from nbtools.core.tool_names import mcp_rule, mcp_tool_names
 from nbtools.core.toolset import ToolRegistry
 from nbtools.mcp.client.connection import Connection
 from nbtools.mcp.client.content import result_of
+from nbtools.mcp.client.unknown_content import DECLARED
 
 if TYPE_CHECKING:
     from mcp.types import Tool
@@ -88,7 +90,7 @@ _SDK_MESSAGES = ("Invalid structured content", "Invalid schema for tool", "Tool 
 
 
 _MOST_CHARACTERS = 100
-_ANY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
+_LONGEST_SCHEMA = 4_000
 
 
 class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
@@ -113,7 +115,11 @@ class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
         self.connection = connection
         self.display_name = f"{_title(declared)} ({server.name})"
         self.description = declared.description or _title(declared)
-        self.parameters = declared.input_schema or _ANY_OBJECT
+        schema = declared.input_schema.get(DECLARED, declared.input_schema)
+        self.parameters = usable_schema(schema)
+        self.schema_problem = schema_problem(schema)
+        if self.schema_problem:  # a model would be refused with it, and knows the parameters from its text
+            self.description += f"\n(Its parameters, as declared: {json.dumps(schema, default=str):.{_LONGEST_SCHEMA}})"
         self.annotations = annotations_of(declared)
         self.believed = server.trust
         if server.trust and self.annotations["readOnlyHint"]:
@@ -146,7 +152,7 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
     async def should_confirm_execute(self) -> ToolMcpConfirmationDetails:
         tool, server = self.tool.declared, self.tool.connection.server.name
         title = f"Let {server} run {_title(tool)}?"
-        claims = " ".join(filter(None, (_change_warning(self.tool), annotations_text(server, tool))))
+        claims = " ".join(filter(None, (_change_warning(self.tool), annotations_text(server, tool), _schema_note(self.tool))))
         return ToolMcpConfirmationDetails(title, server, tool.name, _title(tool), dict(self.params), rule=mcp_rule(server), claims=claims)
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
@@ -182,6 +188,10 @@ def _change_warning(tool: McpTool) -> str:
     was, now = (" ".join((one.description or "").split())[:_MOST_DESCRIPTION] for one in (tool.previous, tool.declared))
     difference = f"Before: {was or 'nothing'} — Now: {now or 'nothing'} —" if was != now else "Its parameters or annotations differ."
     return f"⚠ The server has changed this tool's declaration since its last call. {difference}"
+
+
+def _schema_note(tool: McpTool) -> str:
+    return f"Its arguments are not checked: its schema cannot be used ({tool.schema_problem})." if tool.schema_problem else ""
 
 
 def _title(tool: Tool) -> str:

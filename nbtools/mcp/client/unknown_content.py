@@ -1,4 +1,4 @@
-"""Turns content blocks that the SDK does not know into text, so that one of them does not fail the whole answer."""
+"""Repairs answers that the SDK refuses as a whole because of one part: a content block that it does not know, a tool without schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any, Self
 
 from mcp.client._transport import ReadStream, TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse
+from mcp_types import JSONRPCResponse, Prompt, Resource, ResourceTemplate, Tool
+from pydantic import BaseModel, ValidationError
+
+from nbtools.core.schema.drafts import DECLARED, schema_problem
 
 _KNOWN = ("text", "image", "audio", "resource", "resource_link")
 """The SDK refuses an answer with a block of another kind; one of these without what it must have is a malformed answer."""
@@ -61,7 +64,43 @@ def _known(item: SessionMessage | Exception) -> SessionMessage | Exception:
         for message in result["messages"] if isinstance(result.get("messages"), list) else ():  # of a prompt
             if isinstance(message, dict) and "content" in message:
                 message["content"] = _known_block(message["content"])
+        for name, kind in _LISTED.items():
+            if isinstance(result.get(name), list):
+                result[name] = [usable for one in result[name] if (usable := _usable(one, kind)) is not None]
     return item
+
+
+_LISTED: dict[str, type[BaseModel]] = {"tools": Tool, "prompts": Prompt, "resources": Resource, "resourceTemplates": ResourceTemplate}
+
+
+def _usable(declared: object, kind: type[BaseModel]) -> object | None:
+    """Returns a declaration without the parts that are malformed; None where it then lacks what it must have, such as a name."""
+    if not isinstance(declared, dict):
+        return None
+    if kind is Tool:
+        declared = _with_schemas(declared)
+    try:
+        kind.model_validate(declared)
+    except ValidationError as error:
+        broken = {item["loc"][0] for item in error.errors() if item["loc"]}
+        rest = {name: value for name, value in declared.items() if name not in broken}
+        return _usable(rest, kind) if len(rest) < len(declared) else None
+    return declared
+
+
+def _with_schemas(tool: dict[str, Any]) -> dict[str, Any]:
+    """Returns the declaration of a tool with schemas that the SDK accepts: of an object."""
+    schema, output = tool.get("inputSchema"), tool.get("outputSchema")
+    if schema_problem(schema):
+        schema = {"type": "object", DECLARED: schema}
+    elif isinstance(schema, dict) and "type" not in schema:
+        schema = {"type": "object", **schema}
+    rest = {
+        name: value
+        for name, value in tool.items()
+        if name != "outputSchema" or (isinstance(output, dict) and output.get("type") == "object")
+    }
+    return {**rest, "inputSchema": schema}
 
 
 def _known_block(block: object) -> object:
