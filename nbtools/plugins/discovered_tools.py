@@ -18,7 +18,7 @@ from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.schema.drafts import schema_problem, usable_schema
+from nbtools.core.schema.drafts import malformed_part, usable_schema
 from nbtools.core.schema.json_schema import has_cycle_in_schema
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 from nbtools.core.tool_names import MAX_LENGTH, is_valid_name
@@ -245,13 +245,13 @@ def _problem(declared: Mapping[str, Any], taken: Collection[str]) -> str:
 def _schema_problem(parameters: object, name: str) -> str:
     if not isinstance(parameters, dict):
         return f"{name}: its parameters are not a JSON Schema."
-    problem = schema_problem(parameters)
+    problem = malformed_part(parameters)
     if problem:
-        return f"{name}: its parameters are not a valid JSON Schema of an object: {problem}."
+        return f"{name}: its parameters are not a valid JSON Schema: {problem}."
     dangling = _dangling(parameters, parameters)
     if dangling:
         return f"{name}: its schema refers to {dangling}, which does not exist in the schema."
-    return ""
+    return "" if parameters.get("type", "object") == "object" else f"{name}: its parameters must be an object."
 
 
 def _parameters(declared: Mapping[str, Any]) -> Any:

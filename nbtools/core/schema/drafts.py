@@ -20,6 +20,8 @@ _NAMES = {
 NEWEST = "Draft202012Validator"
 ANY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 """A schema that accepts every object."""
+DECLARED = "nbtools/declared"
+"""The keyword that holds the schema that an MCP server declares, where it is not one that the protocol allows."""
 
 
 def draft_of(schema: Mapping[str, Any]) -> str:

@@ -10,13 +10,12 @@ from nbtools.core.confirmation import ToolMcpConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.core.schema.drafts import schema_problem, usable_schema
+from nbtools.core.schema.drafts import DECLARED, schema_problem, usable_schema
 from nbtools.core.tool import Asks, BaseToolInvocation, Kind, UpdateOutput
 from nbtools.core.tool_names import mcp_rule, mcp_tool_names
 from nbtools.core.toolset import ToolRegistry
 from nbtools.mcp.client.connection import Connection
 from nbtools.mcp.client.content import result_of
-from nbtools.mcp.client.unknown_content import DECLARED
 
 if TYPE_CHECKING:
     from mcp.types import Tool

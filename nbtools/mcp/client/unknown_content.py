@@ -95,11 +95,9 @@ def _with_schemas(tool: dict[str, Any]) -> dict[str, Any]:
         schema = {"type": "object", DECLARED: schema}
     elif isinstance(schema, dict) and "type" not in schema:
         schema = {"type": "object", **schema}
-    rest = {
-        name: value
-        for name, value in tool.items()
-        if name != "outputSchema" or (isinstance(output, dict) and output.get("type") == "object")
-    }
+    rest = dict(tool)
+    if not isinstance(output, dict) or output.get("type") != "object":
+        rest.pop("outputSchema", None)
     return {**rest, "inputSchema": schema}
 
 
