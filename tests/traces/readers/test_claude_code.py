@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.core.result import CommandOutput, FileDiff, FileText, Listing, Matches, Media, TodoList
 from nbtools.traces import Trace, TraceError
+from nbtools.traces.row_texts import text_of_event
 from tests.traces.recorded import SAMPLES
 
 SESSION = "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f"
@@ -621,3 +622,104 @@ def test_nothing_that_stands_in_a_file_is_raised(tmp_path: Path, seed: int, valu
     assert trace.sessions
     for call in trace.calls:
         _ = call.detail
+
+
+def attached(uuid: str, parent: str | None, kind: str, rendered: str = "", **fields: Any) -> Record:
+    shown = {"rendered": [{"content": rendered}], "renderedRole": "system"} if rendered else {}
+    return record("attachment", uuid, parent, attachment={"type": kind, **fields}, **shown)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words", "kind"),
+    [
+        ({}, "Please fix the test.", "user"),
+        ({"origin": {"kind": "human"}}, "Please fix the test.", "user"),
+        ({"origin": {"kind": "task-notification"}}, "<task-notification>done</task-notification>", "system"),
+        ({"origin": {"kind": "a-kind-of-next-year"}}, "Words of a program.", "system"),
+        ({"isMeta": True}, "Words of a program.", "system"),
+        ({}, "<local-command-stdout>Theme set</local-command-stdout>", "system"),
+        ({}, "<local-command-caveat>Caveat: …</local-command-caveat>", "system"),
+        ({}, "<bash-stdout>a.py</bash-stdout><bash-stderr></bash-stderr>", "system"),
+        ({}, "<task-notification>\n<task-id>a</task-id></task-notification>", "system"),
+        ({}, "<bash-input>ls</bash-input>", "user"),
+        ({}, "<command-name>/compact</command-name>", "user"),
+    ],
+)
+def test_only_words_of_the_person_are_a_message_of_the_person(tmp_path: Path, fields: Record, words: str, kind: str) -> None:
+    trace = log(tmp_path, prompt("a", None, words, **fields))
+    assert [(one.kind, one.text, one.turn) for one in trace.events] == [(kind, words, int(kind == "user"))]
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"commandMode": "prompt", "origin": {"kind": "human"}}, "user"),
+        ({"commandMode": "prompt"}, "user"),
+        ({"commandMode": "task-notification", "origin": {"kind": "task-notification"}}, "attachment"),
+        ({"commandMode": "prompt", "origin": {"kind": "task-notification"}}, "attachment"),
+    ],
+)
+@pytest.mark.parametrize("content", ["Look at the other test, too.", [{"type": "text", "text": "Look at the other test, too."}]])
+def test_a_prompt_typed_while_the_agent_worked_is_a_message(tmp_path: Path, fields: Record, kind: str, content: Any) -> None:
+    trace = log(tmp_path, prompt("a", None), attached("b", "a", "queued_command", prompt=content, **fields))
+    assert [(one.kind, one.text) for one in trace.events] == [("user", "Do it"), (kind, "Look at the other test, too.")]
+    assert trace.events[1].turn == 1 + (kind == "user")
+
+
+def test_attachments_have_the_text_that_the_model_reads(tmp_path: Path) -> None:
+    trace = log(
+        tmp_path,
+        attached("a", None, "date", "<system-reminder>Today is Monday.</system-reminder>", date="Monday"),
+        attached("b", "a", "skill_listing", content="- review: reviews a change"),
+        attached("c", "b", "prompt_snapshot", systemPrompt=["You are an agent.", "Be careful."]),
+        attached("d", "c", "a_kind_of_next_year", rendered="Words for the model."),
+    )
+    assert [one.text for one in trace.events] == [
+        "<system-reminder>Today is Monday.</system-reminder>",
+        "- review: reviews a change",
+        "You are an agent.\nBe careful.",
+        "Words for the model.",
+    ]
+    assert trace.sessions[0].flags == ()
+
+
+def test_the_cost_that_the_application_notes_is_the_sessions_cost(tmp_path: Path) -> None:
+    notes = [record("cost-state", f"c{n}", None, totalCostUSD=cost) for n, cost in enumerate((0.01, 0.25))]
+    trace = log(tmp_path, prompt("a", None), notes[0], said("b", "a", text("Done")), notes[1])
+    assert trace.cost().total == 0.25
+
+
+def test_tokens_of_a_sub_agent_in_progress_records_are_counted_once(tmp_path: Path) -> None:
+    spent = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 5}
+    message = {"id": "msg_sub", "role": "assistant", "model": "claude-small", "content": [ask("n1", command="ls")], "usage": spent}
+    echo = {"type": "agent_progress", "agentId": "x", "message": {"type": "assistant", "message": message}}
+    trace = log(
+        tmp_path,
+        said("a", None, ask("t1", "Task", prompt="Look")),
+        record("progress", "p1", "a", data=echo, parentToolUseID="t1"),
+        record("progress", "p2", "p1", data=echo, parentToolUseID="t1"),
+    )
+    [session] = trace.sessions
+    assert (session.tokens.input, session.tokens.output, session.tokens.cache_read) == (11, 22, 5)
+    assert session.models == ("claude-x",)
+    assert [(one.model, one.tokens.output) for one in trace.usage] == [("claude-x", 2), ("claude-small", 20)]
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("claude-code/*.jsonl")), ids=lambda path: path.stem[:24])
+def test_every_text_of_a_record_is_in_an_event(path: Path) -> None:
+    trace = traces.load(path)
+    texts = "\0".join([text_of_event(event, trace.readings[0]) for event in trace.events])
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    missing = [text for line in lines for text in texts_of_record(line) if text not in texts]
+    assert missing == []
+
+
+def texts_of_record(line: Record) -> list[str]:
+    """The texts of more than 20 characters that somebody or a program wrote into the conversation."""
+    content = (line.get("message") or {}).get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    found = [block.get("text") or block.get("thinking") or "" for block in blocks if block.get("type") in {"text", "thinking"}]
+    if line.get("type") == "attachment":
+        found += [part["content"] for part in line.get("rendered") or [] if isinstance(part.get("content"), str)]
+        found += [value for key, value in line["attachment"].items() if key in {"prompt", "text"} and isinstance(value, str)]
+    return [text for text in found if len(text.strip()) > 20]

@@ -101,8 +101,29 @@ class Progress(Struct, rename="camel", gc=False):
     message: Echo | None = None
 
 
-class Attachment(Struct, gc=False):
+class Sender(Struct, gc=False):
+    """Who a message is from (since 2.1.150); a person is ``human``."""
+
+    kind: str = ""
+
+
+class Attachment(Struct, rename="camel", gc=False):
+    """What the application adds to a conversation; one field or another has its text."""
+
     type: str = ""
+    command_mode: str | None = None
+    origin: Sender | None = None
+    prompt: Any = None
+    text: Any = None
+    content: Any = None
+    stdout: Any = None
+    system_prompt: Any = None
+
+
+class Rendered(Struct, gc=False):
+    """The text of an attachment as the model reads it."""
+
+    content: Any = None
 
 
 class Line(Struct, rename="camel", gc=False):
@@ -121,6 +142,8 @@ class Line(Struct, rename="camel", gc=False):
     subtype: str | None = None
     data: Progress | None = None
     attachment: Attachment | None = None
+    rendered: list[Rendered] | None = None
+    origin: Sender | None = None
     content: Any = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
     cwd: str | None = None
@@ -129,6 +152,7 @@ class Line(Struct, rename="camel", gc=False):
     summary: str | None = None
     ai_title: str | None = None
     custom_title: str | None = None
+    total_cost: float | None = msgspec.field(default=None, name="totalCostUSD")
 
 
 _typed = msgspec.json.Decoder(Line).decode
@@ -168,6 +192,8 @@ _NESTED: dict[str, Any] = {
     "data": Progress,
     "usage": Usage,
     "input": Input,
+    "attachment": Attachment,
+    "origin": Sender,
 }
 """Keys whose objects are decoded field by field if they do not fit as a whole."""
 

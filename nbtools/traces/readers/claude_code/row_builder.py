@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from nbtools.traces.json_access import text_of
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Event, EventKind, Problem, Ref, Row
 from nbtools.traces.readers.claude_code.branches import NO_OFFSETS, abandoned_in_branches, abandoned_records
 from nbtools.traces.readers.claude_code.calls import SPILLED_PREFIX, CallMatcher, Level, result_of, result_preview
 from nbtools.traces.readers.claude_code.files import AgentLog, add_journal, agent_logs, journals
-from nbtools.traces.readers.claude_code.records import Block, Line, Message, Outcome
+from nbtools.traces.readers.claude_code.records import Block, Line, Message, Outcome, Sender
 from nbtools.traces.readers.claude_code.sessions import ClaudeSession, MessageUsage, SubAgentLinks
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
 _INTERRUPTED = "[Request interrupted by user"
+_WRITTEN_BY_PROGRAM = re.compile(r"\s*<(local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification)>")
+"""The beginning of a message that the application writes in the person's name; later logs say so by ``origin`` or ``isMeta``."""
 _MAX_HELD = 64 << 20
 """Largest size in bytes of a file whose rows are held back until its end."""
 _STATE_RECORDS = {
     *("file-history-snapshot", "file-history-delta", "summary", "ai-title", "custom-title", "agent-name", "agent-setting", "agent-color"),
     *("last-prompt", "mode", "permission-mode", "queue-operation", "pr-link", "bridge-session", "tag", "result"),
+    *("api-request", "api-request-blob", "api-request-shape", "tools-used", "atis-latch", "cost-state"),
 }
-"""Records of the application's state, in which nobody said or did anything."""
+"""Records of the application's state, in which nobody said or did anything; those of requests repeat what other records say."""
 
 
 class RowBuilder:
@@ -224,7 +229,7 @@ class RowBuilder:
         self.current.describe(line)
         if line.is_compact_summary:
             kind: EventKind = "compaction"
-        elif line.is_meta or text.startswith(_INTERRUPTED):
+        elif line.is_meta or not _is_by_person(line.origin, text):
             kind = "system"
         else:
             kind = "user"
@@ -250,6 +255,7 @@ class RowBuilder:
         if data is None or message is None:
             return
         has_file = self.links.has_file(data.agent_id)
+        spent = None if has_file else here.add_usage(message, self.usage_by_message, self.at, self.ref, nested=True)
         for place, block in enumerate(_blocks(message)):
             if block.type == "tool_use" and block.id not in here.echoes:
                 here.echoes[block.id or f"{line.uuid}.{place}"] = block.name or "?"
@@ -257,6 +263,8 @@ class RowBuilder:
                     self.calls.add_call(here, block, place, "nested", line, self.at, self.ref)
             elif block.type == "tool_result" and not has_file:
                 self._answer(block, None, "nested")
+        if spent is not None:
+            spent.last_seq = self.log.seq
 
     def _system(self) -> None:
         subtype, content = self.line.subtype or "", self.line.content
@@ -269,18 +277,45 @@ class RowBuilder:
         self._event("error" if subtype == "api_error" else kind, content if isinstance(content, str) else "", "", f"system/{subtype}")
 
     def _attachment(self) -> None:
-        attachment = self.line.attachment
-        self._event("attachment", "", "", f"attachment/{attachment.type}" if attachment else "attachment")
+        attachment, text = self.line.attachment, _attached_text(self.line)
+        if attachment is None:
+            self._event("attachment", text)
+            return
+        kind: EventKind = "attachment"
+        # A prompt that was typed while the agent worked: it is recorded only here, where it was delivered.
+        if attachment.type == "queued_command" and attachment.command_mode == "prompt" and _is_by_person(attachment.origin, text):
+            kind = "user"
+            if not self.line.is_sidechain:
+                self.current.turn += 1
+        self._event(kind, text, "user" if kind == "user" else "", f"attachment/{attachment.type}")
 
     def _other(self) -> None:
         line, here = self.line, self.current
         here.set_title(line.summary or "", 0)
         here.set_title(line.ai_title or "", 1)
         here.set_title(line.custom_title or "", 2)
+        here.cost = here.cost if line.total_cost is None else line.total_cost
         if line.type not in _STATE_RECORDS:
             here.flags["unknown_records"] = None
         text = line.custom_title or line.ai_title or line.summary or (line.content if isinstance(line.content, str) else "")
         self._event("system", text or "")
+
+
+def _is_by_person(origin: Sender | None, text: str) -> bool:
+    """Whether a message in the person's name is the person's."""
+    if text.startswith(_INTERRUPTED) or (origin is not None and origin.kind != "human"):
+        return False
+    return _WRITTEN_BY_PROGRAM.match(text) is None
+
+
+def _attached_text(line: Line) -> str:
+    """Returns the text of an attachment: as the model reads it where that is recorded, else the field that has one."""
+    if rendered := [one.content for one in line.rendered or () if isinstance(one.content, str)]:
+        return "\n".join(rendered)
+    if (attachment := line.attachment) is None:
+        return ""
+    fields = (attachment.prompt, attachment.text, attachment.content, attachment.stdout, attachment.system_prompt)
+    return next((text for field in fields if (text := text_of(field))), "")
 
 
 def _blocks(message: Message) -> list[Block]:

@@ -64,6 +64,7 @@ class ClaudeSession(SessionBuilder):
         self.sidechain = self.images = self.compactions = self.title_weight = 0
         self.messages: list[MessageUsage] = []
         self.echoes: dict[str, str] = {}
+        self.cost: float | None = None
 
     def describe(self, line: Line) -> None:
         self.version = line.version or self.version
@@ -75,12 +76,17 @@ class ClaudeSession(SessionBuilder):
         if title and weight >= self.title_weight:
             self.title, self.title_weight = title, weight
 
-    def add_usage(self, message: Message, known: dict[str, MessageUsage], at: float | None, ref: Ref) -> MessageUsage | None:
-        """Returns the usage of the message, to which the record's steps are added; None where it has none."""
+    def add_usage(
+        self, message: Message, known: dict[str, MessageUsage], at: float | None, ref: Ref, *, nested: bool = False
+    ) -> MessageUsage | None:
+        """Returns the usage of the message, to which the record's steps are added; None where it has none.
+
+        ``nested``: a sub-agent's message in a progress record, whose model is not the session's.
+        """
         model, usage = message.model, message.usage
         if usage is None or not message.id or model == _NO_MODEL:
             return None
-        if model != self.model and model:
+        if model != self.model and model and not nested:
             self.model = model
             self.models[model] = None
         spent = known.get(message.id)
@@ -112,6 +118,7 @@ class ClaudeSession(SessionBuilder):
             flags=tuple({**self.flags, **({"tokens_placeholder": None} if unfinished else {})}),
             tokens=Tokens(**tokens),
             native_tokens=tokens,
+            cost=self.cost,
             counts={
                 "api_messages": len(self.messages),
                 "sidechain_records": self.sidechain,
