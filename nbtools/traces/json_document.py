@@ -14,7 +14,7 @@ import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Problem, Ref
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, repair_json
+from nbtools.traces.source import DECODE_ERRORS, Source, blank_byte_order_mark, decode_json, repair_json
 
 T = TypeVar("T")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
@@ -40,6 +40,7 @@ class JsonDocument(NamedTuple, Generic[T]):
 
 def open_document(text: bytes, shape: type[T], file: int = 0) -> JsonDocument[T]:
     """Decodes the document as ``shape``. Of a document that ends too early, its complete part is decoded and a problem reported."""
+    text = blank_byte_order_mark(text)
     try:
         return JsonDocument(msgspec.json.decode(text, type=shape), text, len(text))
     except DECODE_ERRORS as error:

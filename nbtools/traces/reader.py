@@ -18,7 +18,7 @@ from nbtools.traces.json_document import open_document
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage
 from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Row, Session
-from nbtools.traces.source import DECODE_ERRORS, Source, open_regular
+from nbtools.traces.source import BYTE_ORDER_MARK, DECODE_ERRORS, Source, open_regular
 
 HEAD_BYTES = 64 << 10
 """Bytes from which a file's format is recognised."""
@@ -29,12 +29,17 @@ _OPENHANDS = re.compile(rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observat
 NO_MESSAGES = "it contains neither a message nor a call that the reader of this format knows"
 _MESSAGES = {"user", "assistant_text", "thinking", "tool_call", "tool_result", "error", "compaction"}
 _SQLITE = b"SQLite format 3\x00"
+_OPENCODE = "opencode (a database; `opencode export` writes a session as JSON)"
+_CODEX = "Codex (a database; its sessions are the rollout-*.jsonl files in sessions/)"
+_DATABASE_FILES = {"opencode.db": _OPENCODE, "state_*.sqlite": _CODEX, "thread_history_*.sqlite": _CODEX, "*.db": "", "*.vscdb": ""}
+"""Databases by the pattern of their file names; without a name, their tables tell. A new one has its tables in a file beside it."""
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DATABASES = {
     "Cursor (a database)": ("cursorDiskKV",),
     "VS Code, Cursor or Windsurf (a database of the editor's state)": ("ItemTable",),
     "Cursor CLI (a database)": ("blobs", "meta"),
     "Crush (a database)": ("goose_db_version", "messages"),
-    "opencode (a database; `opencode export` writes a session as JSON)": ("session", "message", "part"),
+    _OPENCODE: ("session", "message", "part"),
     "Zed (a database)": ("threads",),
     "Goose or Hermes (a database)": ("sessions", "messages"),
 }
@@ -217,6 +222,11 @@ def _open_log(path: Path) -> LogFile:
             raise TraceError(f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}.")
         if candidate.recognises(head):
             return LogFile(Source(path, candidate.files(path)), candidate)
+    if head.start.startswith(_UTF_16):
+        how = "iconv -f UTF-16 -t UTF-8 LOG > NEW, or in PowerShell: Get-Content LOG | Set-Content -Encoding utf8 NEW"
+        raise TraceError(f"{path} is encoded in UTF-16, as PowerShell writes output into a file. Convert it to UTF-8: {how}.")
+    if found := _database_in(path):
+        raise TraceError(f"{path} contains {found[0].name}, which looks like a log of {found[1]} and is not supported yet.")
     raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
 
 
@@ -251,6 +261,15 @@ def _unsupported_agent(head: Head) -> str:
     return next((name for name, (kind, keys) in _AGENTS.items() if _has_keys(head, first, kind, keys)), "")
 
 
+def _database_in(folder: Path) -> tuple[Path, str] | None:
+    """Returns the first database of an agent in a folder, with the agent's name; None where there is none."""
+    for pattern, agent in _DATABASE_FILES.items() if folder.is_dir() else ():
+        for path in sorted(folder.glob(pattern)):
+            if path.is_file() and (name := agent or _unsupported_agent(Head(path, _read_head(path)))):
+                return path, name
+    return None
+
+
 def _has_keys(head: Head, first: Mapping[str, Any], kind: str, keys: set[str]) -> bool:
     """Returns whether the first object has the type and the keys; where nothing of it can be decoded, whether the keys are there."""
     if first:
@@ -273,7 +292,7 @@ def _tables(head: Head) -> bytes:
 
 def _read_head(path: Path) -> bytes:
     with open_regular(path) as file:
-        return file.read(HEAD_BYTES)
+        return file.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)
 
 
 def formats() -> tuple[Format, ...]:

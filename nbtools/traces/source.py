@@ -78,6 +78,8 @@ class Source:
             if offset:
                 log.seek(offset)
             for number, line in enumerate(log, after + 1):
+                if not offset and line.startswith(BYTE_ORDER_MARK):
+                    line, offset = line[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)  # noqa: PLW2901 - a mark is no part of the line
                 ref = Ref(offset, len(line), number, file)
                 offset += len(line)
                 try:
@@ -87,12 +89,20 @@ class Source:
                         yield from _recover(ref, line, decode, str(error)) if self.recover else (Problem(ref, str(error)),)
 
     def read_file(self, file: int = 0, member: str = "", most: int = MAX_MEMBER) -> bytes:
-        """Returns all bytes of a file, or of a member with at most ``most`` bytes where the file is an archive."""
+        """Returns all bytes of a file, or of a member with at most ``most`` bytes where the file is an archive.
+
+        A byte order mark is replaced by as many blanks.
+        """
         if member:
             return self._member(file, member, most)
         with self.open_file(file) as log:
             data: bytes = log.read()
-        return data
+        return blank_byte_order_mark(data)
+
+    def first_character(self) -> bytes:
+        """Returns the first byte of the log that is no blank; empty where it begins with thousands of them."""
+        with self.open_file(0, _SMALL) as log:
+            return blank_byte_order_mark(log.read(_SMALL)).lstrip()[:1]
 
     def bytes_of(self, ref: Ref) -> bytes:
         """Returns the bytes at ``ref``. Raises ``TraceError`` where they no longer exist."""
@@ -168,6 +178,11 @@ class Source:
             raise TraceError(f"{self.files[file]}: {error.strerror or error}.") from error
 
 
+def blank_byte_order_mark(data: bytes) -> bytes:
+    """Returns the bytes with blanks in place of a byte order mark, so that positions stay the same."""
+    return b" " * len(BYTE_ORDER_MARK) + data.removeprefix(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else data
+
+
 def decode_json(data: bytes) -> Any:
     """Decodes JSON that may be slightly invalid; raises ``TraceError``.
 
@@ -218,7 +233,7 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|NaN|-?Infinity', re
 _ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _INVALID_BYTE = re.compile("[\udc80-\udcff]")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def repair_json(data: bytes) -> bytes:
@@ -228,7 +243,7 @@ def repair_json(data: bytes) -> bytes:
     U+FFFD, and numbers that JSON does not have (``NaN``) with an empty text.
     """
     text = _INVALID_BYTE.sub("?", data.decode("utf-8", "surrogateescape")).encode()
-    if text.startswith(_BYTE_ORDER_MARK):
+    if text.startswith(BYTE_ORDER_MARK):
         text = b"   " + text[3:]
     return _TOKEN.sub(_repair_token, text)
 

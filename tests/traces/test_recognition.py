@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,48 @@ def test_source_code_is_of_no_format() -> None:
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_any_bytes_are_of_no_format(data: bytes) -> None:
     assert recognised(data, Path(__file__)) == []
+
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_a_byte_order_mark_changes_nothing_but_the_positions(log: str, tmp_path: Path) -> None:
+    data = (SAMPLES / log).read_bytes()
+    if data[:1] not in (b"{", b"["):
+        return  # an archive
+    path = tmp_path / Path(log).name
+    path.write_bytes(BYTE_ORDER_MARK + data)
+    plain, marked = nbtools.traces.load(SAMPLES / log), nbtools.traces.load(path)
+    assert marked.readings[0].format.name == plain.readings[0].format.name
+    assert [problem.why for problem in marked.problems] == [problem.why for problem in plain.problems]
+    assert [(one.kind, one.text) for one in marked.events] == [(one.kind, one.text) for one in plain.events]
+    assert [call.id for call in marked.calls] == [call.id for call in plain.calls]
+    for one, other in list(zip(marked.calls, plain.calls, strict=True))[:3]:
+        assert one.detail.result == other.detail.result
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_named_with_the_command_that_converts_it(encoding: str, tmp_path: Path) -> None:
+    log = next(log for log in LOGS if log.startswith("claude-code/"))
+    path = tmp_path / "log.jsonl"
+    path.write_bytes("\ufeff".encode(encoding) + (SAMPLES / log).read_text(encoding="utf-8").encode(encoding))
+    with pytest.raises(TraceError, match=r"UTF-16.*iconv"):
+        open_log(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "agent"),
+    [
+        ("opencode.db", "", "opencode"),
+        ("state_5.sqlite", "", "Codex"),
+        ("thread_history_1.sqlite", "", "Codex"),
+        ("state.vscdb", "ItemTable", "VS Code"),
+    ],
+)
+def test_a_folder_with_an_agents_database_is_named(name: str, table: str, agent: str, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / name)) as database:
+        database.execute(f"CREATE TABLE {table or 'other'} (a)")
+        database.commit()
+    with pytest.raises(TraceError, match=rf"contains {name}, which looks like a log of {agent}.*not supported yet"):
+        open_log(tmp_path)

@@ -52,8 +52,7 @@ class _Array(Source):
 
 
 def _is_array(source: Source) -> bool:
-    with source.open_file(0) as file:
-        return bool(file.read(4096).lstrip()[:1] == b"[")
+    return source.first_character() == b"["
 
 
 _FIRST = {"init", "hook_started", "hook_response"}

@@ -102,13 +102,13 @@ class Progress(Struct, rename="camel", gc=False):
 
 
 class Sender(Struct, gc=False):
-    """Who a message is from (since 2.1.150); a person is ``human``."""
+    """The sender of a message; a person is ``human``."""
 
     kind: str = ""
 
 
 class Attachment(Struct, rename="camel", gc=False):
-    """What the application adds to a conversation; one field or another has its text."""
+    """A text that the application adds to a conversation; one field or another has it."""
 
     type: str = ""
     command_mode: str | None = None

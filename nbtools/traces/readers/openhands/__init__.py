@@ -392,8 +392,7 @@ def _evaluation(head: Head) -> bool:
 
 def _is_list(source: Source) -> bool:
     """Returns whether the file begins with a list, not with an object, which then is its only event."""
-    with source.open_file(0) as file:
-        return bool(file.read(4096).lstrip()[:1] == b"[")
+    return source.first_character() == b"["
 
 
 def _holds_an_event(path: Path) -> bool:
