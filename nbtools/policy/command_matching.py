@@ -1,152 +1,42 @@
-"""Matches a command line against the rules: its programs, the files they read and write, and what is only known at run time.
-
-The table of programs cannot list every way to name a file, so a command that mentions a path hidden from reading needs approval, however
-the path is written (``--file=a``, ``@a``, ``HEAD:a``, ``'read a'``).
-"""
+"""Matches a command line against the rules: its programs, the files they read and write, and what is only known at run time."""
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nbtools import shell
 from nbtools.core.decision import Action, Decision
+from nbtools.policy.command_guards import GuardedCommand, mentioned_paths
 from nbtools.policy.command_rules import WordRule
 from nbtools.policy.coverage import unknown_program
 from nbtools.policy.layers import SourcedRule
 from nbtools.policy.modes import AUTO_EDIT_RUNS
 from nbtools.policy.path_rules import ResolvedPath
-from nbtools.policy.protected import (
-    DOUBT,
-    critical_deletion,
-    critical_question,
-    is_critical,
-    is_in,
-    protected_question,
-    protection_reason,
-    repository_question,
-)
 from nbtools.policy.rule_index import Rules
-from nbtools.policy.rule_matching import CallMatcher, joint_permission, possible_rule_question, rule_decision
-from nbtools.shell.critical import critical_write
-from nbtools.shell.path_text import is_open_file, normal_path
+from nbtools.policy.rule_matching import joint_permission, possible_rule_question, rule_decision
+from nbtools.shell.path_text import normal_path
 
 if TYPE_CHECKING:
-    from nbtools.shell import AnalysedCommand, CommandAnalysis, ProgramTable
-
-_BETWEEN = re.compile(r"[\s=:@,;|<>(){}\"'`$]+")
-_BEFORE = re.compile(r"(?i:file:/*)?\$(?:PWD|\{PWD\})/+|~\+/+|(?i:\bfile://(?:localhost)?)(?=/)")
-_WHOLE = re.compile(r"[\w./][\w./+-]*")
-"""A word that is taken as one path, without splitting."""
-_PLAIN = re.compile(r"[\w./*?\[\]-]*")
-_NO_PATH = re.compile(r"--[\w-]*|-\w?|\d+")
-_BLANK = re.compile(r"\s")
-_HERE = ("",)
-_ONLY_SAY = frozenset({"echo", "printf"})
-_HAVE_MESSAGES = frozenset({"git", "gh", "hg", "svn"})
-
-
-def mentioned_paths(act: AnalysedCommand) -> Iterable[str]:
-    """Yields every part of the command that may be a path, relative to where the command line starts."""
-    pieces = dict.fromkeys(piece for word in _words(act) for piece in ((word,) if _WHOLE.fullmatch(word) else _pieces(word)) if piece)
-    if act.folders == _HERE:
-        return pieces
-    return [posixpath.join(folder, piece) if folder else piece for piece in pieces for folder in act.folders]
-
-
-def _words(act: AnalysedCommand) -> Iterable[str]:
-    """Returns the words without the operands of ``echo`` and the texts of commit messages, and the code in here-documents."""
-    program, words = act.words[:1], act.words[1:]
-    if program and program[0] in _ONLY_SAY:
-        words = ()
-    elif program and program[0] in _HAVE_MESSAGES:
-        words = tuple(word for word in words if not _BLANK.search(word))
-    if act.assignments or act.code:
-        return (*(assignment.partition("=")[2] for assignment in act.assignments), *words, *filter(None, [act.code]))
-    return words
-
-
-def _pieces(word: str) -> Iterator[str]:
-    if _NO_PATH.fullmatch(word):
-        return
-    if _PLAIN.fullmatch(word) and not word.startswith("-"):
-        yield word
-        return
-    text = _BEFORE.sub("", word)
-    for piece in (text, *_BETWEEN.split(text)):
-        yield from filter(None, (piece, piece[2:] if piece.startswith("-") else ""))
-
+    from nbtools.shell import AnalysedCommand
 
 UNCOVERED = "commands need approval"
-UNKNOWN_TARGET = "commands that change what is only known when they run need approval"
 _ENVIRONMENT = re.compile(
     r"/proc(?:/(?:\d+|self|thread-self|[^/]*[$*?`\[][^/]*)(?:/task(?:/[^/]*)?)?)?(?:/(?:environ|[^/]*[$*?`\[].*))?", re.DOTALL
 )
 """``/proc/*/environ``, a folder that contains it, or a path of ``/proc`` that is only known at run time."""
-_WRITTEN_BY_SED = re.compile(r"[wW][ \t]*([^\s;}]+)")
-_WILDCARD = re.compile(r"[*?\[{]")
 _LOOKERS = "ls dir vdir find tree du df stat cd pushd pwd dirname basename realpath readlink test [ [["
 _NAMES_ONLY = frozenset(_LOOKERS.split())
 """Programs that show names but no contents of files, so they may look at folders above hidden files."""
-_OUTPUT_BY_DASH = frozenset({"tar", "bsdtar", "gtar", "curl", "wget", "zip", "touch"})
 _HERE = ("",)
-_REMOVES = re.compile(
-    r"(?<![\w./-])(?:\S*/)?(?:rm|rmdir|unlink|shred|mv|dd|mkfs[.\w]*|wipefs|truncate|rsync|chmod|chown|find|fd|git\s+clean|eval|xargs)(?![\w-])"
-    r"|\$'|:\s*\(\)|>\s*/dev/"
-)
-"""Programs and constructs that may delete essential files, for lines that are not understood."""
-_NO_WRITE = re.compile(r"/dev/(?:null|zero|full|tty|stdout|stderr)|-")
-"""Devices that a write does not change.  Descriptors by number are missing, as they may be any open file."""
-_NO_FILE = re.compile(r"/dev/(?:null|zero|full|tty|stdin|stdout|stderr|fd/\d+)|-")
 
 
 @dataclass(frozen=True)
-class CommandMatcher(CallMatcher):
-    """Matches a call that runs ``command`` in ``directory``, relative to the workspace; ``moving``: or elsewhere (see ``CommandTarget``).
-
-    ``edits_run``: whether the mode allows edits in the workspace; ``table``: the table of programs, None for the included one.
-    """
-
-    command: str = ""
-    directory: str = "."
-    moving: bool = False
-    edits_run: bool = False
-    table: ProgramTable | None = None
-
-    @cached_property
-    def analysis(self) -> CommandAnalysis:
-        return shell.analyse(self.command, self.table)
-
-    @cached_property
-    def written(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
-        """Every written path: by which command, as written, and resolved; for a path through links also where they lead."""
-        files = (
-            (act, path, "./-" if path == "-" and not _writes_to_output(act) else path)
-            for act in self.analysis.commands
-            for path in act.writes
-        )
-        written = (file for file in files if not _NO_WRITE.fullmatch(file[2]))
-        return tuple((act, path, resolved) for act, path, file in written for resolved in self._resolve(act, file))
-
-    @cached_property
-    def read(self) -> tuple[tuple[AnalysedCommand, ResolvedPath], ...]:
-        read = ((act, path) for act in self.analysis.commands for path in act.reads if not _NO_FILE.fullmatch(path))
-        return tuple((act, resolved) for act, path in read for resolved in self._resolve(act, path))
-
-    @cached_property
-    def _links(self) -> tuple[tuple[int, str], ...]:
-        """The places at which the line may create links, as absolute paths, each with the position of the command."""
-        links = ((at, link) for at, act in enumerate(self.analysis.commands) for link in act.links if link != ".")
-        return tuple((at, self.grounds.resolve_in_command(link, self.directory).absolute) for at, link in links)
-
-    def _is_through_link(self, act: AnalysedCommand, path: str) -> bool:
-        """Whether an absolute path may lead through a link that an earlier command of the line creates."""
-        before = next(at for at, other in enumerate(self.analysis.commands) if other is act)
-        return any(at < before and is_in(path, link) for at, link in self._links)
+class CommandMatcher(GuardedCommand):
+    """Matches a call that runs a command."""
 
     @cached_property
     def mentioned(self) -> dict[str, tuple[AnalysedCommand, tuple[ResolvedPath, ...]]]:
@@ -167,132 +57,6 @@ class CommandMatcher(CallMatcher):
         resolved = self.grounds.resolve_in_command(path, self.directory)
         led = self.grounds.follow_links(resolved)
         return (resolved,) if led is None else (resolved, led)
-
-    def _resolve(self, act: AnalysedCommand, path: str) -> Iterator[ResolvedPath]:
-        known = path not in act.unclear and not (self.moving and not path.startswith(("/", "~")))
-        resolved = self.grounds.resolve_in_command(path, self.directory, known=known)
-        if self._links and self._is_through_link(act, resolved.absolute):
-            resolved = replace(resolved, unclear=f"{path} leads through a link that the line creates")
-        yield resolved
-        if (led := self.grounds.follow_links(resolved)) is not None:
-            yield led
-
-    def required_question(self) -> Decision | None:
-        """Returns the question for critical deletions, protected paths, and command lines that could not be analysed."""
-        if critical := next(self._removals(), None):
-            return critical
-        if protected := next(self._protected(), None):
-            return protected
-        if repository := repository_question((resolved for _, _, resolved in self.written), self.grounds):
-            return repository
-        if doubt := self.analysis.doubt or self._moved():
-            return Decision(Action.ASK, f"the command could not be fully analysed ({doubt})", DOUBT)
-        if self.analysis.unverified and (found := _REMOVES.search(self.command)):
-            why = f"the command may delete something with {found[0]}, and could not be fully analysed: {self.analysis.unverified}"
-            return Decision(Action.ASK, why, DOUBT)
-        return None
-
-    def unknown_target(self) -> Decision | None:
-        """Returns the question before a command writes or removes what is only known when it runs; None where all is known.
-
-        A path counts as known where the line says what its variables are, or where it begins with a literal folder, which is neither
-        essential nor above the workspace.  A rule with exactly this line allows it.
-        """
-        if self.rules.allow.commands and self.rules.allow.commands.find_exact(self.command.strip()):
-            return None
-        for act in self.analysis.commands:
-            if found := next(filter(None, (self._unknown_target_of(act), self._mentions_protected(act))), ""):
-                return Decision(Action.ASK, found, UNKNOWN_TARGET, act.text)
-        return None
-
-    def _unknown_target_of(self, act: AnalysedCommand) -> str:
-        known = dict(act.values)
-        for path in act.unclear:
-            if path not in known and (path in act.writes or path in act.removes) and not self._begins_clearly(act, path):
-                verb = "removes" if path in act.removes else "writes"
-                return f"what {act.text} {verb} is only known when it runs: {path}. A literal folder at its beginning would tell"
-        opened = (path for owner, path, resolved in self.written if owner is act and is_open_file(resolved.absolute))
-        return f"which file is behind {path} is only known when it runs" if (path := next(opened, "")) else ""
-
-    def _mentions_protected(self, act: AnalysedCommand) -> str:
-        """Returns that a command of which not all is known names a protected file; empty where it does not."""
-        if not act.risk or not act.words or 0 in act.dynamic:
-            return ""
-        names = [found for word in act.words[1:] for found in _WRITTEN_BY_SED.findall(word)] if act.words[0].endswith("sed") else []
-        for path in (*mentioned_paths(act), *names):
-            resolved = self.grounds.resolve_in_command(path, self.directory)
-            if why := protection_reason(resolved, self.grounds):
-                return f"{act.text} may write {path}, which is protected ({why}): {act.risk}"
-        return ""
-
-    def _begins_clearly(self, act: AnalysedCommand, path: str) -> bool:
-        """Whether a path that is only known at run time begins with a literal folder in which it may be anything."""
-        folder = literal_folder(path)
-        if not folder:
-            return False
-        resolved = self.grounds.resolve_in_command(folder, self.directory)
-        if self._links and self._is_through_link(act, resolved.absolute):
-            return False
-        if resolved.unclear or resolved.above or resolved.relative == "." or resolved.absolute in self.grounds.homes:
-            return False
-        return path not in act.removes or not is_critical(resolved, self.grounds)
-
-    @cached_property
-    def _possible(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
-        """The possible values of written paths that the line itself says, resolved; a value may have wildcards."""
-        values = ((act, value) for act in self.analysis.commands for path, listed in act.values if path in act.writes for value in listed)
-        found = []
-        for act, value in values:
-            resolved = self.grounds.resolve_in_command(value, self.directory, known=not _WILDCARD.search(value))
-            led = self.grounds.follow_links(resolved)
-            found += [(act, value, one) for one in (resolved, led) if one is not None]
-        return tuple(found)
-
-    def _protected(self) -> Iterator[Decision]:
-        """Yields a question for each write to a protected path, and for unpacking or linking over the workspace itself."""
-        for act, path, resolved in (*self.written, *self._possible):
-            if why := protection_reason(resolved, self.grounds):
-                yield protected_question(resolved, why)
-            if resolved.relative == "." and path in act.named and path in act.links:
-                yield protected_question(resolved, "files unpacked or linked there may start programs")
-
-    def _removals(self) -> Iterator[Decision]:
-        """Yields a question for each critical deletion and each write to a device."""
-        for act, _, resolved in (*self.written, *self._possible):
-            if why := critical_write(resolved.absolute):
-                yield critical_question(act.text, why)
-        for act in self.analysis.commands:
-            if act.critical:
-                yield critical_question(act.text, act.critical)
-            for path in filter(None, act.removes):
-                values = ((value, not _WILDCARD.search(value)) for listed, found in act.values if listed == path for value in found)
-                for removed, known in ((path, path not in act.unclear), *values):
-                    gone = critical_deletion(removed, self.directory, self.grounds, known=known)
-                    if gone is not None:
-                        yield critical_question(act.text, f"{path} means {gone.absolute}")
-
-    def _moved(self) -> str:
-        """Returns why a program may be another one, or run others, as it does not run in the workspace's root; empty if it may not."""
-        for act in self.analysis.commands:
-            if act.folder_risk and (self.directory != "." or self.moving or act.folders != _HERE):
-                for folder in act.folders:
-                    if self.moving or "/" in act.words[0] or not self._same_repository(folder):
-                        return act.folder_risk
-        return ""
-
-    def _same_repository(self, folder: str) -> bool:
-        """Whether git finds the workspace's own repository from that folder, with no other repository in between."""
-        resolved = self.grounds.resolve_in_command(folder or ".", self.directory)
-        if not resolved.inside or resolved.unclear or self.grounds.follow_links(resolved) is not None:
-            return False
-        way = resolved.absolute
-        while len(way) > len(self.grounds.root):
-            if any(self.grounds.exists(f"{way}/{name}") for name in (".git", "HEAD", "commondir")):
-                return False
-            if any(written.absolute == way or written.absolute.startswith(f"{way}/") for _, _, written in self.written):
-                return False
-            way = way.rpartition("/")[0]
-        return True
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
         found = next(self._programs_touched(rules), None) if rules.commands else None
@@ -495,13 +259,6 @@ class CommandMatcher(CallMatcher):
         return self.rules.allow.writes.find_covering(resolved) or (self.rules.allow.edits if resolved.inside else None)
 
 
-def literal_folder(path: str) -> str:
-    """Returns the literal folders that a path begins with, before anything that the shell expands; empty where there are none."""
-    begin = re.split(r"[$`*?\[{]", path.replace('"', "").replace("'", ""), maxsplit=1)[0].replace("\\", "")
-    folder = begin.rpartition("/")[0]
-    return folder if re.search(r"[^./]", folder) else ""
-
-
 def _is_carried(act: AnalysedCommand) -> bool:
     """Whether the command only starts others, so that the rules for these are enough."""
     return act.transparent and not act.risk
@@ -510,11 +267,6 @@ def _is_carried(act: AnalysedCommand) -> bool:
 def _rule_covers_write(rule: WordRule, act: AnalysedCommand, path: str) -> bool:
     """Whether a rule for the program covers the write: the program's purpose, or the rule spells out the option that causes it."""
     return path not in act.named or any(option in rule.words for option in act.rewrites)
-
-
-def _writes_to_output(act: AnalysedCommand) -> bool:
-    """Whether ``-`` means the standard output to the program; to others, such as ``tee`` and ``cp``, it is a file."""
-    return bool(act.words) and act.words[0].rpartition("/")[2] in _OUTPUT_BY_DASH
 
 
 def _looks_at_names(act: AnalysedCommand) -> bool:

@@ -54,7 +54,8 @@ class PathContext:
     ``own_folders``: those with the state and settings of nbtools.  ``program_folders``: those of ``PATH`` inside the workspace.
     ``option_like_name`` returns why a file name in the workspace may be taken for an option, empty if there is none.
     ``ignores_case``: whether the file system does.  ``real`` follows the links of a path, and returns an empty text
-    where it leads to what differs for each process; ``exists`` says whether a path exists.
+    where it leads to what differs for each process; ``exists`` says whether a path exists.  ``text`` returns the text of a file, None where
+    it cannot be read.
     """
 
     root: str = "/workspace"
@@ -64,6 +65,7 @@ class PathContext:
     ignores_case: bool = sys.platform == "darwin"
     real: Callable[[str], str] = str
     exists: Callable[[str], bool] = lambda _: False
+    text: Callable[[str], str | None] = lambda _: None
     option_like_name: Callable[[], str] = str
 
     def resolve(self, path: str) -> ResolvedPath:

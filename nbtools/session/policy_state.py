@@ -18,6 +18,7 @@ from nbtools.policy.layers import SAVED, SESSION, Layer, as_rule, grant_policy
 from nbtools.policy.path_rules import PathContext
 from nbtools.policy.rules import Rule, read_rule
 from nbtools.policy.store import PolicyStore
+from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import real_path
 from nbtools.workspace.state_folder import config_folder, state_folder, state_path, workspace_key
 
@@ -57,6 +58,7 @@ def path_context(root: Path) -> PathContext:
         _programs(start),
         real=lambda path: _real(start, path),
         exists=_exists,
+        text=_text,
         option_like_name=lambda: _odd_name(start),
     )
 
@@ -100,6 +102,18 @@ def _exists(path: str) -> bool:
         return os.path.lexists(path)
     except ValueError:  # NUL or a lone surrogate
         return False
+
+
+_MAX_TEXT = 4_000_000
+
+
+def _text(path: str) -> str | None:
+    """Reads a regular file of at most ``_MAX_TEXT`` bytes; None for anything else."""
+    try:
+        data = read_bytes(Path(path), path, _MAX_TEXT)
+    except (ToolFailure, OSError, ValueError):
+        return None
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _real(root: str, path: str) -> str:
