@@ -1309,7 +1309,8 @@ INNOCENT = [
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
-    with temporary_workspace({"src/cart.py": "x\n", "README.md": "# Cart\n", "secrets/key": "k\n"}) as root:
+    patch = "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# Cart\n+# Carts\n"  # a patch is read before the decision
+    with temporary_workspace({"src/cart.py": "x\n", "README.md": "# Cart\n", "secrets/key": "k\n", "x.patch": patch}) as root:
         yield Session(root)
 
 
