@@ -239,13 +239,21 @@ class GuardedCommand(CallMatcher):
         names += [word.partition("=")[2] or after for word, after in zip(act.words, (*act.words[1:], ""), strict=True) if _INTO.match(word)]
         return tuple(names) if patches and "-" not in act.words else None
 
+    @cached_property
+    def patched(self) -> tuple[tuple[AnalysedCommand, ResolvedPath], ...]:
+        """The files that patches of the line name, as written and without the leading folders that ``-p`` takes away."""
+        return tuple(
+            (act, self.grounds.resolve_in_command(name, self.directory))
+            for act in self.analysis.commands
+            for header in self._patched(act) or ()
+            for name in _stripped(header, any_depth=any(word.startswith("-p") for word in act.words))
+        )
+
     def _protected(self) -> Iterator[Decision]:
         """Yields a question for each write to a protected path, and for unpacking or linking over the workspace itself."""
-        for act in self.analysis.commands:
-            for name in self._patched(act) or ():
-                resolved = self.grounds.resolve_in_command(name, self.directory)
-                if why := protection_reason(resolved, self.grounds):
-                    yield protected_question(resolved, why)
+        for _, resolved in self.patched:
+            if why := protection_reason(resolved, self.grounds):
+                yield protected_question(resolved, why)
         for act, path, resolved in (*self.written, *self._possible):
             if why := protection_reason(resolved, self.grounds):
                 yield protected_question(resolved, why)
@@ -289,6 +297,16 @@ class GuardedCommand(CallMatcher):
                 return False
             way = way.rpartition("/")[0]
         return True
+
+
+def _stripped(name: str, *, any_depth: bool) -> Iterator[str]:
+    """Yields the name, and what remains of it without its first folder, or without any number of them."""
+    yield name
+    while "/" in name:
+        name = name.partition("/")[2]
+        yield name
+        if not any_depth:
+            return
 
 
 def literal_folder(path: str) -> str:

@@ -82,6 +82,9 @@ class CommandMatcher(GuardedCommand):
         for act, _, resolved in self.written if rules.writes else ():
             if (one := rules.writes.find_touching(resolved) or rules.writes.find_below(resolved)) is not None:
                 yield one, act
+        for act, resolved in self.patched if rules.writes else ():
+            if (one := rules.writes.find_touching(resolved)) is not None:
+                yield one, act
 
     @cached_property
     def _otherwise_read(self) -> tuple[AnalysedCommand, ...]:

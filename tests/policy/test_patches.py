@@ -62,6 +62,21 @@ def test_a_patch_is_read_before_the_decision(root: Path, line: str, action: str)
         assert Session(root, policy=policy).decide("shell", {"command": line}).action == action
 
 
+@pytest.mark.parametrize(
+    ("line", "action"),
+    [
+        ("git apply plain.patch", "deny"),
+        ("git apply -p1 plain.patch", "deny"),
+        ("git apply -p 0 bare.patch", "ask"),
+        ("git apply moved.patch", "deny"),
+        ("git apply --check plain.patch", "allow"),
+    ],
+)
+def test_a_deny_rule_about_files_holds_for_what_a_patch_changes(root: Path, line: str, action: str) -> None:
+    policy = Policy(allow=("shell(git apply:*)",), deny=("edit(src/**)",))
+    assert Session(root, policy=policy).decide("shell", {"command": line}).action == action
+
+
 LINES = st.sampled_from(
     [
         *("diff --git a/x b/x", "--- a/x", "+++ b/x", "--- /dev/null", "+++ b/.envrc", "+++ .envrc\t2026", "+++ b/y\r", "rename from x"),
