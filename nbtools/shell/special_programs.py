@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from nbtools.shell.command_model import RUNS_INPUT, Effects, StartedProgram, is_input
 from nbtools.shell.options import ParsedOptions, not_listed, read_options, word_set
-from nbtools.shell.scripts import awk_program_is_plain, sed_script_is_plain, sql_only_queries
+from nbtools.shell.scripts import (
+    awk_program_is_plain,
+    jq_filter_is_plain,
+    sed_script_is_plain,
+    sql_only_queries,
+    yq_expression_is_plain,
+)
 from nbtools.shell.shell_builtins import BUILTINS, Special
 
 if TYPE_CHECKING:
@@ -240,8 +246,10 @@ def _awk(started: StartedProgram, entry: Entry, _: int) -> Effects:
         return Effects(risk=not_listed(entry, parsed) or "its program is in a file")
     place, *rest = parsed.operands
     program = started.words[place]
-    files = tuple(started.words[at] for at in rest if not re.match(r"\w+=", started.words[at]))
+    files = tuple(started.words[at] for at in rest if not re.match(r"[A-Za-z_]\w*=", started.words[at]))
     risk = not_listed(entry, parsed)
+    if any(re.match(r"/+inet[46]?/", file) for file in files):
+        risk = risk or "it opens a network connection"
     if not started.is_literal(place):
         risk = risk or "its program is only known when it runs"
     elif not awk_program_is_plain(program):
@@ -416,13 +424,47 @@ def _git_config(started: StartedProgram, _: Entry, first: int) -> Effects:
 
 
 def _sqlite(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses ``sqlite3``: a query is harmless only with ``-safe``, which switches off what writes files and starts programs."""
     operands = [word for word in started.words[1:] if word not in entry.flags]
     clear = not started.dynamic and len(operands) == 2 and not operands[0].startswith("-") and sql_only_queries(operands[1])
     files = tuple(operands[:1])
     writes = () if "-readonly" in started.words or files == (":memory:",) else files  # it creates a missing database
-    risk = "" if clear else "it accepts commands that start programs"
+    risk = "" if clear and "-safe" in started.words else "it accepts commands that start programs; a query with -safe does not"
     reads_code = len(operands) < 2 and not started.dynamic
     return Effects(reads=files, writes=writes, risk=risk, language=entry.language if reads_code else "")
+
+
+def _jq(started: StartedProgram, entry: Entry, _: int) -> Effects:
+    """Analyses ``jq`` and ``yq``: the first operand is a filter, the others are files.  ``--arg`` takes two words."""
+    skipped = frozenset(place + 2 for place, word in enumerate(started.words) if word in ("--arg", "--argjson"))
+    kept = [place for place in range(len(started.words)) if place not in skipped]
+    moved = {place: new for new, place in enumerate(kept)}
+
+    def places(old: frozenset[int]) -> frozenset[int]:
+        return frozenset(moved[place] for place in old if place in moved)
+
+    own = started._replace(
+        words=tuple(started.words[place] for place in kept),
+        dynamic=places(started.dynamic),
+        splits=places(started.splits),
+        dashes=places(started.dashes),
+    )
+    parsed = read_options(own, entry)
+    risk = not_listed(entry, parsed)
+    if skipped & started.splits:
+        risk = risk or "where its own arguments end is only known when it runs"
+    operands = parsed.operands
+    is_plain = yq_expression_is_plain if entry.name == "yq" else jq_filter_is_plain
+    files = tuple(own.words[place] for place in operands[1:])
+    if entry.name == "yq" and operands and own.words[operands[0]] in ("e", "ea", "eval", "eval-all"):
+        operands, files = operands[1:], files[1:]
+    if operands and not own.is_literal(operands[0]):
+        risk = risk or "its filter is only known when it runs"
+    elif operands and not is_plain(own.words[operands[0]]):
+        risk = risk or f"its filter {own.words[operands[0]]!r} may read other files"
+    rewriting = tuple(own.words[option.position] for option in parsed.options if option.name in entry.rewrites)
+    writes = files if rewriting else ()
+    return Effects(reads=files, writes=writes, named=writes, rewrites=rewriting, risk=risk, harmless=not (risk or writes))
 
 
 SPECIAL: dict[str, Special] = {
@@ -439,5 +481,6 @@ SPECIAL: dict[str, Special] = {
     "git-config": _git_config,
     "git-checkout": _git_checkout,
     "sqlite": _sqlite,
+    "jq": _jq,
     **BUILTINS,
 }
