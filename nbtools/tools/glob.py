@@ -18,7 +18,7 @@ from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarge
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.path_suggestions import path_not_found
-from nbtools.workspace.paths import printable_path
+from nbtools.workspace.paths import one_line, printable_path
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.file_search import FileMatches, file_size, find_files, newest_first
 from nbtools.workspace.search.project_ignore import ignore_filter
@@ -186,7 +186,7 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         reason = Message.of(f"{left_out:,} more are ignored") if by_agent else Message.of(f"git ignores {left_out:,} more", include)
         more = joined(". ", filter(None, (self._more(len(page), total), reason if left_out else "")))
         summary = f"{total:,} file{'' if total == 1 else 's'}" if total else "No files"
-        names = "\n".join(entry.path for entry in page) or ("" if total else summary)
+        names = "\n".join(one_line(entry.path) for entry in page) or ("" if total else summary)
         text = joined("\n", filter(None, (names, in_brackets(more))))
         data = GlobData(tuple(entry.path for entry in page), total, left_out, hidden)
         by_policy = read_filter.hidden_count_note(hidden, "file", "files")

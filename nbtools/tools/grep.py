@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import heapq
 from collections import ChainMap
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import groupby
@@ -23,7 +23,7 @@ from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, Too
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read_filter import NOT_SEARCHED
-from nbtools.workspace.paths import printable_path
+from nbtools.workspace.paths import one_line, printable_path
 from nbtools.workspace.search import globs, notebook_search, text_search
 from nbtools.workspace.search.file_search import newest_first
 from nbtools.workspace.search.project_ignore import ignore_filter
@@ -170,30 +170,26 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         preview = _Preview(self, update_output)
         ignoring = ignore_filter(self.tool.workspace, git=not self.params.ignored, agent=not self.params.agent_ignored)
 
-        async def count(
-            search: Callable[..., Awaitable[text_search.MatchCounts]], before: text_search.MatchCounts
-        ) -> text_search.MatchCounts:
-            found = await search(
+        names_only, hiding = self.params.mode == "files", self.tool.workspace.read_filter
+        listing = asyncio.create_task(notebook_search.find_notebooks(self._root, self._start, self.query, hiding, ignoring))
+        try:
+            found = await text_search.count_matches(
                 self._root,
                 self._start,
                 self.query,
-                names_only=self.params.mode == "files",
-                progress=partial(preview.progress, before.counts),
-                hiding=self.tool.workspace.read_filter,
+                names_only=names_only,
+                progress=partial(preview.progress, {}),
+                hiding=hiding,
                 ignoring=ignoring,
             )
-            unreadable = dict.fromkeys((*before.unreadable, *found.unreadable))
-            return text_search.MatchCounts(before.counts | found.counts, tuple(unreadable))
-
-        no_notebooks = asyncio.create_task(run_in_thread(partial(notebook_search.has_none, self._root, self._start, self.query)))
-        try:
-            found = await count(text_search.count_matches, text_search.MatchCounts({}, ()))
-            if no_notebooks.done() and no_notebooks.result():
-                return found
-            return await count(notebook_search.count_matches, found)
+            notebooks = await listing
+            progress = partial(preview.progress, found.counts)
+            cells = await notebook_search.count_matches(self._root, notebooks, self.query, names_only=names_only, progress=progress)
+            unreadable = dict.fromkeys((*found.unreadable, *cells.unreadable))
+            return text_search.MatchCounts(found.counts | cells.counts, tuple(unreadable))
         finally:
-            no_notebooks.cancel()
-            await asyncio.wait([no_notebooks])
+            listing.cancel()
+            await asyncio.wait([listing])
             await preview.end()
 
     @property
@@ -236,7 +232,13 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         noun = f"matching lines in {_files(count)}"
         if showable < total:
             noun = f"lines (at most {self.params.per_file} per file; {total:,} {noun})"
-        more = _more(taken, showable, noun, self.params, counted.unreadable, whole=showable == total)
+        missing = max(min(self.params.limit, showable - self.params.offset) - taken, 0)
+        more = _more(taken + missing, showable, noun, self.params, counted.unreadable, whole=showable == total)
+        if missing:
+            # The next page begins after them, or it would never come.
+            more = joined(
+                ". ", filter(None, (more, f"{missing:,} of them cannot be shown: their files have changed since they were counted"))
+            )
         text = "\n\n".join(_group(*place, found) for place, found in groupby(page, key=lambda match: (match.path, match.cell)))
         summary = f"{total:,} match{'' if total == 1 else 'es'} in {_files(count)}" if total else "No matches"
         return ToolResult(
@@ -251,7 +253,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         total, count = sum(counted.counts.values()), len(counted.counts)
         page = _slice(counted.counts, self.params.offset, self.params.limit)
         more = _more(len(page), count, "files", self.params, counted.unreadable)
-        text = "\n".join(f"{path}: {counted.counts[path]:,}" if counting else path for path in page)
+        text = "\n".join(f"{one_line(path)}: {counted.counts[path]:,}" if counting else one_line(path) for path in page)
         summary = "No matches" if not count else f"{total:,} in {_files(count)}" if counting else _files(count)
         display: ToolResultDisplay = Listing(tuple(map(Entry, page)), count, more)
         if counting:
@@ -339,7 +341,8 @@ def _by_path(path: str) -> tuple[bool, str]:
 
 
 def _group(path: str, cell: CellPlace | None, matches: Iterator[Match]) -> str:
-    head = path if cell is None else f"{path} {cell}" + ("" if cell.id == f"#{cell.number}" else f" (id {cell.id})")
+    name = one_line(path)
+    head = name if cell is None else f"{name} {cell}" + ("" if cell.id == f"#{cell.number}" else f" (id {cell.id})")
     return "\n".join([head, *(f"{match.line}{'-' if match.context else ':'} {match.text}" for match in matches)])
 
 

@@ -18,8 +18,13 @@ _MAX_PRINTED_CHARACTERS = 200
 
 def printable_path(path: str) -> str:
     """Returns ``path`` for a message: on one line, with hidden characters escaped, and of limited length."""
-    text = path if path.isprintable() else ascii(path)[1:-1]
+    text = one_line(path)
     return text if len(text) <= _MAX_PRINTED_CHARACTERS else f"{text[:_MAX_PRINTED_CHARACTERS]}…"
+
+
+def one_line(path: str) -> str:
+    """Returns ``path`` for a listing: on one line, with hidden characters escaped."""
+    return path if path.isprintable() else ascii(path)[1:-1]
 
 
 def is_inside(root: Path, path: Path) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -16,9 +15,6 @@ from hypothesis import strategies as st
 from nbtools import Session
 from nbtools.core.result import CellPlace, Listing
 from nbtools.tools.grep import GrepTool
-from nbtools.workspace.cancellation import CancellationFlag
-from nbtools.workspace.search import notebook_search
-from nbtools.workspace.search.text_search import Query
 from nbtools.workspace.workspace import Workspace
 from tests.tools.test_grep import grep
 
@@ -170,19 +166,6 @@ async def test_hidden_ignored_and_linked_notebooks_are_left_out(tmp_path):
     assert (await grep(tool, "TODO")).data.counts == {"node/nb.ipynb": 1}
     everything = await tool.validate_build_and_execute({"pattern": "TODO", "hidden": True, "ignored": True})
     assert sorted(everything.data.counts) == [".hidden/nb.ipynb", "ignored/nb.ipynb", "node/nb.ipynb"]
-
-
-@pytest.mark.parametrize("folder", [".", "deep/er", ".hidden", "ignored"])
-def test_names_alone_tell_that_there_is_no_notebook(tmp_path, folder):
-    (tmp_path / ".gitignore").write_text("ignored\n")
-    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-    (tmp_path / folder / "loop").symlink_to(tmp_path)
-    (tmp_path / folder / "nb.ipynb.txt").write_text("TODO")
-    has_none = partial(notebook_search.has_none, tmp_path, ".", halt=CancellationFlag())
-    assert has_none(query=Query("TODO"))
-    (tmp_path / folder / "nb.ipynb").write_text(notebook("TODO"))
-    assert not has_none(query=Query("TODO"))
-    assert has_none(query=Query("TODO", glob="*.py"))
 
 
 async def test_an_invalid_pattern_is_refused_for_a_notebook_without_cells(tmp_path):

@@ -67,7 +67,7 @@ CALLS = {
     "create": ("write", {"path": "new/deep/f.txt", "content": "new\n"}),
     "make a folder": ("write", {"path": "new/folder/", "content": ""}),
     "patch": ("patch", {"patch": PATCH}),
-    "replace": ("replace_in_files", {"pattern": "[xy]", "replacement": "Z", "exclude": "*.ipynb", "apply": True}),
+    "replace": ("replace_in_files", {"pattern": "[xy]", "replacement": "Z", "glob": "*.{py,txt}", "apply": True}),
     "delete a file": ("delete", {"path": "b.txt"}),
     "delete a folder": ("delete", {"path": "dir", "recursive": True}),
     "delete a link": ("delete", {"path": "link"}),

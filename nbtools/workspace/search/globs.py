@@ -1,4 +1,4 @@
-"""Glob patterns for paths: ``*`` and ``?`` within a name, ``**`` across folders, ``[a-z]``, ``{one,two}``."""
+"""Glob patterns for paths: ``*`` and ``?`` within a name, ``**`` across folders, ``[a-z]``, ``{one,two}``, and a backslash before each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 _MOST = 1000
 _CLASS = re.compile(r"\[(?P<not>[!^]?+)(?P<inside>[^/][^]]*)\]", re.DOTALL)
-_CHOICE = re.compile(rf"{_CLASS.pattern}|[{{}},]", re.DOTALL)
-"""Braces and commas; those inside brackets are literal."""
+_CHOICE = re.compile(rf"\\.|{_CLASS.pattern}|[{{}},]", re.DOTALL)
+"""Braces and commas; those inside brackets and after a backslash are literal."""
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _SPECIAL = re.compile(r"[*?\[{]")
 
 
@@ -33,9 +34,9 @@ def literal_folder(pattern: str) -> str:
     names = pattern.split("/")
     fixed: list[str] = []
     for name in names[:-1]:
-        if _SPECIAL.search(name) or name == "..":
+        if _SPECIAL.search(_ESCAPED.sub("", name)) or name == "..":
             break
-        fixed.append(name)
+        fixed.append(_ESCAPED.sub(r"\1", name))
     return "/".join(name for name in fixed if name not in ("", ".")) or "."
 
 
@@ -53,7 +54,7 @@ def is_only_name(pattern: str) -> bool:
 
 def any_case(name: str) -> str:
     """Returns a case-insensitive glob of a name, ``*`` if that cannot be expressed."""
-    if "[" in name or not name.isascii():
+    if "[" in name or "\\" in name or not name.isascii():
         return "*"
     return "".join(f"[{letter.lower()}{letter.upper()}]" if letter.isalpha() else letter for letter in name)
 
@@ -65,7 +66,7 @@ def escape(name: str) -> str:
 
 def names_hidden(pattern: str) -> bool:
     """Returns whether a name in the pattern begins with a literal dot."""
-    return any(re.match(r"\.[^./]", name) for variant in _variants(pattern) for name in variant.split("/"))
+    return any(re.match(r"\\?\.[^./]", name) for variant in _variants(pattern) for name in variant.split("/"))
 
 
 def _variants(pattern: str) -> list[str]:
@@ -127,7 +128,7 @@ def _path(pattern: str) -> str:
 def _name(name: str) -> str:
     """Returns the regex of one name."""
     # As in fnmatch, the text from a star to its next fixed part is an atomic group, which avoids backtracking.
-    pieces = [_fixed(piece) for piece in re.split(r"\*+", name)] if "[" not in name else _with_classes(name)
+    pieces = [_fixed(piece) for piece in re.split(r"\*+", name)] if "[" not in name and "\\" not in name else _with_classes(name)
     first, *rest = pieces
     if not rest:
         return first
@@ -136,13 +137,16 @@ def _name(name: str) -> str:
 
 
 def _with_classes(name: str) -> list[str]:
-    """Splits a name at stars, except those inside brackets, and converts the pieces to regexes."""
+    """Splits a name at stars, except those inside brackets and after a backslash, and converts the pieces to regexes."""
     pieces = [""]
     position = 0
     while position < len(name):
         if letters := _CLASS.match(name, position):
             pieces[-1] += _class(letters["not"], letters["inside"])
             position = letters.end()
+        elif escaped := _ESCAPED.match(name, position):
+            pieces[-1] += re.escape(escaped[1])
+            position = escaped.end()
         elif name[position] == "*":
             pieces.append("")
             position += 1

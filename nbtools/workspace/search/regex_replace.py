@@ -21,7 +21,7 @@ from nbtools.workspace.files.encoding import DecodedText
 from nbtools.workspace.files.no_follow import status
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
 from nbtools.workspace.search.ripgrep import workspace_files
-from nbtools.workspace.search.text_search import Query, glob_filter, search, visible_filter
+from nbtools.workspace.search.text_search import Query, glob_filter, search, visible_filter, with_any_ending
 
 _REFERENCE = re.compile(r"\$(?:\$|\{([^}]*)\}|(\w+))", re.ASCII)
 _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?P?<(?![=!])(\w+)>)?(?!\?)", re.DOTALL)
@@ -73,6 +73,7 @@ async def find_hits(
     if problem:
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problem)
     template = replacement.replace("$", "$$") if query.fixed else replacement
+    query = with_any_ending(query) if multiline else query
     fit = visible_filter(glob_filter(query.glob, start), hiding) or (lambda _: True)
     reader = _Reader(fit, "\n" in replacement and "\r" not in replacement, progress)
     options = ["--json", "--crlf", "--binary", f"--replace={template}", *(["--multiline"] if multiline else [])]
@@ -103,6 +104,7 @@ def _second_names(root: Path, names: Iterable[str]) -> list[str]:
 async def find_ignored(root: Path, start: str, query: Query, *, multiline: bool = False, hiding: ReadFilter = NO_FILTER) -> set[str]:
     """Returns every file with a match, including git-ignored files and dot names, except in ``.git`` and hidden files."""
     output = bytearray()
+    query = with_any_ending(query) if multiline else query
     everything = ["--files-with-matches", "--crlf", "--no-ignore", "--hidden", "--glob=!.git", *(["--multiline"] if multiline else [])]
     await search(root, start, query, everything, output.extend, hiding)
     fit = visible_filter(glob_filter(query.glob, start), hiding) or (lambda _: True)

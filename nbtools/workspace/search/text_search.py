@@ -183,6 +183,13 @@ async def count_in(root: Path, paths: Sequence[str], query: Query, options: Sequ
     return dict(counts)
 
 
+async def places_in(root: Path, paths: Sequence[str], query: Query, options: Sequence[str]) -> list[tuple[str, int]]:
+    """Returns the file and number of every matching line of ``paths`` and the files below them."""
+    output = bytearray()
+    await run_ripgrep(root, [*_MULTILINE, *options, *_flags(query), "--", *paths], output.extend)
+    return [(os.fsdecode(path), int(line)) for path, line in _PLACE.findall(bytes(output))]
+
+
 class _Counter:
     """Reads counts from ripgrep's output, run with ``options``, as it arrives."""
 
@@ -204,8 +211,9 @@ async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, i
     """
     result: list[Match] = []
     for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
-        most = f"--max-count={max(skip + take for _, skip, take in batch)}"
-        found = await lines_in(root, [below(path) for path, _, _ in batch], query, [most], before, after)
+        # --text: a file that is named is searched beyond its first NUL, but then ripgrep prints no lines of it.
+        options = [f"--max-count={max(skip + take for _, skip, take in batch)}", "--text"]
+        found = await lines_in(root, [below(path) for path, _, _ in batch], query, options, before, after)
         page = [match for path, skip, take in batch for match in _page(found.matches.get(path, []), skip, take, before, after)]
         result += await found.with_windows(page)
     return result
@@ -265,10 +273,20 @@ def glob_filter(glob: str | None, start: str) -> Callable[[str], bool]:
 
 _OPEN, _CLOSE = b"\x1b[0m\x1b[38;2;17;34;51m", b"\x1b[0m"
 _LINES = [
-    *("--line-number", "--with-filename", "--no-heading", "--null", f"--max-columns={COLUMNS}", "--max-columns-preview", "--color=always"),
+    *(
+        "--line-number",
+        "--with-filename",
+        "--no-heading",
+        "--null",
+        "--no-context-separator",
+        f"--max-columns={COLUMNS}",
+        "--max-columns-preview",
+        "--color=always",
+    ),
     *("--colors=path:none", "--colors=line:none", "--colors=match:none", "--colors=match:fg:17,34,51"),
 ]
-_LINE = re.compile(rb"\x1b\[0m(.+?)\x1b\[0m\0\x1b\[0m(\d+)\x1b\[0m([:-])(.*)", re.DOTALL)
+_LINE = re.compile(rb"\x1b\[0m([^\0]+)\x1b\[0m\0\x1b\[0m(\d+)\x1b\[0m([:-])([^\n]*)\n?")
+"""The name of a file may contain line breaks."""
 
 
 async def _matches(root: Path, arguments: list[str]) -> dict[str, list[Match]]:
@@ -276,10 +294,9 @@ async def _matches(root: Path, arguments: list[str]) -> dict[str, list[Match]]:
     output = bytearray()
     await run_ripgrep(root, arguments, output.extend)
     found: dict[str, list[Match]] = {}
-    for line in bytes(output).split(b"\n"):
-        match = _match(line)
-        if match:
-            found.setdefault(match.path, []).append(match)
+    for parts in _LINE.finditer(bytes(output)):
+        match = _match(parts)
+        found.setdefault(match.path, []).append(match)
     return {path: found[path] for path in workspace_files(root, found)}
 
 
@@ -293,11 +310,8 @@ async def _with_windows(root: Path, options: Sequence[str], page: list[Match]) -
     return [windows.found.get((match.path, match.line), match) for match in page]
 
 
-def _match(line: bytes) -> Match | None:
-    """Parses a line of output; hits are between unique colour sequences."""
-    parts = _LINE.fullmatch(line)
-    if parts is None:
-        return None
+def _match(parts: re.Match[bytes]) -> Match:
+    """Converts a line of output; hits are between unique colour sequences."""
     path, number, kind, rest = parts.groups()
     before, *hits = rest.removesuffix(b"\r").split(_OPEN)
     text = before.decode("utf-8", "replace")
@@ -308,7 +322,9 @@ def _match(line: bytes) -> Match | None:
         text += inside.decode("utf-8", "replace")
         ranges.append((start, len(text)))
         text += after.decode("utf-8", "replace")
-    return Match(path_of(path), int(number), text, tuple(ranges), context=kind == b"-")
+    text = text.removesuffix("\r")  # inside a hit that goes on in the next line
+    hit_ranges = tuple((start, min(end, len(text))) for start, end in ranges)
+    return Match(path_of(path), int(number), text, hit_ranges, context=kind == b"-")
 
 
 def _page(matches: list[Match], skip: int, take: int, before: int, after: int) -> list[Match]:
@@ -323,7 +339,8 @@ _NAMES = ["--files-with-matches"]
 _MULTILINE = ["--line-number", "--no-heading", "--max-columns=1", "--color=never"]
 """For multiline matches ripgrep counts matches, not lines; so its output lines are counted, cut as short as possible."""
 _NAME = re.compile(r"(?:\./)?([^\0]+)\0")
-_COUNT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)\n")
+_COUNT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)\r?\n")
+"""With ``--crlf``, ripgrep itself writes CRLF."""
 _NUMBERED = re.compile(rb"(?:\./)?([^\0]+)\0\d+:[^\n]*\n")
 _PLACE = re.compile(rb"(?:\./)?([^\0]+)\0(\d+):[^\n]*\n")
 _BINARY = re.compile(rb"^.*: binary file matches \(found .*\)\n", re.MULTILINE)
@@ -352,7 +369,7 @@ def _matching_lines(data: bytes) -> Read:
 def _counts_end(data: bytes) -> int:
     """Returns the end of the last complete ``path NUL count newline``; a path may contain newlines."""
     end = data.rfind(b"\n")
-    while end >= 0 and not data[data.rfind(b"\0", 0, end) + 1 : end].isdigit():
+    while end >= 0 and not data[data.rfind(b"\0", 0, end) + 1 : end].removesuffix(b"\r").isdigit():
         end = data.rfind(b"\n", 0, end)
     return end + 1
 
@@ -386,13 +403,35 @@ def _glob_matcher(glob: str, start: str) -> Callable[[str], bool]:
 
 
 def _flags(query: Query) -> list[str]:
+    query = with_any_ending(query) if query.multiline else query
+    anchored = not query.fixed and "$" in query.pattern and not _NAMES_CR.search(query.pattern.replace(_ANY_ENDING, ""))
     return [
         *(["--ignore-case"] if query.ignore_case else []),
         *(["--fixed-strings"] if query.fixed else []),
         *(["--word-regexp"] if query.word else []),
         *(["--multiline", "--multiline-dotall"] if query.multiline else []),
+        *(["--crlf"] if anchored else []),
         f"--regexp={query.pattern}",
     ]
+
+
+_NAMES_CR = re.compile(r"\r|\\r|\\x(?:0[dD]|\{0*[dD]\})")
+"""A carriage return in a pattern, which could not match if CRLF ended the line."""
+_META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
+_ANY_ENDING = r"(?:\r?\n)"
+_ENDING = re.compile(r"\\n|\n|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^]\\])*\]", re.DOTALL)
+"""A line break in a regular expression; other escapes and classes are skipped."""
+
+
+def with_any_ending(query: Query) -> Query:
+    """Returns the query with a pattern in which a line break is CRLF, too; a pattern that names CR, and classes, stay as they are."""
+    pattern = query.pattern
+    if query.fixed:
+        lines = (_META.sub(r"\\\g<0>", line) for line in pattern.split("\n"))
+        return replace(query, fixed=False, pattern=_ANY_ENDING.join(lines)) if "\n" in pattern and "\r" not in pattern else query
+    if _NAMES_CR.search(pattern) or re.search(r"\(\?[a-zA-Z]*x", pattern):
+        return query
+    return replace(query, pattern=_ENDING.sub(lambda found: _ANY_ENDING if found[0] in {"\n", "\\n"} else found[0], pattern))
 
 
 def file_flags(query: Query) -> list[str]:
