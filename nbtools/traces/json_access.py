@@ -5,7 +5,7 @@ Also parses timestamps in the notations that logs use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -98,6 +98,19 @@ def text_of(content: Any, depth: int = 0) -> str:
 
 
 _MEDIA_TYPES = {"image", "image_url", "input_image", "audio", "video", "document", "blob", "file", "input_file", "tool_reference"}
+
+
+def strings(value: Any, without: Collection[str] = ()) -> Iterator[str]:
+    """Yields every string value in JSON, in order, except below the keys ``without``."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            pending.extend(reversed([inner for key, inner in one.items() if key not in without]))
+        elif isinstance(one, list | tuple):
+            pending.extend(reversed(one))
 
 
 def to_json(value: Any) -> str:

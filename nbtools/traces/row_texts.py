@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from nbtools.traces.json_access import strings
 from nbtools.traces.model import Call, Event
 from nbtools.traces.reader import LogFile
 
@@ -38,19 +39,6 @@ def text_of_event(event: Event, reading: LogFile | None) -> str:
                 if len(joined) == event.size and joined.startswith(event.text):
                     return joined
     return max((text for text in texts if text.startswith(event.text)), key=len, default=event.text)
-
-
-def strings(value: Any, without: Collection[str] = ()) -> Iterator[str]:
-    """Yields every string value in JSON, in order, except below the keys ``without``."""
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, Mapping):
-            pending.extend(reversed([inner for key, inner in one.items() if key not in without]))
-        elif isinstance(one, list | tuple):
-            pending.extend(reversed(one))
 
 
 def _join(texts: Sequence[str], separator: str, size: int) -> str:

@@ -16,11 +16,12 @@ from typing import Any
 from nbtools.core.errors import TraceError
 from nbtools.traces.following.row_identity import is_same, row_keys
 from nbtools.traces.html import render
+from nbtools.traces.json_access import strings
 from nbtools.traces.model import Call, Event
 from nbtools.traces.query import text_index
 from nbtools.traces.query.text_store import TextStore
 from nbtools.traces.reader import LogFile
-from nbtools.traces.row_texts import strings, text_of_event
+from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.rows import Rows
 
 _SNIPPET_MARGIN = 60

@@ -370,6 +370,17 @@ def test_what_a_fork_repeats_belongs_to_its_parent(load: Load) -> None:
     assert (facts["sessions"], facts["tool_calls"], facts["tokens"]["total"]) == (2, 2, 130)
 
 
+def test_an_agent_that_is_spawned_in_the_second_in_which_its_parent_began_repeats_the_parents_turn(load: Load) -> None:
+    parent, child = "01a220cb-49da-7ee3-a835-756dc453a197", "01a220cb-4b06-7952-aade-d8c9403fb761"
+    heads = [line("session_meta", id=child, timestamp="2026-11-28T06:15:23.656Z", forked_from_id=parent)]
+    heads.append(line("session_meta", id=parent, timestamp="2026-11-28T06:15:23.359Z"))
+    began = {"started_at": 1795846523}
+    copied = [event("task_started", turn_id="01a220cb-4a04-7640-8514-b9481b352058", **began), says("user", "do"), asks("c1", cmd="ls")]
+    own = [event("task_started", turn_id="01a220cb-4b1e-78a1-8018-33e2d1294d5a", **began), asks("c2", cmd="wc")]
+    trace = load([*heads, *copied, *own])
+    assert [(call.native_id, call.session, call.live) for call in trace.calls] == [("c1", parent, False), ("c2", child, True)]
+
+
 def test_where_turns_have_no_ids_copying_ends_when_time_goes_on(load: Load) -> None:
     records = [one for one in fork() if one["payload"].get("type") != "task_started"]
     for one in records[6:]:
@@ -586,3 +597,103 @@ def test_fields_of_any_type_never_raise(tmp_path_factory: pytest.TempPathFactory
     assert sum(session.records for session in trace.sessions) + len(trace.problems) >= len(_LOG)
     for call in trace.calls:
         assert call.detail.args is not None
+
+
+PLUGINS = "<recommended_plugins>\nThese plugins may help: one, two, three.\n</recommended_plugins>"
+GOAL = "<new_context_of_next_year>The goal of this thread is a release.</new_context_of_next_year>"
+
+
+def user_message(text: str, **more: Any) -> Record:
+    return event("user_message", message=text, **more)
+
+
+def user_item(text: str) -> Record:
+    return event("item_completed", item={"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": text}]})
+
+
+@pytest.mark.parametrize("record", [user_message, user_item])
+def test_only_what_the_log_records_as_a_prompt_is_the_persons(load: Load, record: Callable[[str], Record]) -> None:
+    """Whatever the next version inserts, it is not taken for the person's words, their turn or the title."""
+    answer = says("assistant", "done")
+    trace = load([meta(), says("user", GOAL), says("user", "<skill> is what I typed"), record("<skill> is what I typed"), answer])
+    assert [(one.text, one.turn) for one in trace.events if one.kind == "user"] == [("<skill> is what I typed", 1)]
+    assert [one.kind for one in trace.events if one.text == GOAL] == ["system"]
+    assert trace.sessions[0].title == "<skill> is what I typed"
+
+
+def test_a_prompt_among_images_is_the_persons(load: Load) -> None:
+    parts = [
+        {"type": "input_text", "text": "<image name=[Image #1]>"},
+        {"type": "input_image"},
+        {"type": "input_text", "text": "Look at it"},
+    ]
+    trace = load([meta(), item("message", role="user", content=parts), user_message("Look at it", images=["data:"])])
+    assert [one.kind for one in trace.events if "Look at it" in one.text] == ["user"]
+
+
+def test_a_recorded_prompt_that_no_message_repeats_is_a_message_once(load: Load) -> None:
+    trace = load([meta(), says("user", GOAL), user_message("go on"), user_item("go on"), says("assistant", "done"), user_message("go on")])
+    assert [(one.text, one.turn) for one in trace.events if one.kind == "user"] == [("go on", 1), ("go on", 2)]
+
+
+def test_texts_that_early_versions_record_as_inserted_are_no_prompts(load: Load) -> None:
+    inserted = "<environment_context>\n<cwd>/x</cwd>"
+    recorded = [user_message(inserted, kind="environment_context"), user_message("do", kind="plain")]
+    trace = load([meta(), says("user", inserted), recorded[0], says("user", "do"), recorded[1]])
+    assert [one.text for one in trace.events if one.kind == "user"] == ["do"]
+
+
+def test_without_recorded_prompts_the_newest_kinds_and_then_the_beginnings_decide(load: Load) -> None:
+    def kinds(words: str, kind: str) -> Record:
+        return item(
+            "message",
+            role="user",
+            content=[{"type": "input_text", "text": words}],
+            internal_chat_message_metadata_passthrough={"content_item_kinds": [kind]},
+        )
+
+    trace = load([meta(), says("user", PLUGINS), says("user", "<goal_context>x"), kinds("<skill>", "user.text"), says("user", "the task")])
+    assert [one.text for one in trace.events if one.kind == "user"] == ["<skill>", "the task"]
+
+
+def test_messages_between_agents_and_the_findings_of_a_review_have_their_texts(load: Load) -> None:
+    content = [{"type": "input_text", "text": "Payload: count the lines"}, {"type": "encrypted_content", "encrypted_content": "gAAA"}]
+    place = {"absolute_file_path": "/w/a.py", "line_range": {"start": 7, "end": 9}}
+    output = {"findings": [{"title": "Wrong sum", "body": "It adds twice.", "code_location": place}], "overall_explanation": "Not ready."}
+    trace = load(
+        [
+            meta(),
+            item("agent_message", author="/root", recipient="/root/a", content=content),
+            event("exited_review_mode", review_output=output),
+        ]
+    )
+    assert [(one.kind, one.text) for one in trace.events if one.type != "session_meta"] == [
+        ("system", "/root\n/root/a\nPayload: count the lines"),
+        ("system", "Wrong sum\n\nIt adds twice.\n\n/w/a.py\n\nNot ready."),
+    ]
+
+
+@given(st.lists(st.sampled_from(["typed", "typed_alone", "inserted", "known", "answer"]), max_size=8), st.integers(0, 9))
+@settings(max_examples=60, deadline=None)
+def test_a_growing_log_ends_with_the_rows_of_the_whole(tmp_path_factory: pytest.TempPathFactory, parts: list[str], at: int) -> None:
+    records = [meta()]
+    for number, part in enumerate(parts):
+        words = f"text {number % 3}"
+        new = {
+            "typed": [says("user", words), user_message(words)],
+            "typed_alone": [user_item(words)],
+            "inserted": [says("user", f"<brand_new_{number}>")],
+            "known": [says("user", PLUGINS)],
+            "answer": [says("assistant", "ok")],
+        }
+        records += new[part]
+    records.append(says("assistant", "the end"))
+    lines = [json.dumps(one).encode() + b"\n" for one in records]
+    path = tmp_path_factory.mktemp("log") / "rollout.jsonl"
+    path.write_bytes(b"".join(lines[:at]))
+    source = Source(path)
+    reading = Codex().begin(source, LogFile(source, Codex()))
+    path.write_bytes(b"".join(lines))
+    rows = [*reading.read(source)]
+    if not reading.is_stale():
+        assert [row for row in rows if isinstance(row, Event)] == list(traces.load(path).events)

@@ -73,6 +73,11 @@ class Payload(msgspec.Struct, gc=False):
     model: Any = None
     approval_policy: Any = None
     sandbox_policy: Any = None
+    kind: Any = None
+    author: Any = None
+    recipient: Any = None
+    review_output: Any = None
+    passthrough: Any = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
 
 
 class Line(msgspec.Struct, gc=False):

@@ -12,15 +12,16 @@ from typing import Any
 
 import msgspec
 
-from nbtools.traces.json_access import epoch_seconds, mapping, string
+from nbtools.traces.json_access import epoch_seconds, mapping, string, strings
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex.calls import CALL_ITEMS, END_EVENTS, HOSTED_ITEMS, OUTPUT_ITEMS, Calls
 from nbtools.traces.readers.codex.detail import detail
+from nbtools.traces.readers.codex.prompts import Prompts, agent_message, title, working_directory
 from nbtools.traces.readers.codex.records import ENVELOPES, Line, Payload, decode, decode_raw, text_of
-from nbtools.traces.readers.codex.sessions import CodexSession, SessionAssigner, is_injected, permission_text, title, working_directory
+from nbtools.traces.readers.codex.sessions import CodexSession, SessionAssigner, permission_text
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
@@ -30,15 +31,16 @@ _NONE = msgspec.Raw(b"[]")
 _COMPACTIONS = {"compaction", "context_compaction", "compaction_summary"}
 _ANSWERS = {"reasoning", *CALL_ITEMS, *HOSTED_ITEMS}
 """Items that the model wrote, besides its messages."""
-_SILENT = {"ghost_snapshot", "agent_message", "additional_tools", "compaction_trigger", "other"}
+_SILENT = {"ghost_snapshot", "additional_tools", "compaction_trigger", "other"}
 _Handler = Callable[[Payload, float | None, Ref], None]
 
 
 class RolloutReader:
     """Reads one log.  ``rewound`` are the turns that are rolled back later; ``rolled_back`` those rolled back so far."""
 
-    def __init__(self, origin: Origin, name: str, rewound: frozenset[int]) -> None:
+    def __init__(self, origin: Origin, name: str, rewound: frozenset[int], prompts: Prompts) -> None:
         self.log = LogBuilder("codex", origin)
+        self.prompts = prompts
         self.rewound = rewound
         self.owners = SessionAssigner(self.log, name)
         self.session = self.owners.current
@@ -54,7 +56,9 @@ class RolloutReader:
             "turn_aborted": self._aborted,
             "thread_rolled_back": self._rolled_back,
             "thread_name_updated": self._title,
-            "item_completed": self.calls.on_item_completed,
+            "item_completed": self._item_completed,
+            "user_message": self._recorded_prompt,
+            "exited_review_mode": self._review,
             "error": self._error,
             "stream_error": self._error,
             "collab_agent_spawn_end": self.calls.on_spawn,
@@ -63,6 +67,7 @@ class RolloutReader:
         self._items: dict[Any, _Handler] = {
             "message": self._message,
             "reasoning": self._reasoning,
+            "agent_message": self._agent_message,
             **dict.fromkeys(CALL_ITEMS, self.calls.on_call),
             **dict.fromkeys(OUTPUT_ITEMS, self.calls.on_output),
             **dict.fromkeys(HOSTED_ITEMS, self.calls.on_hosted_call),
@@ -117,8 +122,8 @@ class RolloutReader:
 
     @property
     def rewinds_anew(self) -> bool:
-        """Whether a turn was rolled back that was not known when reading began."""
-        return not self.rolled_back <= self.rewound
+        """Whether a line changed earlier rows: it rolled a turn back, or recorded a prompt, that was not known when reading began."""
+        return self.prompts.changes_rows or not self.rolled_back <= self.rewound
 
     def finish(self) -> None:
         self.calls.add_open()
@@ -169,8 +174,9 @@ class RolloutReader:
     def _message(self, payload: Payload, at: float | None, ref: Ref) -> None:
         role, content = string(payload.role), text_of(payload.content)
         if role == "assistant":
+            self.prompts.answered()
             self._event("assistant_text", content, payload, at, ref, role, string(payload.id))
-        elif role == "user" and not is_injected(content):
+        elif role == "user" and self.prompts.is_typed(payload, content, ref):
             self._prompt(content)
             self._event("user", content, payload, at, ref, role, string(payload.id))
         else:
@@ -184,6 +190,30 @@ class RolloutReader:
         self._update_live()
         if not self.session.title:
             self.session.title = title(prompt)
+
+    def _recorded_prompt(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        """Adds a prompt that only this event has; usually it repeats a message."""
+        if text := self.prompts.record(payload):
+            self._prompt(text)
+            self._event("user", text, payload, at, ref, "user")
+        else:
+            self.calls.add_progress(payload, at, ref)
+
+    def _item_completed(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        kind = mapping(payload.item).get("type")
+        if kind == "UserMessage":
+            self._recorded_prompt(payload, at, ref)
+        elif kind == "ExitedReviewMode":
+            self._event("system", string(mapping(payload.item).get("review")), payload, at, ref)
+        else:
+            self.calls.on_item_completed(payload, at, ref)
+
+    def _agent_message(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        """Adds a message from one agent to another."""
+        self._event("system", agent_message(payload), payload, at, ref, "agent", string(payload.id))
+
+    def _review(self, payload: Payload, at: float | None, ref: Ref) -> None:
+        self._event("system", "\n\n".join(strings(payload.review_output)), payload, at, ref)
 
     def _tokens(self, payload: Payload, at: float | None, ref: Ref) -> None:
         self.session.set_usage(payload.info, self.model, at, ref)
@@ -241,7 +271,8 @@ class Codex(Format):
 
     def begin(self, source: Source, origin: Origin) -> LineReading:
         name = _name(source)
-        reading = RolloutReader(origin, name, _rewound(source, origin, name))
+        prompts = Prompts.of(source)
+        reading = RolloutReader(origin, name, _rewound(source, origin, name), prompts)
         return LineReading(reading.log.rows, decode, reading.line, reading.finish, reading.problem, lambda: reading.rewinds_anew)
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
@@ -269,7 +300,7 @@ def _rewound(source: Source, origin: Origin, name: str) -> frozenset[int]:
     """Returns the turns that were rolled back later.  Few logs have any; only those are read twice."""
     if not _contains(source, _ROLLED_BACK):
         return frozenset()
-    reading = RolloutReader(origin, name, frozenset())
+    reading = RolloutReader(origin, name, frozenset(), Prompts.of(source))
     for item in source.lines(decode):
         if not isinstance(item, Problem):
             reading.line(item[1], item[0])

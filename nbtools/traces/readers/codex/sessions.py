@@ -7,13 +7,13 @@ that existed when it began.
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.json_access import epoch_seconds, mapping, string
-from nbtools.traces.model import NOWHERE, PREVIEW, Ref, RequestUsage
+from nbtools.traces.model import NOWHERE, Ref, RequestUsage
 from nbtools.traces.readers.codex.records import Payload
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 
@@ -178,10 +178,10 @@ class SessionAssigner:
         """Handles the beginning of a turn."""
         if not self._forked:
             return
-        began = _number(payload.started_at) or _uuid_time(string(payload.turn_id))
-        there = [
-            session for session in self.all.values() if began is not None and session.created is not None and int(session.created) <= began
-        ]
+        began = _uuid_time(string(payload.turn_id))
+        if began is None and (started := _number(payload.started_at)) is not None:
+            began = started + 1  # whole seconds, and the session may have begun later in the same one
+        there = [session for session in self.all.values() if began is not None and (session.created or math.inf) <= began]
         if there:
             self.current = max(there, key=lambda session: session.created or 0)
             self._copying = None
@@ -238,41 +238,6 @@ def _size(usage: Mapping[str, Any]) -> int:
 def _count(usage: Mapping[str, Any], name: str) -> int:
     found = usage.get(name)
     return found if isinstance(found, int) and not isinstance(found, bool) else 0
-
-
-_INJECTED = (
-    "<environment_context>",
-    "<user_instructions>",
-    "<permissions",
-    "<collaboration_mode>",
-    "<multi_agent_mode>",
-    "<apps_instructions>",
-    "<app-context>",
-    "<skill",
-    "<turn_aborted>",
-    "<subagent_notification>",
-    "<user_shell_command>",
-    "# AGENTS.md instructions",
-)
-"""Prefixes of messages that the agent inserts in the user's name."""
-_REQUEST = "## My request for Codex:"
-_CWD = re.compile(r"<cwd>(.*?)</cwd>", re.DOTALL)
-_MAX_SEARCH = 4000
-
-
-def is_injected(message: str) -> bool:
-    return message.lstrip().startswith(_INJECTED)
-
-
-def title(message: str) -> str:
-    """Returns the first line of the request."""
-    return message.rpartition(_REQUEST)[2].strip().split("\n", 1)[0][:PREVIEW]
-
-
-def working_directory(message: str) -> str:
-    """Returns the working directory, which early logs name only in a message about the environment."""
-    found = _CWD.search(message, 0, _MAX_SEARCH)
-    return found[1].strip() if found else ""
 
 
 def permission_text(approval: Any, sandbox: Any) -> str:

@@ -1,0 +1,153 @@
+"""Tells what the person typed from what the agent inserts in the person's name.
+
+Both are messages of the role ``user``.  A log also records each prompt by itself: as an event ``user_message``, later as a completed item
+``UserMessage``, and the newest logs name the kind of each part of a message.  Only where a log has none of these (the first versions,
+and logs of sub-agents) do the beginnings of messages decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from nbtools.traces.json_access import items, mapping, mappings, string
+from nbtools.traces.model import PREVIEW, Problem, Ref
+from nbtools.traces.readers.codex.records import Line, Payload, decode, decode_raw, text_of
+from nbtools.traces.source import Source
+
+_INJECTED = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions",
+    "<collaboration_mode>",
+    "<multi_agent_mode>",
+    "<apps_instructions>",
+    "<app-context>",
+    "<skill",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<user_shell_command>",
+    "<user_action>",
+    "<recommended_plugins>",
+    "<goal_context>",
+    "# AGENTS.md instructions",
+)
+"""Prefixes of messages that the agent inserts in the user's name."""
+_REQUEST = "## My request for Codex:"
+_MARKS = re.compile(rb'"user_message"|"UserMessage"|"role"\s*:\s*"user"')
+
+
+def is_injected(message: str) -> bool:
+    return message.lstrip().startswith(_INJECTED)
+
+
+def title(message: str) -> str:
+    """Returns the first line of the request."""
+    return message.rpartition(_REQUEST)[2].strip().split("\n", 1)[0][:PREVIEW]
+
+
+def recorded_prompt(payload: Payload) -> str | None:
+    """Returns the text of an event that records a prompt; None for any other.  Early versions record what they insert likewise."""
+    if payload.type == "user_message":
+        return string(decode_raw(payload.message)).strip() if payload.kind in (None, "plain") else None
+    item = mapping(payload.item) if payload.type == "item_completed" else {}
+    return text_of(item.get("content")).strip() if item.get("type") == "UserMessage" else None
+
+
+class Prompts:
+    """The prompts that a log records, and which of them its messages repeat.
+
+    A message comes before the event that records it.  Where the log was not yet longer when it was searched, the beginning of the message
+    decides for the time being.  ``changes_rows``: a later line has contradicted that, so the log must be read again.
+    """
+
+    def __init__(self) -> None:
+        self.changes_rows = False
+        self._searched = 0
+        self._recorded: set[str] = set()
+        self._repeated: set[str] = set()
+        self._guessed: list[set[str]] = []
+        self._as_system: set[str] = set()
+        self._as_event: set[str] = set()
+        self._last = ""
+
+    @classmethod
+    def of(cls, source: Source) -> Prompts:
+        """Searches the whole log."""
+        found = cls()
+        for item in source.lines(_message_or_prompt):
+            if isinstance(item, Problem):
+                continue
+            ref, line = item
+            found._searched = ref.offset + ref.length
+            if line is None or not isinstance(payload := line.payload, Payload):
+                continue
+            if line.type == "event_msg":
+                if text := recorded_prompt(payload):
+                    found._recorded.add(text)
+            elif payload.type == "message" and payload.role == "user":
+                found._repeated.update(_texts(payload.content))
+        return found
+
+    def is_typed(self, payload: Payload, content: str, ref: Ref) -> bool:
+        """Returns whether the person typed this message of the role ``user``."""
+        kinds = [string(kind) for kind in items(mapping(payload.passthrough).get("content_item_kinds"))]
+        texts = set(_texts(payload.content))
+        self._repeated |= texts
+        self.changes_rows |= not self._as_event.isdisjoint(texts)
+        if any(kind.startswith("user.") for kind in kinds):
+            return True
+        if self._recorded and ref.offset < self._searched:
+            typed = not self._recorded.isdisjoint(texts)
+        elif typed := not is_injected(content):
+            self._guessed.append(texts)
+        if not typed:
+            self._as_system |= texts
+        return typed
+
+    def record(self, payload: Payload) -> str:
+        """Handles an event that may record a prompt.  Returns its text if no message repeats it, else an empty text."""
+        text = recorded_prompt(payload)
+        if not text:
+            return ""
+        self.changes_rows |= text in self._as_system
+        self._recorded.add(text)
+        self._guessed = [texts for texts in self._guessed if text not in texts]
+        if text in self._repeated or text == self._last:
+            return ""
+        self._last = text
+        self._as_event.add(text)
+        return text
+
+    def answered(self) -> None:
+        """Handles an answer of the agent: a prompt before it would be recorded by now."""
+        self._last = ""
+        if self._guessed and self._recorded:
+            self.changes_rows = True
+
+
+def _message_or_prompt(data: bytes) -> Line | None:
+    return decode(data) if _MARKS.search(data) else None
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """Yields the texts of a message that may be a prompt: each part, which images may surround, and all together."""
+    parts = [text_of([part]).strip() for part in items(content)] if isinstance(content, list) else []
+    yield from filter(None, (*parts, text_of(content).strip()))
+
+
+_CWD = re.compile(r"<cwd>(.*?)</cwd>", re.DOTALL)
+_MAX_SEARCH = 4000
+
+
+def working_directory(message: str) -> str:
+    """Returns the working directory, which early logs name only in a message about the environment."""
+    found = _CWD.search(message, 0, _MAX_SEARCH)
+    return found[1].strip() if found else ""
+
+
+def agent_message(payload: Payload) -> str:
+    """Returns the sender, the recipient and the text of a message between agents.  Encrypted parts have no text."""
+    texts = [string(part.get("text")) for part in mappings(payload.content)]
+    return "\n".join(filter(None, (string(payload.author), string(payload.recipient), *texts)))
