@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, exception_text
-from nbtools.core.result import ToolResult, complete, failed
+from nbtools.core.result import ToolResult, checked_result, complete, failed
 from nbtools.core.schema import parameters
 from nbtools.core.tool import Asks, Example, Icon, Kind, ToolInvocation, UpdateOutput
 
@@ -62,7 +62,7 @@ class DeclarativeTool(ABC, Generic[P]):
 
     async def build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
         """Builds and executes without asking for approval.  Raises ``ToolFailure``."""
-        return complete(await self.build(params).execute(update_output))
+        return complete(checked_result(self.name, await self.build(params).execute(update_output)))
 
     def silent_build(self, params: Mapping[str, Any]) -> ToolInvocation[P] | ToolError:
         """Builds an invocation and returns a failure as a value.  Never raises, also where the tool's own checks do."""
@@ -79,7 +79,7 @@ class DeclarativeTool(ABC, Generic[P]):
         if isinstance(invocation, ToolError):
             return failed(invocation)
         try:
-            return complete(await invocation.execute(update_output))
+            return complete(checked_result(self.name, await invocation.execute(update_output)))
         except ToolFailure as failure:
             return failed(failure.error, failure.data)
         except Exception as bug:  # noqa: BLE001 - the promise of this method

@@ -9,7 +9,7 @@
      ├─ TraceError             a log is missing, in no known format, or has changed since it was read
      └─ AgentError             a model cannot be used: no key, unknown model, not reachable, refused
 
-Every other exception raised by a tool is a bug in that tool and is reported as such (``unhandled_exception``).
+Every other exception raised by a tool was not foreseen by it: it is reported with the line that raised (``unhandled_exception``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import errno
 import traceback
 from dataclasses import dataclass
 from enum import StrEnum
+
+from nbtools.core.extension_points import extension
 
 
 class ErrorCode(StrEnum):
@@ -126,10 +128,16 @@ class TraceError(NbtoolsError):
 
 
 def exception_text(error: BaseException) -> str:
-    """Returns the type, the message and the line that raised, for the author of the code: ``KeyError: 'x' at /work/tools.py:12``."""
+    """Returns the type, the message and the line that raised: ``KeyError: 'x' (/work/tools.py:12)``.
+
+    The line of a cell's code that led there is named as well: ``(cell 5, line 3; /usr/lib/json/decoder.py:355)``.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
+    cell_name = extension("core.cell_name")
+    cells = [f"{name}, line {frame.lineno}" for frame in frames if (name := cell_name(frame.filename))]
+    last = [] if not frames or cell_name(frames[-1].filename) else [f"{frames[-1].filename}:{frames[-1].lineno}"]
+    place = "; ".join((*cells[-1:], *last))
+    return f"{type(error).__name__}: {error}{f' ({place})' if place else ''}"
 
 
 _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from nbtools.core.errors import ToolError
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Message, joined
 
 Part: TypeAlias = dict[str, Any]
@@ -258,6 +258,14 @@ def _field_names(part: object) -> tuple[str, ...]:
         return ()
     names = [field.name for field in fields(part)] if is_dataclass(part) else list(getattr(type(part), "model_fields", ()))
     return tuple(name for name in names if not name.startswith("_"))
+
+
+def checked_result(tool: str, result: object) -> ToolResult:
+    """Returns what a tool's ``execute`` returned.  Raises ``ToolFailure`` (``unhandled_exception``) unless that is a ``ToolResult``."""
+    if isinstance(result, ToolResult):
+        return result
+    message = f"{tool} returned {result!r:.100} instead of a ToolResult. Its execute() must return ToolResult(text for a model, display)."
+    raise ToolFailure(ErrorCode.UNHANDLED_EXCEPTION, message)
 
 
 def failed(error: ToolError, data: object = None) -> ToolResult:

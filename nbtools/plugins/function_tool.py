@@ -22,14 +22,16 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, TypeVar, get_type_hints, overload
+from typing import Any, Literal, TypeAlias, TypeVar, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.extension_points import NEW_TOOL, notify
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import BaseToolInvocation, Kind, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.core.tool import Asks, BaseToolInvocation, Kind, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.plugins.shown_values import shown_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ def _numpy_entries(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Locations = Callable[..., list[str]]
+Confirm: TypeAlias = Asks | Callable[..., str | ToolCallConfirmationDetails | bool | None]
+"""Whether calls need approval, or the function that returns the question about a call with these arguments."""
 
 
 class FunctionTool(BaseDeclarativeTool[BaseModel]):
@@ -120,13 +124,14 @@ class FunctionTool(BaseDeclarativeTool[BaseModel]):
 
     parameters: type[BaseModel]
 
-    def __init__(self, function: Callable[..., Any], kind: Kind, confirm: bool | None, locations: Locations | None) -> None:
+    def __init__(self, function: Callable[..., Any], kind: Kind, confirm: Confirm, locations: Locations | None) -> None:
         doc = read_docstring(function)
         self.function = function
         self.name = self.display_name = function.__name__
         self.description = doc.text or function.__name__.replace("_", " ")
         self.kind = kind
-        self.asks = confirm
+        self.asks = True if callable(confirm) else confirm
+        self.question = confirm if callable(confirm) else None
         self.can_update_output = inspect.isasyncgenfunction(function)
         self.is_coroutine_function = inspect.iscoroutinefunction(function)
         self.locations = locations
@@ -148,11 +153,23 @@ class FunctionTool(BaseDeclarativeTool[BaseModel]):
 
 
 class FunctionInvocation(BaseToolInvocation[BaseModel]):
-    __slots__ = ("_tool",)
+    __slots__ = ("_question", "_tool")
 
     def __init__(self, tool: FunctionTool, params: BaseModel) -> None:
         self.params = params
         self._tool = tool
+        self._question = None if tool.question is None else tool.question(**params.__dict__)
+
+    @property
+    def asks(self) -> Asks:
+        """Whether the call needs approval: not where its ``confirm`` function returns None or False."""
+        return None if self._tool.question is None else bool(self._question)
+
+    async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
+        question = self._question
+        if isinstance(question, str) and question:
+            return ToolInfoConfirmationDetails(f"Run {self._tool.name}?", question)
+        return False if question is None or isinstance(question, bool | str) else question
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -192,8 +209,17 @@ def _as_result(value: Any) -> ToolResult:
         return value
     if value is None:
         return ToolResult("Done.", "", None, "done")
+    shown = shown_value(value)
+    if shown is not None:
+        return shown
     text = _to_text(value)
     return ToolResult(text, text, None, _counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text), value)
+
+
+def _kind(name: Kind | str) -> Kind:
+    if name not in list(Kind):
+        raise ValueError(f"There is no kind {name!r}. Use {', '.join(Kind)}.")
+    return Kind(name)
 
 
 _COLLECTIONS = (dict, list, tuple, set)
@@ -249,9 +275,7 @@ def _model_of(function: Callable[..., Any], doc: Docstring) -> type[BaseModel]:
 @overload
 def tool(function: F, /) -> FunctionTool: ...
 @overload
-def tool(
-    *, kind: Kind | str = Kind.OTHER, confirm: bool | None = None, locations: Locations | None = None
-) -> Callable[[F], FunctionTool]: ...
+def tool(*, kind: Kind | str = Kind.OTHER, confirm: Confirm = None, locations: Locations | None = None) -> Callable[[F], FunctionTool]: ...
 
 
 def tool(
@@ -259,18 +283,23 @@ def tool(
     /,
     *,
     kind: Kind | str = Kind.OTHER,
-    confirm: bool | None = None,
+    confirm: Confirm = None,
     locations: Locations | None = None,
 ) -> FunctionTool | Callable[[F], FunctionTool]:
     """Makes a typed, documented function a tool: a plain one, a coroutine function, or an async generator for streaming.
 
     Name, description and schema come from the signature and the docstring.  ``kind`` says what the tool does, which decides whether a
-    mode requires approval; ``confirm`` overrides that.  ``locations`` is called with the same arguments and returns the paths that the call
-    uses, for rules to match.  Register it with ``session.tools.register``; in a notebook that has loaded nbtools it registers itself.
+    mode requires approval.  ``confirm`` overrides that: True, False, ``"always"``, or a function that gets the same arguments and returns
+    the question about this call, as a text or as confirmation details, or None where the call needs no approval.
+    ``locations`` is called with the same arguments and returns the paths that the call uses, for rules to match.
+    Raise ``ToolFailure`` for what the caller can correct.  Register the tool with ``session.tools.register``; in a notebook that has loaded
+    nbtools it registers itself.
     """
 
     def decorate(function: F) -> FunctionTool:
-        created = FunctionTool(function, Kind(kind), confirm, locations)
+        if inspect.iscoroutinefunction(confirm) or not (callable(confirm) or confirm in (None, True, False, "always")):
+            raise TypeError(f"{function.__name__}: confirm is True, False, 'always' or a plain function that returns the question.")
+        created = FunctionTool(function, _kind(kind), confirm, locations)
         notify(NEW_TOOL, created)
         return created
 

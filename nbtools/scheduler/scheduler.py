@@ -7,7 +7,6 @@ cancelled call keeps the output that it had streamed.
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,7 +32,7 @@ from nbtools.core.call import (
     ValidatingCall,
 )
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, exception_text, from_os_error
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import (
     CancelledOutput,
@@ -43,6 +42,7 @@ from nbtools.core.result import (
     Several,
     ToolResult,
     ToolResultDisplay,
+    checked_result,
     failed,
     with_output,
 )
@@ -65,7 +65,7 @@ def error_result(name: str, error: Exception | SystemExit) -> ToolResult:
         return failed(error.error, error.data)
     if isinstance(error, OSError) and error.errno is not None:
         return failed(from_os_error(error, error.filename if isinstance(error.filename, str) else name).error)
-    return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, _bug_report(name, error)))
+    return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, _unforeseen(name, error)))
 
 
 def display_text(display: ToolResultDisplay) -> str:
@@ -87,11 +87,9 @@ def display_text(display: ToolResultDisplay) -> str:
             return ""
 
 
-def _bug_report(name: str, bug: BaseException) -> str:
-    """Describes a bug of a tool for its author, with the line that raised."""
-    frames = traceback.extract_tb(bug.__traceback__)
-    location = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"{name} has a bug: {type(bug).__name__}: {bug}{location}. The arguments were valid; report this to the tool's author."
+def _unforeseen(name: str, error: BaseException) -> str:
+    """Describes an exception that is no ``ToolFailure``: a wrong argument that only the tool's own code notices, or a bug."""
+    return f"{name} failed with {exception_text(error)}. If the arguments caused this, correct them; otherwise tell the tool's author."
 
 
 MAX_HISTORY = 10_000
@@ -218,7 +216,7 @@ class ToolScheduler:
             executing = ExecutingCall(request, plan, approval, self._clock())
             self._enter(executing)
             if self.hooks is None and not plan.notes:
-                result = await plan.invocation.execute(self._updater(executing))
+                result = checked_result(plan.tool.name, await plan.invocation.execute(self._updater(executing)))
             else:
                 result = await self._execute_with_notes(executing)
             result = self._redacted(self._shorten(result, plan.tool.output_limit))
@@ -293,7 +291,7 @@ class ToolScheduler:
         """Executes the call, adds the plan's notes and runs the hooks; a failure becomes a result, so that both apply to it."""
         request, plan, began = executing.request, executing.plan, self._clock()
         try:
-            result = await plan.invocation.execute(self._updater(executing))
+            result = checked_result(plan.tool.name, await plan.invocation.execute(self._updater(executing)))
         except (Exception, SystemExit) as error:
             if isinstance(error, ToolFailure) and self._can_ask_again(plan, error):
                 raise

@@ -125,14 +125,19 @@ class AskInvocation(BaseToolInvocation[AskParams]):
         return ToolAskConfirmationDetails("A question" if len(self.questions) == 1 else f"{len(self.questions)} questions", self.questions)
 
     async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
-        if payload is None:
+        if payload is None or outcome is ToolConfirmationOutcome.CANCEL:
+            return
+        if not payload.answers and not all(question.optional for question in self.questions):  # approved by a program, not answered
             return
         padded = (*payload.answers, *[""] * len(self.questions))
         self.answers = tuple(normalize_answer(question, answer) for question, answer in zip(self.questions, padded, strict=False))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        """Returns the answers. Raises ``ToolFailure`` (``confirmation_required``) if nobody was asked or nobody answered."""
-        if not any(self.answers) and not (self.answers and all(question.optional for question in self.questions)):
+        """Returns the answers, of which a person may leave all open.
+
+        Raises ``ToolFailure`` (``confirmation_required``) if nobody was asked.
+        """
+        if not self.answers:
             raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, answer_unavailable_message("ask"))
         text = "\n".join(map(_question_and_answer, self.questions, self.answers))
         return ToolResult(text, text, summary=_short(", ".join(filter(None, self.answers)) or "(no answer)"), data=Answers(self.answers))

@@ -139,3 +139,12 @@ def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(bare):
     assert tools == {"grep", "result_data"}
     late = ("processes.terminal", "processes.sandbox", "history.snapshots", "shell.analysis", "approval.widget")
     assert [name for name in loaded if name.endswith(late)] == []
+
+
+def test_an_exception_of_a_tool_of_ones_own_names_the_cell(bare):
+    bare.run("%load_ext nbtools\nfrom nbtools import tool")
+    bare.run('import json\n\n@tool(kind="read")\ndef broken(text: str) -> dict:\n    "Reads."\n    return json.loads(text)')
+    number = bare.value("get_ipython().compile.format_code_name(broken.function.__code__.co_filename)[1]").strip("'In[]")
+    text = bare.run("%tool broken x").text
+    assert f"cell {number}, line 6" in text
+    assert "JSONDecodeError" in text

@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal
+from io import BytesIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field
 
-from nbtools import Policy, Session, ToolResult, tool
+from nbtools import (
+    Answer,
+    BaseDeclarativeTool,
+    BaseToolInvocation,
+    Confirmation,
+    ErrorCode,
+    Kind,
+    Media,
+    Policy,
+    Session,
+    ToolConfirmationOutcome,
+    ToolFailure,
+    ToolInfoConfirmationDetails,
+    ToolResult,
+    tool,
+)
+from nbtools.core.result import Markdown
+from nbtools.core.tool import UpdateOutput
+from nbtools.notebook.cards.blocks import blocks_of
+from nbtools.notebook.cards.model import TextBlock
 from nbtools.plugins.function_tool import read_docstring
+from nbtools.plugins.shown_values import shown_value
 from nbtools.testing import RecordingObserver
 
 
@@ -137,3 +161,126 @@ def test_a_docstring_without_sections_is_all_text() -> None:
         """
 
     assert read_docstring(plain).text == "One.\n\nTwo: not a section."
+
+
+async def session_result(function: Any, tmp_path: Path, **arguments: Any) -> ToolResult:
+    async with Session(tmp_path, tools=[function], policy=Policy(mode="yolo")) as session:
+        return await session.call(function.name, arguments)
+
+
+async def test_an_exception_is_told_with_its_line_and_a_failure_in_its_own_words(tmp_path: Path) -> None:
+    @tool(kind="read")
+    def query(sql: str) -> str:
+        if sql == "known":
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "There is no table x.")
+        return str(sqlite3.connect(":memory:").execute(sql).fetchall())
+
+    unforeseen, foreseen = await session_result(query, tmp_path, sql="selec 1"), await session_result(query, tmp_path, sql="known")
+    assert unforeseen.error is not None
+    assert unforeseen.error.code is ErrorCode.UNHANDLED_EXCEPTION
+    for part in ("OperationalError", "syntax error", f"{Path(__file__).name}:", "correct them"):
+        assert part in unforeseen.error.message
+    assert foreseen.error is not None
+    assert (foreseen.error.code, foreseen.error.message) == (ErrorCode.INVALID_TOOL_PARAMS, "There is no table x.")
+
+
+async def test_a_question_of_ones_own_is_asked_and_none_is_not(tmp_path: Path) -> None:
+    def question(amount: int) -> str | None:
+        return f"Pay {amount}?" if amount > 10 else None
+
+    @tool(kind="other", confirm=question)
+    def pay(amount: int) -> int:
+        return amount
+
+    asked: list[Confirmation] = []
+
+    class Person:
+        async def ask(self, confirmation: Confirmation) -> Answer:
+            asked.append(confirmation)
+            return Answer(ToolConfirmationOutcome.CANCEL)
+
+    async with Session(tmp_path, tools=[pay], confirmer=Person()) as session:
+        assert (await session.call("pay", {"amount": 5})).data == 5
+        assert asked == []
+        assert not (await session.call("pay", {"amount": 50})).ok
+        (confirmation,) = asked
+        assert isinstance(confirmation.details, ToolInfoConfirmationDetails)
+        assert confirmation.details.prompt == "Pay 50?"
+    for wrong in ("sometimes", 5):
+        with pytest.raises(TypeError, match="confirm"):
+            tool(confirm=wrong)(question)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="read"):
+        tool(kind="reed")(question)
+
+
+async def test_a_tool_that_returns_something_else_is_named_itself(tmp_path: Path) -> None:
+    class Wrong(BaseToolInvocation[Any]):
+        async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+            return "text"  # type: ignore[return-value]
+
+    class WrongTool(BaseDeclarativeTool[Any]):
+        name = "wrong"
+        description = "Returns a text."
+        kind = Kind.READ
+        parameters = MappingProxyType({"type": "object", "properties": {}})
+
+        def create_invocation(self, params: Any) -> Wrong:
+            return Wrong(params)
+
+    for result in (await session_result(WrongTool(), tmp_path), await WrongTool().validate_build_and_execute({})):
+        assert result.error is not None
+        assert result.error.code is ErrorCode.UNHANDLED_EXCEPTION
+        assert "wrong returned 'text' instead of a ToolResult" in result.error.message
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1.1 + 2.2, "3.3"), (0.1 + 0.2, "0.3"), (2.0, "2.0"), (1e300, "1e+300"), (1 / 3, "0.333333333333"), (float("nan"), "nan")],
+)
+async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(tmp_path: Path, value: float, shown: str) -> None:
+    result = shown_value(value)
+    assert result is not None
+    assert (result.return_display, result.summary) == (shown, shown)
+    assert result.llm_content == repr(value)
+    assert result.data is value
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_data_frame_is_a_table(library: str) -> None:
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({"name": ["a|b", "c"], "price": [0.1 + 0.2, 2.5]})
+    result = shown_value(frame)
+    assert result is not None
+    assert isinstance(result.return_display, Markdown)
+    assert result.return_display.text.splitlines()[0].endswith("| name | price |")
+    assert "a\\|b | 0.3 |" in result.return_display.text
+    assert result.summary == "2 rows × 2 columns"
+    assert result.data is frame
+    (block,) = blocks_of(result.return_display)
+    assert isinstance(block, TextBlock)
+    assert block.markdown
+    large = shown_value(frames.DataFrame({"n": list(range(1_000))}))
+    assert large is not None
+    assert len(str(large.llm_content).splitlines()) < 100
+    assert "1,000 rows" in str(large.llm_content)
+
+
+def test_a_picture_is_shown_and_sent_as_one() -> None:
+    class Picture:
+        def _repr_png_(self) -> bytes:
+            return PNG
+
+    class Figure:
+        def savefig(self, file: BytesIO, **_: object) -> None:
+            file.write(PNG)
+
+    for one in (Picture(), Figure()):
+        result = shown_value(one)
+        assert result is not None
+        assert isinstance(result.return_display, Media)
+        assert result.return_display.data == PNG
+        assert result.llm_content[0]["inline_data"]["mime_type"] == "image/png"  # type: ignore[index]
+    assert shown_value({"a": 1}) is None
+
+
+PNG = b"\x89PNG\r\n\x1a\n"

@@ -147,7 +147,7 @@ async def test_modified_arguments_are_validated_and_asked_again() -> None:
     ("end", "code", "words"),
     [
         ("failure", ErrorCode.CONFLICT, "it changed meanwhile"),
-        ("bug", ErrorCode.UNHANDLED_EXCEPTION, "look has a bug: ZeroDivisionError: oops"),
+        ("bug", ErrorCode.UNHANDLED_EXCEPTION, "look failed with ZeroDivisionError: oops"),
         ("system", ErrorCode.NO_SPACE_LEFT, "disk.txt: no space is left"),
         ("broken build", ErrorCode.UNHANDLED_EXCEPTION, "KeyError"),
         ("exit", ErrorCode.UNHANDLED_EXCEPTION, "SystemExit: 3"),
