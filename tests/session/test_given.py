@@ -14,6 +14,7 @@ from nbtools import (
     BaseToolInvocation,
     Confirmation,
     ErrorCode,
+    FileDiff,
     Kind,
     Policy,
     Session,
@@ -183,3 +184,25 @@ def test_a_function_of_a_cell_does_not_replace_a_built_in_tool() -> None:
 
     with pytest.raises(ValueError, match="read"):
         Session(".").tools.register(read)
+
+
+async def test_an_editing_tool_of_ones_own_has_the_diff_and_the_undo_of_the_tool_that_it_calls(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("old\n")
+    async with Session(tmp_path, policy=Policy(allow=["shout"], deny=["edit(secret*)"])) as session:
+
+        @tool(kind="edit")
+        async def shout(path: str) -> ToolResult:
+            written = await session.call("write", {"path": path, "content": "NEW\n"}, approved=True)
+            return ToolResult("done", written.return_display, written.error)
+
+        session.tools.register(shout)
+        result = await session.call("shout", {"path": "a.txt"})
+        assert isinstance(result.return_display, FileDiff)
+        assert result.return_display.diff_stat.model_added_lines == 1
+        assert file.read_text() == "NEW\n"
+        assert (await session.undo()).ok
+        assert file.read_text() == "old\n"
+        denied = await session.call("shout", {"path": "secret.txt"})
+        assert denied.error is not None
+        assert denied.error.code is ErrorCode.POLICY_VIOLATION
