@@ -30,7 +30,9 @@ async def test_the_launcher_has_tiles(open_notebook):
     await tab.look("launcher")
     await launcher.get_by_text("Notebook with Tools").click()
     await expect(tab.panel.locator(".jp-CodeCell .cm-content").first).to_have_text("%load_ext nbtools")
-    await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(3)
+    await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(5)
+    await expect(tab.panel.locator(".jp-MarkdownCell")).to_have_count(2)
+    await tab.look("magics-starter", themes=("light",))
 
 
 async def test_the_menu_of_a_card(open_notebook):
@@ -88,10 +90,12 @@ async def test_the_tour_by_keyboard(open_notebook):
     box = tab.page.get_by_role("dialog", name="Tour of nbtools")
     for title in ("A first call", "The question", "The panel", "A session log"):
         await expect(box.get_by_role("heading", name=title)).to_be_visible()
+        await expect(tab.page.locator(".nbtools-tour-target")).to_be_visible()
         await tab.look(f"tour-{title.split()[-1]}")
         await expect(box.locator(".jp-mod-accept")).to_be_focused()
         await tab.page.keyboard.press("Enter")
     await expect(box).to_have_count(0)
+    await expect(tab.page.locator(".nbtools-tour-target")).to_have_count(0)
     await tab.command("nbtools:tour")
     await tab.page.keyboard.press("Escape")
     await expect(box).to_have_count(0)

@@ -240,6 +240,42 @@ async def test_the_status_bar_goes_to_the_question(open_notebook, open_second):
     await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
 
 
+async def test_a_question_of_a_closed_notebook_counts_and_can_be_answered(open_notebook, open_file, project, open_agents):
+    tab = await open_notebook(EDIT)
+    await tab.start(1)
+    await tab.asked(1)
+    await tab.command("docmanager:save")
+    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
+    status = tab.page.locator(".nbtools-status-button")
+    await expect(status).to_contain_text("1 waiting")
+    await status.click()
+    agents = await open_agents(tab)
+    await expect(agents.waiting).to_contain_text("story.ipynb")
+    await is_settled(agents)
+    await tab.look("magics-closed-notebook", themes=("light",))
+    again = await open_file(project / "story.ipynb")
+    await expect(again.question(1)).to_be_visible()
+    await expect(status).to_contain_text("1 waiting")
+    await agents.waiting.get_by_role("button", name="Approve once").click()
+    await expect(agents.waiting).to_have_count(0)
+    await expect(agents.section("Changes")).to_contain_text("cart.py")
+    assert "Decimal(0)" in again.read("src/cart.py")
+
+
+async def test_a_background_command_is_shown_stopped_and_its_end_notified(open_notebook, open_second, open_agents):
+    tab = await open_notebook("%tools mode yolo", "%tool shell --background sleep 600")
+    await tab.run(1)
+    await tab.run(2)
+    agents = await open_agents(tab)
+    running = agents.section("Running")
+    await expect(running).to_contain_text("sleep 600")
+    await expect(running).to_contain_text("in the background")
+    await tab.look("magics-running", themes=("light",))
+    await running.get_by_role("button", name="Stop shell sleep 600").click()
+    await expect(running).to_contain_text("Nothing runs")
+    await expect(agents.section("Running")).not_to_contain_text("sleep 600")
+
+
 async def test_a_question_that_waits_unseen_is_notified_once_and_dismissed_when_answered(open_notebook, open_second):
     tab = await open_notebook(EDIT)
     await tab.page.evaluate("window.jupyterapp.shell.collapseLeft()")

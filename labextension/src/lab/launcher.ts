@@ -12,7 +12,20 @@ import { LOAD } from './notebook_cells.js';
 const NEW_NOTEBOOK = 'nbtools:new-notebook';
 const LOG_TILE = 'nbtools:explore-log';
 const LIST_SESSIONS = 'nbtools:list-sessions';
-const CELLS = [LOAD, '%tool ls', '%tool grep "TODO" --limit 20'];
+/** The cells of a new notebook: text, then calls, of which one changes a file and asks. */
+function cellsOf(trans: TranslationBundle): readonly (readonly ['markdown' | 'code', string])[] {
+  const start = trans.__('Run the cells one after the other with Shift+Enter. The last but one asks before it writes a file: y approves once.');
+  const agent = trans.__('A model works with the same tools in a cell that begins with %1: its first line names the model.', '`%%agent`');
+  return [
+    ['markdown', `# ${trans.__('Tools of coding agents')}\n\n${start}`],
+    ['code', LOAD],
+    ['code', '%tool ls'],
+    ['code', '%tool grep "TODO" --limit 20'],
+    ['code', '%tool write nbtools-example.txt "The first line."'],
+    ['code', '%tools undo'],
+    ['markdown', agent]
+  ];
+}
 
 /** Adds the tiles of the launcher, category *nbtools*: a notebook with tools, and the explorer of session logs. */
 export function addTiles(
@@ -28,14 +41,14 @@ export function addTiles(
   }
   commands.addCommand(NEW_NOTEBOOK, {
     label: args => (args['isPalette'] ? trans.__('New Notebook with Tools') : trans.__('Notebook with Tools')),
-    caption: trans.__('Create a notebook that loads nbtools, with two calls to try'),
+    caption: trans.__('Create a notebook that loads nbtools, with calls to try'),
     icon: new LabIcon({ name: 'nbtools-agent:tools', svgstr: iconSource('hammer') }),
     describedBy: { args: { type: 'object', properties: { cwd: { type: 'string' }, isPalette: { type: 'boolean' } } } },
     execute: async ({ cwd }) => {
       const panel = (await commands.execute('notebook:create-new', { cwd: String(cwd ?? ''), kernelName: await pythonOf(app) })) as
         NotebookPanel | undefined;
       if (panel) {
-        await fill(panel);
+        await fill(panel, cellsOf(trans));
       }
       return panel;
     }
@@ -59,17 +72,17 @@ export function addHelp(menu: IMainMenu, tour: string): void {
 }
 
 /** Replaces the empty first cell of a new notebook by the examples. */
-async function fill(panel: NotebookPanel): Promise<void> {
+async function fill(panel: NotebookPanel, cells: ReturnType<typeof cellsOf>): Promise<void> {
   await panel.context.ready;
   const notebook = panel.content.model?.sharedModel;
   notebook?.transact(() => {
     notebook.insertCells(
       0,
-      CELLS.map(source => ({ cell_type: 'code', source, metadata: { trusted: true } }))
+      cells.map(([cell_type, source]) => ({ cell_type, source, metadata: { trusted: true } }))
     );
-    notebook.deleteCell(CELLS.length);
+    notebook.deleteCell(cells.length);
   });
-  panel.content.activeCellIndex = 0;
+  panel.content.activeCellIndex = cells.findIndex(([, source]) => source === LOAD);
 }
 
 /** Returns the name of a Python kernel: the default kernel if it is one, else the first. */

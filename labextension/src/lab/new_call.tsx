@@ -221,6 +221,10 @@ function ToolForm({ tool, connection, trans, finish }: ToolFormProps) {
   useEffect(() => nameControls(fields.current));
 
   useEffect(() => {
+    drawn && fields.current?.querySelector<HTMLElement>('input, textarea, select')?.focus();
+  }, [drawn]);
+
+  useEffect(() => {
     connection.ask({ verb: 'form', tool: tool.name }).then(
       reply => setForm(JSON.parse(reply.form) as object),
       () => undefined

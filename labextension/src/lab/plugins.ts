@@ -81,7 +81,7 @@ const tour: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null
   ) => {
     const trans = catalogue(translator);
-    const shown = new Tour(trans);
+    const shown = new Tour(app, trans);
     app.commands.addCommand(TOUR, {
       label: trans.__('Tour of nbtools'),
       caption: trans.__('Show calls, questions, the panel and session logs in four steps'),

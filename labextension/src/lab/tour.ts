@@ -12,10 +12,17 @@ const OFFERED = 'nbtools-agent:tour-offered';
 /** Milliseconds for which the offer is in view; the list of notifications has it for longer. */
 const OFFER_TIME = 15_000;
 
+/** A step points at the first of its targets that is on the page; `panel` is shown first. */
 interface Step {
   readonly title: string;
   readonly text: string;
+  readonly targets: readonly string[];
+  readonly panel?: string;
 }
+
+const AGENTS = 'nbtools-agents';
+const STATUS = '.nbtools-status-button';
+const POINTED_AT = 'nbtools-tour-target';
 
 function stepsOf(trans: TranslationBundle): readonly Step[] {
   return [
@@ -23,25 +30,31 @@ function stepsOf(trans: TranslationBundle): readonly Step[] {
       title: trans.__('A first call'),
       text: trans.__(
         'Run “%tool ls” in a cell, or choose “New Call…” in the command palette for a form. The result is a card; its paths open the files.'
-      )
+      ),
+      targets: ['.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell.jp-mod-active', '.jp-Launcher']
     },
     {
       title: trans.__('The question'),
       text: trans.__(
         'A call that changes something asks first, with the whole change in view: y approves once, Esc denies, ? shows all keys. Nothing happens until you answer, and undo takes a change back.'
-      )
+      ),
+      targets: ['.nbtools-asking', STATUS]
     },
     {
       title: trans.__('The panel'),
       text: trans.__(
         'The panel “Agents” at the left lists what waits, what runs and what was changed in all notebooks. Questions can be answered there too.'
-      )
+      ),
+      targets: [`#${AGENTS}`, STATUS],
+      panel: AGENTS
     },
     {
       title: trans.__('A session log'),
       text: trans.__(
         '“Open a session log” shows what an agent did, step by step: its messages, calls and changes. The launcher has a tile for it.'
-      )
+      ),
+      targets: [`#${AGENTS} [data-section="sessions"]`, `#${AGENTS}`],
+      panel: AGENTS
     }
   ];
 }
@@ -51,7 +64,12 @@ export class Tour {
   private node: HTMLElement | null = null;
   private before: Element | null = null;
 
-  constructor(private readonly trans: TranslationBundle) {}
+  private target: Element | null = null;
+
+  constructor(
+    private readonly app: JupyterFrontEnd,
+    private readonly trans: TranslationBundle
+  ) {}
 
   start(): void {
     this.end();
@@ -70,7 +88,9 @@ export class Tour {
   private show(index: number): void {
     const { trans } = this;
     const steps = stepsOf(trans);
-    const { title, text } = steps[index]!;
+    const { title, text, targets, panel } = steps[index]!;
+    panel && this.app.shell.activateById(panel);
+    this.pointAt(targets);
     const button = (label: string, className: string, run: () => void) => {
       const node = element('button', `jp-mod-styled ${className}`, label);
       node.type = 'button';
@@ -90,7 +110,14 @@ export class Tour {
     next.focus();
   }
 
+  private pointAt(targets: readonly string[]): void {
+    this.target?.classList.remove(POINTED_AT);
+    this.target = targets.map(selector => document.querySelector(selector)).find(node => node !== null) ?? null;
+    this.target?.classList.add(POINTED_AT);
+  }
+
   private end(): void {
+    this.pointAt([]);
     this.node?.remove();
     this.node = null;
     this.before instanceof HTMLElement && this.before.focus();

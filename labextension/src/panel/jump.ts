@@ -4,8 +4,11 @@ import type { FollowedKernel } from '../shared/tokens.js';
 
 const QUESTION = '.nbtools-asking';
 const SAFE = '[data-nbtools-safe], .nbtools-cancel';
-/** Milliseconds in which a question must be drawn after its cell was scrolled into view. */
-const DRAW_TIMEOUT = 2000;
+/** Milliseconds in which a question must be drawn.  A notebook inserts its cells in batches when the browser has time. */
+const DRAW_TIMEOUT = 10_000;
+/** Milliseconds in which a notebook may still move a question while it draws other cells. */
+const SETTLING = 1000;
+const INTERACTIONS = ['wheel', 'pointerdown', 'keydown'] as const;
 
 /** Returns the notebook of a kernel that has a cell with this id; else its first notebook. */
 export function notebookOf(kernel: FollowedKernel, cell: string): NotebookPanel | null {
@@ -23,14 +26,33 @@ export async function showCell(app: JupyterFrontEnd, kernel: FollowedKernel, cel
   if (index < 0) {
     return false;
   }
-  panel.content.activeCellIndex = index;
-  await panel.content.scrollToItem(index);
-  const question = await drawn(() => panel.content.widgets[index]?.node.querySelector<HTMLElement>(QUESTION) ?? null);
+  const { content } = panel;
+  content.activeCellIndex = index;
+  // Out of view, a notebook draws cells when the browser has time; until then, scrolling to one of them waits.
+  content.renderCellOutputs(index);
+  void content.scrollToItem(index).catch(() => undefined);
+  const question = await drawn(() => {
+    const node = content.widgets[index]?.node.querySelector<HTMLElement>(QUESTION);
+    return node?.isConnected ? node : null;
+  });
   if (question) {
-    question.scrollIntoView({ block: 'nearest' });
-    question.querySelector<HTMLElement>(SAFE)?.focus();
+    await keepInView(question);
   }
   return question !== null;
+}
+
+/** Moves the focus to a question and keeps it in view while its notebook draws other cells, until the person does something. */
+async function keepInView(question: HTMLElement): Promise<void> {
+  let isInterrupted = false;
+  const interrupt = () => (isInterrupted = true);
+  INTERACTIONS.forEach(type => window.addEventListener(type, interrupt, { capture: true, passive: true }));
+  const deadline = performance.now() + SETTLING;
+  question.querySelector<HTMLElement>(SAFE)?.focus({ preventScroll: true });
+  while (!isInterrupted && question.isConnected && performance.now() < deadline) {
+    isInView(question) || question.scrollIntoView({ block: 'nearest' });
+    await new Promise(resolve => requestAnimationFrame(resolve));
+  }
+  INTERACTIONS.forEach(type => window.removeEventListener(type, interrupt, { capture: true }));
 }
 
 /** Whether the head of a cell's question is visible on the page. */

@@ -1,5 +1,6 @@
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { Kernel as KernelAPI } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { hasComms } from '../live_cells/busy_kernel.js';
 import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_replies.js';
@@ -7,13 +8,16 @@ import type { FollowedKernel, IKernelStates } from '../shared/tokens.js';
 import { STATE_TARGET, type StateReply, type StateRequest } from './model.js';
 import { StateConnection } from './state_connection.js';
 
-/** Follows the state of the kernels of all open notebooks. */
+/** Follows the state of the kernels of all open notebooks, and of closed ones while something waits or runs there. */
 export class KernelStates implements IKernelStates {
   readonly changed = new Signal<this, void>(this);
   private readonly kernels = new Map<string, KernelEntry>();
   private readonly panels = new Map<NotebookPanel, string>();
 
-  constructor(notebooks: INotebookTracker) {
+  constructor(
+    notebooks: INotebookTracker,
+    private readonly manager: KernelAPI.IManager
+  ) {
     notebooks.forEach(panel => this.watch(panel));
     notebooks.widgetAdded.connect((_, panel) => this.watch(panel));
   }
@@ -29,6 +33,8 @@ export class KernelStates implements IKernelStates {
 
   private watch(panel: NotebookPanel): void {
     const session = panel.sessionContext;
+    // Only one connection of a page to a kernel handles comms: the one of the notebook that is opened again must be the first.
+    [...this.kernels.values()].filter(({ path, panels }) => panels.length === 0 && path === panel.context.path).forEach(this.drop);
     const update = () => this.update(panel, session);
     session.kernelChanged.connect(update);
     session.connectionStatusChanged.connect((_, status) => status === 'connected' && this.kernelOf(panel)?.look());
@@ -60,13 +66,23 @@ export class KernelStates implements IKernelStates {
     if (!entry) {
       return;
     }
+    const model = entry.isActive ? [...this.manager.running()].find(({ id }) => id === entry.kernel) : undefined;
     entry.remove(panel);
-    if (entry.panels.length === 0) {
-      entry.dispose();
-      this.kernels.delete(entry.kernel);
+    if (entry.panels.length === 0 && model) {
+      const kernel = this.manager.connectTo({ model, handleComms: true });
+      kernel.disposed.connect(() => this.drop(entry));
+      entry.keep(kernel, panel.context.path);
+    } else if (entry.panels.length === 0) {
+      this.drop(entry);
     }
     this.changed.emit();
   }
+
+  private readonly drop = (entry: KernelEntry): void => {
+    entry.dispose();
+    this.kernels.get(entry.kernel) === entry && this.kernels.delete(entry.kernel);
+    this.changed.emit();
+  };
 
   private kernelOf(panel: NotebookPanel): KernelEntry | undefined {
     return this.kernels.get(this.panels.get(panel) ?? '');
@@ -76,6 +92,8 @@ export class KernelStates implements IKernelStates {
 /** One kernel with its notebooks.  Of several connections to a kernel, JupyterLab lets only one handle comms; that one is used. */
 class KernelEntry implements FollowedKernel {
   private readonly connections = new Map<NotebookPanel, Kernel>();
+  private kept: Kernel | null = null;
+  private keptPath = '';
   private followed: Kernel | null = null;
   private connection: StateConnection | null = null;
 
@@ -88,8 +106,17 @@ class KernelEntry implements FollowedKernel {
     return [...this.connections.keys()];
   }
 
+  get path(): string {
+    return this.panels[0]?.context.path ?? this.keptPath;
+  }
+
   get loaded(): boolean {
     return this.connection !== null;
+  }
+
+  /** Whether something waits or runs. */
+  get isActive(): boolean {
+    return !!this.state && this.state.questions.length + this.state.running.length > 0;
   }
 
   get state(): FollowedKernel['state'] {
@@ -106,6 +133,15 @@ class KernelEntry implements FollowedKernel {
 
   add(panel: NotebookPanel, kernel: Kernel): void {
     this.connections.set(panel, kernel);
+    this.release();
+    this.follow();
+  }
+
+  /** Follows the kernel of a closed notebook over a connection that only this has. */
+  keep(kernel: Kernel, path: string): void {
+    this.kept = kernel;
+    this.keptPath = path;
+    kernel.connectionStatusChanged.connect((_, status) => status === 'connected' && this.look());
     this.follow();
   }
 
@@ -128,11 +164,21 @@ class KernelEntry implements FollowedKernel {
 
   dispose(): void {
     this.connections.clear();
+    this.release();
     this.follow();
   }
 
+  private release(): void {
+    const kernel = this.kept;
+    this.kept = null;
+    if (kernel) {
+      this.follow();
+      kernel.dispose();
+    }
+  }
+
   private follow(): void {
-    const kernels = [...this.connections.values()];
+    const kernels = [...this.connections.values(), ...(this.kept ? [this.kept] : [])];
     const kernel = kernels.find(candidate => candidate.handleComms && !candidate.isDisposed) ?? null;
     if (kernel === this.followed) {
       return;

@@ -1,4 +1,5 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { PathExt } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { type JSX, useEffect, useRef } from 'react';
 import { CardView } from '../cards/card.js';
@@ -29,7 +30,7 @@ export function knownKernels(states: IKernelStates): readonly KnownKernel[] {
 
 /** The names of a kernel's notebooks. */
 export function notebookNames(kernel: FollowedKernel): string {
-  return kernel.panels.map(panel => panel.title.label).join(', ');
+  return kernel.panels.map(panel => panel.title.label).join(', ') || PathExt.basename(kernel.path);
 }
 
 /** Sends a request of a section; see `request`. */
@@ -39,7 +40,7 @@ export function send(context: PanelContext, kernel: FollowedKernel, task: StateR
 
 /** The services of a card that is shown outside its notebook. */
 export function contextOfCard(context: PanelContext, kernel: KnownKernel): CardContext {
-  const folder = kernel.panels[0]?.context.localPath.replace(/[^/]*$/, '') ?? '';
+  const folder = context.app.serviceManager.contents.localPath(kernel.path).replace(/[^/]*$/, '');
   return cardContext(context.services, context.trans, path => locate(folder, kernel.state.root, path));
 }
 

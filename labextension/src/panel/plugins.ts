@@ -31,7 +31,7 @@ const states: JupyterFrontEndPlugin<IKernelStates> = {
   autoStart: true,
   requires: [INotebookTracker],
   provides: IKernelStates,
-  activate: (_, notebooks: INotebookTracker) => new KernelStates(notebooks)
+  activate: ({ serviceManager }, notebooks: INotebookTracker) => new KernelStates(notebooks, serviceManager.kernels)
 };
 
 const panel: JupyterFrontEndPlugin<IAgentsPanel> = {

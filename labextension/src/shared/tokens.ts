@@ -99,6 +99,8 @@ export interface FollowedKernel {
   /** The kernel's id. */
   readonly kernel: string;
   readonly panels: readonly NotebookPanel[];
+  /** The path of its first notebook; of one that was closed while something waits or runs there, when it has no panels. */
+  readonly path: string;
   /** Whether nbtools is loaded in the kernel. */
   readonly loaded: boolean;
   /** Null until a tool has been used, or the page has sent a request: then there is no session yet. */
