@@ -31,8 +31,10 @@ const canceller: JupyterFrontEndPlugin<ICallCanceller> = {
   description: 'Cancels running tool calls and undoes finished ones.',
   autoStart: true,
   requires: [INotebookTracker],
+  optional: [ITranslator],
   provides: ICallCanceller,
-  activate: (_, notebooks: INotebookTracker) => new CallCanceller(notebooks)
+  activate: (app: JupyterFrontEnd, notebooks: INotebookTracker, translator: ITranslator | null) =>
+    new CallCanceller(notebooks, app.commands, catalogue(translator))
 };
 
 const services: JupyterFrontEndPlugin<ICardServices> = {

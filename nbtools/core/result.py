@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
@@ -42,6 +43,20 @@ class FileDiff:
     new_content: str
     diff_stat: DiffStat
     language: str = ""
+
+    @property
+    def changed_lines(self) -> tuple[int, int]:
+        """The numbers of added and removed lines.
+
+        They are not the sums of ``diff_stat``, which counts a line that the model proposed and the person changed twice.
+        """
+        return _changed_lines(self.file_diff)
+
+
+@lru_cache(maxsize=1_000)
+def _changed_lines(diff: str) -> tuple[int, int]:
+    lines = diff.split("\n")[2:]
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolEditConfi
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, joined
-from nbtools.core.result import DiffStat, FileDiff, ToolResult
+from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -317,7 +317,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
             return ToolResult(text, text, summary=f"now #{cell.number}", data=data)
         diff = plan.compared(f"{notebook.subject} · cell {cell.id}", self.proposal)
         content = f"{text}\n{_body(diff.file_diff)}" if diff.file_diff and plan.before is not None else text
-        return ToolResult(content, diff, summary=_summary(diff.diff_stat), data=data)
+        return ToolResult(content, diff, summary=_summary(diff), data=data)
 
     def _notes(self, plan: _Plan, cell: CellText, notebook: Notebook) -> list[str]:
         notes = ["Its outputs were cleared."] if plan.cleared and not cell.outputs else []
@@ -436,8 +436,9 @@ def _cell_as_text(cell: CellText) -> str:
     return f"=== #{cell.number} · {cell.type}{own}\n{cell.source}{outputs}"
 
 
-def _summary(stat: DiffStat) -> str:
-    return f"+{stat.model_added_lines + stat.user_added_lines} −{stat.model_removed_lines + stat.user_removed_lines}"
+def _summary(diff: FileDiff) -> str:
+    added, removed = diff.changed_lines
+    return f"+{added} −{removed}"
 
 
 def _body(diff: str) -> str:

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, ToolName, joined
-from nbtools.core.result import DiffStat, FileDiff, FileDiffs, ToolResult
+from nbtools.core.result import FileDiff, FileDiffs, ToolResult
 from nbtools.core.tool import BaseToolInvocation, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable
 from nbtools.workspace.files.atomic_write import conflict_failure
@@ -176,7 +176,7 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         text = " ".join(self._sentences(change, folders))
         is_known = created and not self._was_changed(change)
         content = joined("\n", (text, _cut(diff.file_diff))) if diff.file_diff and not is_known else text
-        result = ToolResult(content, diff, summary=_summary(diff.diff_stat, change), data=data)
+        result = ToolResult(content, diff, summary=_summary(diff, change), data=data)
         return result if self.corrected is None else _with_correction(result, self.corrected)
 
     def _sentences(self, change: FileChange, folders: tuple[str, ...]) -> Iterable[str]:
@@ -219,10 +219,10 @@ def _match_note(match: LooseMatch) -> str:
     return f"The old text is not in the file exactly as given: {describe_match(match)}."
 
 
-def _summary(stat: DiffStat, change: FileChange) -> str:
+def _summary(diff: FileDiff, change: FileChange) -> str:
     if change.changes_nothing:
         return "nothing changed"
-    added, removed = stat.model_added_lines + stat.user_added_lines, stat.model_removed_lines + stat.user_removed_lines
+    added, removed = diff.changed_lines
     inexact = ", ".join(dict.fromkeys(match.how if match.how == "close match" else f"{match.how} differed" for match in change.loose))
     return f"+{added} −{removed}{f' · {inexact}' if inexact else ''}"
 
@@ -278,10 +278,9 @@ def _bounded(diffs: Sequence[FileDiff], most: int) -> Iterator[str]:
         return
 
 
-def line_counts(stats: Sequence[DiffStat]) -> str:
+def line_counts(diffs: Sequence[FileDiff]) -> str:
     """Returns the numbers of added and removed lines, for a summary."""
-    added = sum(stat.model_added_lines + stat.user_added_lines for stat in stats)
-    removed = sum(stat.model_removed_lines + stat.user_removed_lines for stat in stats)
+    added, removed = sum(diff.changed_lines[0] for diff in diffs), sum(diff.changed_lines[1] for diff in diffs)
     return f"+{added:,} \u2212{removed:,}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from dataclasses import dataclass
@@ -19,12 +20,17 @@ from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, Too
 from nbtools.tools.file_change import count_noun
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.copy_move import already_exists, entry_path, entry_spellings, is_same_entry, with_folder_slash
+from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.files.listing import ContentCounts, count_contents
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.history.operations import Move, RemoveTree
 from nbtools.workspace.paths import is_inside, printable_path
 from nbtools.workspace.workspace import Workspace
+
+_MOST_READ = 4_000
+"""Bytes of a file that the question about its deletion shows."""
+_MOST_LINES = 30
 
 
 class MoveParams(BaseModel):
@@ -238,8 +244,9 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
             target = (
                 f" It is a link to {printable_path(str(self.path.readlink()))}, which is not deleted." if self.path.is_symlink() else ""
             )
-            return ToolInfoConfirmationDetails(f"Delete {self._display_path}?", f"{found.bytes:,} bytes. {self._undo_note(found)}{target}")
-        entries = "\n".join(map(printable_path, found.first))
+            fact = f"{found.bytes:,} bytes. {self._undo_note(found)}{target}"
+            return ToolInfoConfirmationDetails(f"Delete {self._display_path}?", f"{fact}{await asyncio.to_thread(self._first_lines)}")
+        entries = "\n".join(map(_entry_line, found.first, found.sizes))
         rest = found.files + found.folders - len(found.first)
         more = f"\n… and {rest:,} more" if rest else ""
         lost = "" if self._can_undo(found) else f"\n{self._undo_note(found)}"
@@ -267,6 +274,19 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
             why = Message.of(fact, Advice(" The call ", SameCall({"recursive": True}), " deletes its content."))
             raise ToolFailure(ErrorCode.TARGET_IS_DIRECTORY, why)
         return found
+
+    def _first_lines(self) -> str:
+        """Returns the first lines of a text file, after an empty line; empty for a link, a hidden file and one that is no text."""
+        workspace = self.tool.workspace
+        if self.path.is_symlink() or not self.path.is_file() or workspace.hides(workspace.relative(self.path)):
+            return ""
+        try:
+            with self.path.open("rb") as file:
+                text = decode(file.read(_MOST_READ))
+        except OSError:
+            return ""
+        lines = text.text.splitlines()[:_MOST_LINES] if text is not None else []
+        return "\n\n" + "\n".join(lines) if lines else ""
 
     def _can_undo(self, found: ContentCounts) -> bool:
         """Whether the journal stores what is deleted, for undo."""
@@ -308,6 +328,10 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
     @property
     def _display_path(self) -> str:
         return printable_path(self.tool.workspace.relative(self.path))
+
+
+def _entry_line(name: str, size: int) -> str:
+    return printable_path(name) if name.endswith("/") else f"{printable_path(name)}  {size:,} bytes"
 
 
 def _counted(found: ContentCounts) -> str:

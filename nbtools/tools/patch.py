@@ -163,7 +163,7 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         )
         text = "\n".join([*_action_sentences(planned), *(f"{note.rstrip('.')}." for note in notes)])
         edits = [diff for file, diff in zip(planned.files, diffs, strict=True) if file.before is not None and file.after is not None]
-        summary = f"{count_noun(len(planned.files), 'file')}, {line_counts([diff.diff_stat for diff in diffs])}"
+        summary = f"{count_noun(len(planned.files), 'file')}, {line_counts(diffs)}"
         return ToolResult(joined("\n", filter(None, (text, truncated_diffs(edits)))), diffs_display(diffs), summary=summary, data=data)
 
     def _made_for(self, file: PatchedFile, folders: tuple[Path, ...]) -> tuple[str, ...]:

@@ -261,7 +261,7 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         rest = len(hits.files) - len(diffs)
         notes = [*([f"the diffs of {count_noun(rest, 'more file')} are omitted"] if rest else []), *notes]
         text = "\n".join([message, *_file_counts(counts), *(f"[{note}]" for note in notes)])
-        more = f", {line_counts([diff.diff_stat for diff in diffs])}" if diffs and not rest else ""
+        more = f", {line_counts(diffs)}" if diffs and not rest else ""
         hidden = (f"[{NOT_SEARCHED}]",) if self.tool.workspace.read_filter else ()
         return ToolResult(
             "\n".join([text, *filter(None, [truncated_diffs(diffs)])]),

@@ -138,13 +138,13 @@ async def test_changes_are_undone_redone_and_shown_as_a_diff(open_notebook, open
     changes = agents.section("Changes").locator(".nbtools-row")
     await expect(changes).to_have_count(2)
     await expect(changes.first).to_contain_text("notes.txt")
-    await changes.last.get_by_role("button", name="Undo the change of cart.py").click()
+    await changes.last.get_by_role("button", name="Undo the change of src/cart.py").click()
     await expect(changes.last).to_contain_text("undone")
     assert "Decimal(0)" not in tab.read("src/cart.py")
-    await changes.last.get_by_role("button", name="Redo the change of cart.py").click()
+    await changes.last.get_by_role("button", name="Redo the change of src/cart.py").click()
     await expect(changes.last).not_to_contain_text("undone")
     assert "Decimal(0)" in tab.read("src/cart.py")
-    await changes.last.get_by_role("button", name="Undo to the change of cart.py").click()
+    await changes.last.get_by_role("button", name="Undo to the change of src/cart.py").click()
     dialog = tab.page.locator(".jp-Dialog")
     await expect(dialog).to_contain_text("Undo 2 changes?")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
@@ -152,7 +152,7 @@ async def test_changes_are_undone_redone_and_shown_as_a_diff(open_notebook, open
     await dialog.get_by_role("button", name="Undo", exact=True).click()
     await expect(changes.first).to_contain_text("undone")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
-    await changes.last.get_by_role("button", name="Diff of cart.py").click()
+    await changes.last.get_by_role("button", name="Diff of src/cart.py").click()
     await expect(tab.page.locator(".nbtools-diff-tab .nbtools-diff")).to_be_visible()
     await tab.look("panel-diff")
 
@@ -336,3 +336,13 @@ async def test_a_form_is_reached_from_the_panel_and_its_first_field_has_the_focu
     await tab.answer(2, "Answer")
     await expect(agents.waiting).to_have_count(0)
     await expect(tab.output(2).last).to_have_text("('money', 'Rome')")
+
+
+async def test_a_change_of_several_files_is_named_by_its_first_path_and_the_number_of_the_others(open_notebook, open_agents):
+    patch = "".join(f"*** Add File: made/{letter}.txt\\n+x\\n" for letter in "abcde")
+    tab = await open_notebook(f"%tools mode auto_edit\ntools.patch('*** Begin Patch\\n{patch}*** End Patch\\n')")
+    agents = await open_agents(tab)
+    await tab.run(1)
+    change = agents.section("Changes").locator(".nbtools-row")
+    await expect(change.locator(".nbtools-what")).to_have_text("made/a.txt and 4 more")
+    await expect(change.locator(".nbtools-plus")).to_have_text("+5")

@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.project import CART
+from tests.browser.tab import eventually
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 OTHER = "p = 'src/cart.py'; text = open(p).read(); n = open(p, 'w').write(text.replace('what it costs', 'what it is'))"
@@ -51,6 +52,8 @@ async def test_what_was_changed_since_is_merged_when_the_person_says_so(open_not
     await tab.look("undo-merge", tab.cell(1))
     await press(tab, "Merge")
     await expect(tab.status(1).first).to_have_text("Undone")
+    await expect(tab.status(1).nth(1)).to_have_text("Undone since")
+    await expect(tab.card(1).nth(1).get_by_role("button", name="Merge")).to_have_count(0)
     assert tab.read("src/cart.py") == CART.replace("what it costs", "what it is")
 
 
@@ -83,3 +86,31 @@ async def test_a_previewed_replacement_is_applied_below_its_card(open_notebook):
     await expect(tab.status(1).last).to_have_text("Done")
     assert "total = 1" in tab.read("src/cart.py")
     await expect(tab.card(1).first.get_by_role("button", name="Apply…")).to_have_count(0)
+
+
+async def test_an_undo_without_nbtools_says_so_and_offers_to_load_it(open_notebook, app):
+    """After a restart of the kernel, the link of a card reaches nothing until nbtools is loaded again."""
+    tab = await edited(open_notebook, app=app)
+    await tab.restart()
+    await press(tab, "undo")
+    notice = tab.page.locator(".jp-Notification-Toast, .Toastify__toast").filter(has_text="nbtools is not loaded")
+    await expect(notice).to_be_visible()
+    await tab.look(f"undo-not-loaded-{app}")
+    assert "Decimal(0)" in tab.read("src/cart.py")
+    await notice.get_by_role("button", name="Load nbtools").click()
+    await tab.done(0)
+    await press(tab, "undo")
+    await eventually(CART, read_cart, tab)
+
+
+async def read_cart(tab):
+    return tab.read("src/cart.py")
+
+
+async def test_a_redo_is_titled_redo(open_notebook):
+    tab = await edited(open_notebook, "%tools undo", "%tools redo")
+    await tab.run(2)
+    await tab.run(3)
+    await expect(tab.card(2).locator(".nbtools-tool")).to_have_text("undo")
+    await expect(tab.card(3).locator(".nbtools-tool")).to_have_text("redo")
+    assert "Decimal(0)" in tab.read("src/cart.py")

@@ -9,6 +9,7 @@ import pytest
 from nbtools import ErrorCode, Policy, Session
 from nbtools.core.confirmation import Answer, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.hooks import BeforeCall, BeforeHook, Change
+from nbtools.notebook.state.snapshot import file_changes
 from nbtools.testing import ONCE, ScriptedConfirmer, temporary_workspace
 
 APPROVALS = [
@@ -101,3 +102,16 @@ async def test_a_hook_that_changes_the_edited_call_is_put_to_the_person() -> Non
             await session.call("write_file", CALL["gemini"])
         assert (root / "a.txt").read_text() == "MINE\n"
     assert len(person.asked) == 2
+
+
+async def test_a_line_that_the_person_changed_counts_once() -> None:
+    with temporary_workspace() as root:
+        (root / "a.txt").write_text("one\ntwo\nthree\n")
+        person = ScriptedConfirmer(edited(ToolConfirmationOutcome.PROCEED_ONCE, new_content="one\nmine\nthree\n"))
+        async with Session(root, confirmer=person) as session:
+            await session.call("read", {"path": "a.txt"})
+            result = await session.call("write", {"path": "a.txt", "content": "one\nthe model's\nthree\n"})
+            changes = file_changes(session)
+    assert result.return_display.changed_lines == (1, 1)
+    assert result.summary.startswith("+1 −1")
+    assert [(file.added, file.removed) for change in changes for file in change.files] == [(1, 1)]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from nbtools import Policy, Session
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.testing import CANCEL, ScriptedConfirmer
 from nbtools.tools.move_delete import DeleteData, DeleteTool
 from nbtools.workspace.workspace import Workspace
 
@@ -71,7 +73,7 @@ async def test_refused(tool, path, code, words):
 async def test_the_question_says_what_would_go(tool):
     details = await tool.build({"path": "dir", "recursive": True}).should_confirm_execute()
     assert details.title == "Delete the folder dir with 3 files and 1 folder, 9 bytes?"
-    assert details.prompt.splitlines() == ["deep/", "link", "x", "deep/y"]
+    assert details.prompt.splitlines() == ["deep/", "link  4 bytes", "x  2 bytes", "deep/y  3 bytes"]
     assert "link to dir, which is not deleted" in (await tool.build({"path": "link"}).should_confirm_execute()).prompt
 
 
@@ -90,3 +92,20 @@ async def test_what_is_gone_is_forgotten(tool):
     seen.record(path, b"x\n")
     await tool.validate_build_and_execute({"path": "dir", "recursive": True})
     assert not seen.has_changed(path, b"other")
+
+
+async def test_the_question_about_a_file_shows_how_it_begins_unless_it_may_not_be_read(tmp_path):
+    root = tmp_path
+    (root / "plan.txt").write_text("first line\n" + "more\n" * 500)
+    (root / "data.bin").write_bytes(bytes(range(256)))
+    (root / "secrets").mkdir()
+    (root / "secrets" / "key").write_text("hunter2\n")
+    person = ScriptedConfirmer(CANCEL, CANCEL, CANCEL)
+    async with Session(root, policy=Policy(deny=["read(secrets/**)"]), confirmer=person) as session:
+        for path in ("plan.txt", "data.bin", "secrets/key"):
+            await session.call("delete", {"path": path})
+    prompts = [confirmation.details.prompt for confirmation in person.asked]
+    assert "first line" in prompts[0]
+    assert len(prompts[0].splitlines()) < 40
+    assert len(prompts[1].splitlines()) == 1
+    assert not any("hunter2" in prompt for prompt in prompts)

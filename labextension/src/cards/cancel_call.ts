@@ -1,31 +1,67 @@
-import type { INotebookTracker } from '@jupyterlab/notebook';
+import { Notification } from '@jupyterlab/apputils';
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { CommandRegistry } from '@lumino/commands';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ICallCanceller } from '../shared/tokens.js';
 import type { CardAction } from './model.js';
 
 const TARGET = 'nbtools';
+const LOAD = 'nbtools:load';
 
 /** Sends a card's requests (cancel, undo, merge) to the kernel of its notebook.  Each request opens a comm of its own. */
 export class CallCanceller implements ICallCanceller {
-  constructor(private readonly notebooks: INotebookTracker) {}
+  constructor(
+    private readonly notebooks: INotebookTracker,
+    private readonly commands: CommandRegistry,
+    private readonly trans: TranslationBundle
+  ) {}
 
   cancel(card: HTMLElement, id: string): void {
-    this.send(card, { cancel: id });
+    const panel = this.panelOf(card);
+    panel && void this.send(panel, { cancel: id });
   }
 
-  runAction(card: HTMLElement, { verb, id }: CardAction): void {
-    this.send(card, { [verb]: id });
+  runAction(card: HTMLElement, { verb, id, magic }: CardAction): void {
+    const panel = this.panelOf(card);
+    const sent = panel ? this.send(panel, { [verb]: id }) : Promise.resolve(false);
+    void sent.then(isReceived => isReceived || this.warn(panel, magic));
   }
 
-  private send(card: HTMLElement, data: Record<string, string>): void {
-    const panel = this.notebooks.find(notebook => notebook.node.contains(card));
-    const kernel = panel?.sessionContext.session?.kernel;
+  private panelOf(card: HTMLElement): NotebookPanel | undefined {
+    return this.notebooks.find(notebook => notebook.node.contains(card));
+  }
+
+  /** Sends a request; returns false if there is no kernel, or nbtools is not loaded in it: the kernel then closes the comm. */
+  private async send(panel: NotebookPanel, data: Record<string, string>): Promise<boolean> {
+    const kernel = panel.sessionContext.session?.kernel;
     if (!kernel) {
-      return;
+      return false;
     }
+    let isReceived = true;
     const comm = kernel.createComm(TARGET);
-    comm.open();
+    comm.onClose = () => {
+      isReceived = false;
+    };
+    const opened = comm.open();
     comm.send(data);
-    comm.close();
+    const isAlive = await opened.done.then(
+      () => true,
+      () => false
+    );
+    comm.isDisposed || comm.close();
     comm.dispose();
+    return isAlive && isReceived;
+  }
+
+  /** Says that nothing was done, and offers to load nbtools. */
+  private warn(panel: NotebookPanel | undefined, magic: string): void {
+    const { commands, trans } = this;
+    const message = trans.__('Nothing was done, because nbtools is not loaded in the kernel of this notebook. Load it and try again.');
+    const load = (): void => {
+      panel?.activate();
+      void commands.execute(LOAD);
+    };
+    const actions = panel && commands.hasCommand(LOAD) ? [{ label: trans.__('Load nbtools'), caption: magic, callback: load }] : [];
+    Notification.warning(message, { autoClose: false, actions });
   }
 }

@@ -15,6 +15,7 @@ export const PHRASES = (trans: TranslationBundle): readonly string[] => [
   trans.__('Skipped'),
   trans.__('Cancelled'),
   trans.__('Undone'),
+  trans.__('Undone since'),
   trans.__('Restored'),
   trans.__('Merged'),
   trans.__('Not allowed'),

@@ -2,7 +2,6 @@ import { MainAreaWidget } from '@jupyterlab/apputils';
 import { Widget } from '@lumino/widgets';
 import type { JSX } from 'react';
 import { CardView } from '../cards/card.js';
-import { shortName } from '../shared/path.js';
 import type { FileChange } from './model.js';
 import {
   contextOfCard,
@@ -16,9 +15,13 @@ import {
 } from './panel_context.js';
 import { Counts } from './waiting_section.js';
 
-/** The changes of files in the sessions of all kernels, newest first. */
+/** The changes of files in the sessions of all kernels, the current notebook's first, newest first. */
 export function Changes({ context }: { context: PanelContext }): JSX.Element {
-  const kernels = knownKernels(context.states).filter(({ state }) => state.changes.length > 0);
+  const current = context.app.shell.currentWidget;
+  const isCurrent = ({ panels }: KnownKernel) => panels.some(panel => panel === current);
+  const kernels = knownKernels(context.states)
+    .filter(({ state }) => state.changes.length > 0)
+    .sort((a, b) => Number(isCurrent(b)) - Number(isCurrent(a)));
   if (kernels.length === 0) {
     return <Empty context={context} text={context.trans.__('No file has been changed. Changes by calls appear here and can be undone.')} />;
   }
@@ -49,14 +52,14 @@ function Change({ kernel, change, isLast, context }: ChangeProps): JSX.Element {
   const { trans } = context;
   const [first, ...others] = change.files;
   const count = others.length + change.more;
-  const name = first ? shortName(first.path, null) : change.tool;
+  const name = first ? first.path : change.tool;
   const undone = change.undone_by !== '';
   const undo = () => send(context, kernel, { type: 'undo', call: undone ? change.undone_by : change.id, later: false });
   return (
     <li className="nbtools-row" data-undone={undone || undefined}>
       <div className="nbtools-summary">
         <span className="nbtools-what" title={change.files.map(({ path }) => path).join('\n')}>
-          {count > 0 ? trans._n('%2 and %1 more', '%2 and %1 more', count, count, name) : name}
+          {count > 0 ? trans._n('%2 and %1 more', '%2 and %1 more', count, name) : name}
         </span>
         <Counts added={sum(change, 'added')} removed={sum(change, 'removed')} />
         <span className="nbtools-time">{new Date(change.at * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}</span>

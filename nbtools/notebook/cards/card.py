@@ -70,10 +70,16 @@ def head_of(call: ToolCall, root: str) -> dict[str, Any]:
         return {**common, "icon": Icon.HAMMER.value, "subject": _first_argument(call)}
     return {
         **common,
+        **({"tool": "redo"} if isinstance(call, FinishedCall) and _is_redo(call.result) else {}),
         "icon": last.plan.tool.icon.value,
         "subject": one_line(last.plan.invocation.get_description()),
         "places": () if last.plan.tool.kind in _ABOUT_FOLDERS else _head_places(last.plan.invocation.tool_locations(), root),
     }
+
+
+def _is_redo(result: ToolResult) -> bool:
+    """Whether the call undid an undo."""
+    return isinstance(result.data, UndoData) and result.data.tool == "undo"
 
 
 def _first_argument(call: ToolCall) -> str:

@@ -30,7 +30,7 @@ from nbtools.core.confirmation import (
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode
 from nbtools.notebook.cards.model import Card, CardAction
-from nbtools.notebook.cards.phrases import OUTCOMES, SKIPPED_BY, UNDONE, clock
+from nbtools.notebook.cards.phrases import OUTCOMES, SKIPPED_BY, SUPERSEDED, UNDONE, clock
 from nbtools.notebook.hidden_characters import one_line
 from nbtools.tools.result_data import UndoData
 
@@ -182,6 +182,13 @@ def undone(card: Card, undoing: Undoing) -> Card:
     folded = {"folded": True, "unfold": card.unfold or "show"} if card.blocks else {}
     actions = (_card_action("undo", undoing.by, "redo"),)
     return card.model_copy(update={"state": "cancelled", "failed": False, "status": UNDONE, "record": record, "deeds": actions, **folded})
+
+
+def superseded(card: Card, undoing: Undoing) -> Card:
+    """Returns the card of a refused undo after its call was undone: without a way to try again."""
+    record = f"The call was undone since, {clock(undoing.at)}."
+    folded = {"folded": True, "unfold": card.unfold or "show"} if card.blocks else {}
+    return card.model_copy(update={"state": "cancelled", "failed": False, "status": SUPERSEDED, "record": record, "deeds": (), **folded})
 
 
 def mergeable(call: FinishedCall, card: Card) -> Card:

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, ExecutingCall, FinishedCall, OutputEvent
 from nbtools.notebook.cards.card import card_of, in_place, with_caller
-from nbtools.notebook.cards.decision_text import Undoing, mergeable, undoable, undone
+from nbtools.notebook.cards.decision_text import Undoing, mergeable, superseded, undoable, undone
 from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.preview import applicable, arguments_to_apply
 from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget
@@ -45,6 +45,8 @@ class LiveCards:
         self._finished: dict[str, LiveCard] = {}
         self._undone_calls: dict[str, str] = {}
         self._applying: dict[str, str] = {}
+        self._refused_undos: dict[str, list[LiveCard]] = {}
+        """The cards of refused undos, by the call that they would have undone."""
         self.can_be_undone: Callable[[str], bool] = lambda _: False
 
     def target_of(self, call_id: str) -> DisplayTarget | None:
@@ -114,7 +116,10 @@ class LiveCards:
             return
         if not call.result.ok:
             card.reveal()
+            self._refused_undos.setdefault(call.result.data.call, []).append(card)
             return
+        for refused in self._refused_undos.pop(call.result.data.call, ()):
+            refused.set_superseded(Undoing(call_id, call.at))
         changed = self._undone_calls[call_id] = self._undone_calls.get(call.result.data.call, call.result.data.call)
         if changed in self._finished:
             self._finished[changed].set_undoing(Undoing(call_id, call.at))
@@ -146,6 +151,7 @@ class LiveCard:
         self._had_question = False
         self._has_widget = False
         self._undoing: Undoing | None = None
+        self._superseded: Undoing | None = None
 
     def notice(self, event: CallEvent) -> None:
         had_widget, self.event, self._has_widget = self._has_widget, event, False
@@ -167,6 +173,11 @@ class LiveCard:
     def set_undoing(self, undoing: Undoing) -> None:
         """Marks the call as undone or, if it already is, as redone."""
         self._undoing = None if self._undoing else undoing
+        self._show()
+
+    def set_superseded(self, undoing: Undoing) -> None:
+        """Marks a refused undo as done by a later one."""
+        self._superseded = undoing
         self._show()
 
     def set_applied(self) -> None:
@@ -216,6 +227,8 @@ class LiveCard:
         card = in_place(with_caller(card_of(event, root=self._root, now=time.time()), self.target.caller), self.target.place)
         if self._undoing is not None:
             return undone(card, self._undoing)
+        if self._superseded is not None:
+            return superseded(card, self._superseded)
         if isinstance(event, FINISHED):
             card = card if self.is_applied else applicable(event, card)
             return undoable(card) if self.is_undoable else mergeable(event, card)

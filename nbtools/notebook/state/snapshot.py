@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtools.core.call import AwaitingApprovalCall, LiveCall
 from nbtools.core.decision import Action
 from nbtools.core.errors import NbtoolsError, ToolFailure
-from nbtools.core.result import DiffStat, FileDiff, FileDiffs
+from nbtools.core.result import FileDiff, FileDiffs
 from nbtools.core.tool import Icon
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.cards.card import head_of
@@ -129,7 +129,7 @@ def file_changes(session: Session) -> tuple[FileChange, ...]:
     return tuple(_file_change(entry, counts.get(entry.id, {})) for entry in entries if not entry.undoes)[-MAX_CHANGES:]
 
 
-def _file_change(entry: JournalEntry, counts: Mapping[str, DiffStat]) -> FileChange:
+def _file_change(entry: JournalEntry, counts: Mapping[str, tuple[int, int]]) -> FileChange:
     return FileChange(
         id=entry.id,
         tool=one_line(entry.tool, 100),
@@ -141,18 +141,14 @@ def _file_change(entry: JournalEntry, counts: Mapping[str, DiffStat]) -> FileCha
     )
 
 
-def _changed_file(path: str, stat: DiffStat | None) -> ChangedFile:
-    added, removed = (
-        (None, None)
-        if stat is None
-        else (stat.model_added_lines + stat.user_added_lines, stat.model_removed_lines + stat.user_removed_lines)
-    )
+def _changed_file(path: str, counts: tuple[int, int] | None) -> ChangedFile:
+    added, removed = counts or (None, None)
     return ChangedFile(path=seen(path), added=added, removed=removed)
 
 
-def _line_counts(display: object) -> dict[str, DiffStat]:
+def _line_counts(display: object) -> dict[str, tuple[int, int]]:
     files = display.files if isinstance(display, FileDiffs) else (display,) if isinstance(display, FileDiff) else ()
-    return {file.file_name: file.diff_stat for file in files if file.diff_stat is not None}
+    return {file.file_name: file.changed_lines for file in files}
 
 
 def rules_state(session: Session) -> RulesState:

@@ -238,10 +238,10 @@ def _changes(call: FinishedCall, plan: Plan | None, paper: LogEncoder) -> Iterat
 
 
 def _change_record(diff: FileDiff, paper: LogEncoder) -> ChangeRecord:
-    stat = diff.diff_stat
+    added, removed = diff.changed_lines
     return ChangeRecord(
         path=paper.redact(diff.file_name),
         kind="add" if diff.original_content is None else "modify",
-        added=stat.model_added_lines + stat.user_added_lines,
-        removed=stat.model_removed_lines + stat.user_removed_lines,
+        added=added,
+        removed=removed,
     )

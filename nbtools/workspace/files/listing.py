@@ -64,14 +64,14 @@ def _linked(name: str, workspace: Workspace) -> Entry | None:
     return Entry(name, size=info.st_size if info is not None and stat.S_ISREG(info.st_mode) else None, folder=folder, link=True)
 
 
-_MOST_NAMED = 10
+_MOST_NAMED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ContentCounts:
     """Numbers of files (and links) and of folders below a path, including a file at the path itself.
 
-    ``first`` names some of them, folders with a slash.
+    ``first`` names some of them, folders with a slash; ``sizes`` has the bytes of these, 0 for folders.
     """
 
     folder: bool
@@ -79,6 +79,7 @@ class ContentCounts:
     folders: int
     bytes: int
     first: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
 
 
 def count_contents(path: Path, cancellation: CancellationFlag) -> ContentCounts:
@@ -90,7 +91,7 @@ def count_contents(path: Path, cancellation: CancellationFlag) -> ContentCounts:
     if not stat.S_ISDIR(info.st_mode):
         return ContentCounts(False, 1, 0, info.st_size)
     files = folders = size = 0
-    first: list[str] = []
+    first, sizes = list[str](), list[int]()
     pending = [str(path)]
     while pending:
         cancellation.raise_if_cancelled()
@@ -100,7 +101,8 @@ def count_contents(path: Path, cancellation: CancellationFlag) -> ContentCounts:
             pending += [entry.path] if entry.folder else []
             if len(first) < _MOST_NAMED:
                 first.append(os.path.relpath(entry.path, path) + "/" * entry.folder)
-    return ContentCounts(True, files, folders, size, tuple(first))
+                sizes.append(entry.bytes)
+    return ContentCounts(True, files, folders, size, tuple(first), tuple(sizes))
 
 
 @dataclass(frozen=True, slots=True, order=True)
