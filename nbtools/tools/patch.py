@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -108,7 +108,11 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         """Returns the question. Raises ``ToolFailure`` if the patch cannot be applied, before anyone is asked."""
         self.approved_plan = planned = await self._planned()
         compared = await asyncio.to_thread(_compared, planned)
-        return diffs_confirmation(_title(planned), self.tool.workspace.root, [diff for diff, _ in compared])
+        details = diffs_confirmation(_title(planned), self.tool.workspace.root, [diff for diff, _ in compared])
+        return replace(
+            details,
+            note=" ".join(f"{action}." for action in _file_actions(planned, ("Creates", "Deletes", "", "Moves")) if action[:1] != " "),
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         planned = await self._planned()

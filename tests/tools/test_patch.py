@@ -483,3 +483,16 @@ async def test_no_context_shows_how_the_file_is_indented(tool, tmp_path):
     result = await patch(tool, envelope("*** Update File: a.go\n@@\n-            return old(1)\n+    return new(1)\n"))
     assert result.error.code == "edit_preparation_failure"
     assert (tmp_path / "a.go").read_text() == "func f() {\n    return old(1)\n}\n"
+
+
+async def test_the_question_names_every_move_deletion_and_new_file(tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "b.txt").write_text("two\n")
+    patch = (
+        "*** Begin Patch\n*** Update File: a.txt\n*** Move to: c/a.txt\n@@\n-one\n+1\n*** Delete File: b.txt\n"
+        "*** Add File: new.txt\n+x\n*** End Patch\n"
+    )
+    details = await PatchTool(Workspace(tmp_path)).build({"patch": patch}).should_confirm_execute()
+    assert "Moves a.txt to c/a.txt" in details.note
+    assert "Deletes b.txt" in details.note
+    assert "Creates new.txt" in details.note
