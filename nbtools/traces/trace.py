@@ -171,13 +171,22 @@ class Trace:
         rows: list[Session | Call | Event] = extension("traces.filter")(self, name)
         return rows
 
-    def to_notebook(self, path: str | Path, *, lesson: bool = False) -> Path:
+    def to_notebook(
+        self,
+        path: str | Path,
+        *,
+        lesson: bool = False,
+        redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (),
+        keep: Collection[str] = (),
+        home: bool = True,
+    ) -> Path:
         """Writes a notebook of the trace: each call is a cell that can be run, with the recorded result as its output.
 
         A ``lesson`` asks before each step what the reader would do, and folds what the agent did; notes of the review are speaker notes.
+        Secrets are removed, and the first cell says how many; ``redact``, ``keep`` and ``home`` are those of ``to_html``.
         Returns its path. An existing file is never overwritten; the next free name beside it is used.
         """
-        written: Path = extension("traces.write_notebook")(self, path, lesson=lesson)
+        written: Path = extension("traces.write_notebook")(self, path, lesson=lesson, redact=redact, keep=keep, home=home)
         return written
 
     def cost(self, *, prices: bool = False) -> Cost:
@@ -240,7 +249,10 @@ class Trace:
     def find_secrets(
         self, *, redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (), home: bool = True, notes: bool = False
     ) -> tuple[Secret, ...]:
-        """Returns what ``to_html`` would remove: the kind of each secret, its beginning, and the steps in which it occurs."""
+        """Returns the secrets that ``to_html`` and the other exports remove.
+
+        Each has its kind, its beginning, and the steps in which it occurs.
+        """
         found: tuple[Secret, ...] = extension("traces.find_secrets")(self, redact, home, notes)
         return found
 

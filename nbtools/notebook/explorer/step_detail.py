@@ -159,7 +159,7 @@ class DetailBuilder:
     def _call_content(self, call: Call) -> _StepContent:
         detail = call.detail
         ground = working_directory_of(call, sessions=self._lines.sessions)
-        card = recorded_card(_redacted_call(call), _redacted_detail(detail), cwd=ground.cwd)
+        card = recorded_card(redacted_call(call), redacted_detail(detail), cwd=ground.cwd)
         try:
             tool = cell_source(canonical_call(call, ground, detail=detail))
         except TraceError as error:
@@ -185,7 +185,7 @@ class DetailBuilder:
         )
 
 
-def _redacted_call(call: Call) -> Call:
+def redacted_call(call: Call) -> Call:
     """Returns ``call`` without secrets in the head and the foot of its card."""
     subject, permission = redacted(call.subject), redacted(call.permission)
     if (subject, permission) == (call.subject, call.permission):
@@ -193,7 +193,7 @@ def _redacted_call(call: Call) -> Call:
     return replaced(call, subject=subject, permission=permission)
 
 
-def _redacted_detail(detail: Detail) -> Detail:
+def redacted_detail(detail: Detail) -> Detail:
     """Returns ``detail`` without secrets in output and command.  File changes stay as they are, as in a live card."""
     return replace(detail, display=redacted_display(detail.display), command=redacted(detail.command))
 

@@ -8,7 +8,7 @@ step of its own. Status, times, exit code and diff, for which ATIF has no fields
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from msgspec import Struct
 from nbtools.traces.atif_extra import KEY, CallExtra, ChangeExtra, ResultExtra, SessionExtra
 from nbtools.traces.display_json import display_to_json
 from nbtools.traces.export.lineage import EventText, ExportRow, changes_by_call, is_exported, rows_of_session, session_with_subagents
+from nbtools.traces.export.removal import Patterns, removal_for, without_secrets
 from nbtools.traces.model import Call, FileChange, Session, Tokens
 from nbtools.traces.review.atif_labels import NO_LABELS, ExportedLabels, labels_by_row
 from nbtools.traces.trace import Trace
@@ -70,10 +71,22 @@ class _Trajectory(Struct, kw_only=True, omit_defaults=True):
     subagent_trajectories: list[_Trajectory] | None = None
 
 
-def write_atif(trace: Trace, path: str | os.PathLike[str], session: str = "", *, labels: bool = False) -> Path:
+def write_atif(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    session: str = "",
+    *,
+    labels: bool = False,
+    redact: Patterns = (),
+    keep: Collection[str] = (),
+    home: bool = False,
+) -> Path:
     """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
 
     ``labels``: also the notes, labels and verdicts about it, under ``extra.nbtools.labels``.
+
+    Secrets are removed, as by ``Trace.to_html``: ``trace.find_secrets`` lists them, ``redact`` are regular expressions of further ones,
+    ``keep`` the ids of those that stay. With ``home``, home folders and the names of their owners become ``~``.
 
     Raises ``TraceError`` where the session is ambiguous, or a log has changed since it was read; ``OSError`` where the file cannot be
     written.
@@ -82,8 +95,10 @@ def write_atif(trace: Trace, path: str | os.PathLike[str], session: str = "", *,
     about = _About(changes_by_call(trace), labels_by_row(trace, is_exported) if labels else NO_LABELS)
     document = _trajectory(trace, first, about)
     document.subagent_trajectories = [_trajectory(trace, one, about) for one in others] or None
+    removal = removal_for(trace.sessions, redact, keep, home=home)
+    [cleaned] = without_secrets([msgspec.json.decode(msgspec.json.encode(document))], removal)
     target = Path(path).expanduser()
-    target.write_bytes(msgspec.json.encode(document) + b"\n")
+    target.write_bytes(msgspec.json.encode(cleaned) + b"\n")
     return target
 
 

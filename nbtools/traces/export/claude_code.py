@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.export.claude_tools import ClaudeCall, content_of, is_error, to_claude_call, tool_use_result
 from nbtools.traces.export.lineage import EventText, rows_of_session, session_with_subagents
+from nbtools.traces.export.removal import Patterns, removal_for, without_secrets
 from nbtools.traces.model import Call, Session
 from nbtools.traces.trace import Trace
 
@@ -27,11 +28,21 @@ _NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
 _OUR_FORMAT = "nbtools"
 
 
-def write_claude_code(trace: Trace, path: str | os.PathLike[str], session: str = "") -> Path:
+def write_claude_code(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    session: str = "",
+    *,
+    redact: Patterns = (),
+    keep: Collection[str] = (),
+    home: bool = False,
+) -> Path:
     """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
 
     ``path`` is a file, or a folder such as ``~/.claude/projects/<project>``, where the file is named after the session, as Claude Code
-    does. Raises ``TraceError`` where the session is ambiguous, a log has changed since it was read, or the folder has a log of that name;
+    does. Secrets are removed as by ``write_atif``, which explains ``redact``, ``keep`` and ``home``.
+
+    Raises ``TraceError`` where the session is ambiguous, a log has changed since it was read, or the folder has a log of that name;
     ``OSError`` where the file cannot be written.
     """
     first, *others = session_with_subagents(trace, session)
@@ -42,19 +53,18 @@ def write_claude_code(trace: Trace, path: str | os.PathLike[str], session: str =
         if target.exists():
             raise TraceError(f"{target} exists already and would be overwritten. Name a file to write to, or move that log first.")
     agents = {one.id: _agent_id(one.id) for one in others}
-    _write(target, _Lines(trace, first, name, agents))
+    files = {target: list(_Lines(trace, first, name, agents).all())}
     for one in others:
         file = target.with_suffix("") / "subagents" / f"agent-{agents[one.id]}.jsonl"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _write(file, _Lines(trace, one, name, agents))
         meta = {"agentType": one.agent or "general-purpose", "description": one.title, "toolUseId": _starting_call_id(trace, one)}
-        file.with_suffix(".meta.json").write_bytes(msgspec.json.encode(meta))
+        files |= {file: list(_Lines(trace, one, name, agents).all()), file.with_suffix(".meta.json"): [meta]}
+    # All records are complete before a file is cut: it may be read here.
+    cleaned = without_secrets([*files.values()], removal_for(trace.sessions, redact, keep, home=home))
+    for file, records in zip(files, cleaned, strict=True):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        ending = b"" if file.suffix == ".json" else b"\n"
+        file.write_bytes(b"".join(msgspec.json.encode(record) + ending for record in records))
     return target
-
-
-def _write(path: Path, lines: _Lines) -> None:
-    content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines.all())  # complete before the file is cut: it may be read here
-    path.write_bytes(content)
 
 
 @dataclass

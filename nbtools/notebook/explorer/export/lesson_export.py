@@ -31,10 +31,12 @@ class LessonExporter(Exporter):
 
     def _lesson_title(self) -> str:
         heading = self._title().partition("\n")[0]
+        removed = f"\n\n{self._removal.note} from this lesson." if self._removal.note else ""
         return (
             f"{heading}\n\nA recorded session as a lesson: {counted(len(self._trace.calls), 'call')}. At each checkpoint, decide what you "
             "would do next; then unfold what the agent did. A difference is not a mistake: say what speaks for each.\n\n"
             "To run a call here, copy its `%tool` line into a new code cell, below one that has run `%load_ext nbtools`."
+            f"{removed}"
         )
 
     def _step_cells(self, session: Session, step: Sequence[Event | Call]) -> Iterator[Cell]:
@@ -62,8 +64,9 @@ class LessonExporter(Exporter):
 
     def _call_answer(self, call: Call) -> str:
         detail = call.detail
-        result = "\n".join(map(seen, detail.result[:_MAX_RESULT].splitlines())).strip()
-        more = f"\n\n({len(detail.result) - _MAX_RESULT:,} more characters)" if len(detail.result) > _MAX_RESULT else ""
+        recorded = self._removal.text(detail.result)  # before it is cut: half of a secret is not found
+        result = "\n".join(map(seen, recorded[:_MAX_RESULT].splitlines())).strip()
+        more = f"\n\n({len(recorded) - _MAX_RESULT:,} more characters)" if len(recorded) > _MAX_RESULT else ""
         ended = "" if call.status == "ok" else f" ({call.status})"
         heading = f"**{plain(call.name)}** {plain(one_line(call.subject))}{ended}"
         outcome = f"{code_block(result)}{more}" if result else "No result is recorded."

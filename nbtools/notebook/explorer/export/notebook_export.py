@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -15,18 +15,24 @@ from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
 from nbtools.notebook.cards.card import bundle
+from nbtools.notebook.cards.model import Card
 from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.export.new_file import create_file
 from nbtools.notebook.explorer.export.safe_markdown import inline_code, plain, sanitize_markdown
 from nbtools.notebook.explorer.recorded_card import recorded_card
+from nbtools.notebook.explorer.redaction import redacting
 from nbtools.notebook.explorer.replay.call_cells import cell_source
+from nbtools.notebook.explorer.sharing.wire_texts import remove_from_card
+from nbtools.notebook.explorer.step_detail import redacted_call, redacted_detail
 from nbtools.notebook.explorer.summary import summary_of
 from nbtools.notebook.frontend import Kernel
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
+from nbtools.traces.export.removal import Patterns, Removal, RemovingRedactor, removal_for
 from nbtools.traces.json_access import text_of
 from nbtools.traces.model import Call, Detail, Event, Session
+from nbtools.traces.row_texts import texts_of_call
 from nbtools.traces.trace import Trace
 
 ProgressCallback: TypeAlias = Callable[[int, int], None]
@@ -60,27 +66,37 @@ _MAX_LENGTH = 50_000
 _SPEAKERS = {"user": "Person", "assistant_text": "Agent"}
 
 
-def write_notebook(trace: Trace, path: str | Path, *, lesson: bool = False) -> Path:
+def write_notebook(
+    trace: Trace, path: str | Path, *, lesson: bool = False, redact: Patterns = (), keep: Collection[str] = (), home: bool = True
+) -> Path:
     """Writes ``trace`` to ``path`` and returns the path; if that exists, the next free name beside it (``story-1.ipynb``).
 
-    Rewound branches and calls that the model did not make itself are left out.  A ``lesson`` asks before each step.  Raises ``TraceError``
-    if the log has changed since it was read, or the file cannot be written.
+    Rewound branches and calls that the model did not make itself are left out.  A ``lesson`` asks before each step.  Secrets are removed
+    as by ``Trace.to_html``, and the first cell says how many.  Raises ``TraceError`` for an invalid pattern, if the log has changed since
+    it was read, and if the file cannot be written.
     """
     target = Path(path).expanduser()
     with progress_line(f"Writing {target.name}") as report:
         exporter = extension("traces.lesson_exporter") if lesson else Exporter
-        text = msgspec.json.format(msgspec.json.encode(_notebook(exporter(trace, report).cells()), order="sorted"), indent=1)
+        removal = removal_for(trace.sessions, redact, keep, home=home)
+        exported = exporter(trace, report, removal)
+        exported.find_secrets()
+        text = msgspec.json.format(msgspec.json.encode(_notebook(exported.cells(), removal), order="sorted"), indent=1)
     try:
         return create_file(target, text + b"\n")
     except OSError as error:
         raise TraceError(f"{target}: {error.strerror or error}.") from error
 
 
-def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
-    """Builds the JSON of nbformat's schema 4.5."""
+def _notebook(cells: Iterable[Cell], removal: Removal) -> dict[str, Any]:
+    """Builds the JSON of nbformat's schema 4.5, with sources without secrets; outputs have none."""
+
+    def cleaned(cell: Cell) -> list[str]:
+        return _lines(removal.text("".join(cell["source"])))
+
     # Not by the package nbformat: importing it takes seconds, only to validate what is correct by construction.
     return {
-        "cells": [{**cell, "id": f"step-{number}"} for number, cell in enumerate(cells, 1)],
+        "cells": [{**cell, "id": f"step-{number}", "source": cleaned(cell)} for number, cell in enumerate(cells, 1)],
         "metadata": {
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
             "language_info": {"name": "python"},
@@ -91,11 +107,22 @@ def _notebook(cells: Iterable[Cell]) -> dict[str, Any]:
 
 
 class Exporter:
-    def __init__(self, trace: Trace, report: ProgressCallback) -> None:
+    def __init__(self, trace: Trace, report: ProgressCallback, removal: Removal) -> None:
         self._trace = trace
+        self._removal = removal
         self._report = report
         self._count = 0
         self._grounds: dict[str, WorkingDirectory] = {}
+
+    def find_secrets(self) -> None:
+        """Searches all texts before any is written, because a secret is removed wherever it occurs."""
+        for events in self._events.values():
+            for event in events:
+                self._removal.spans(self._full_text(event))
+        for calls in self._calls.values():
+            for call in calls:
+                for text in texts_of_call(call):
+                    self._removal.spans(text)
 
     def cells(self) -> Iterator[Cell]:
         yield markdown_cell(self._title())
@@ -139,6 +166,7 @@ class Exporter:
             "Running a cell changes files: move this notebook into a copy of the repository first, or switch to one with "
             "`%tools workspace FOLDER`."
         )
+        introduction += f"\n\n{self._removal.note} from this notebook." if self._removal.note else ""
         first_line = summary.title.partition("⏎")[0].strip()  # the first prompt may have several lines
         return f"# {plain(first_line or summary.title)}\n\n{introduction}"
 
@@ -147,7 +175,7 @@ class Exporter:
         yield markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{_folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)}")
 
     def _text(self, event: Event) -> str:
-        return "\n".join(map(seen, self._full_text(event)[:_MAX_LENGTH].splitlines())).strip()
+        return "\n".join(map(seen, self._removal.text(self._full_text(event))[:_MAX_LENGTH].splitlines())).strip()
 
     def _full_text(self, event: Event) -> str:
         """Returns the full text of an event, of which the row has the beginning, if it can be found in the record."""
@@ -165,8 +193,14 @@ class Exporter:
     def _call(self, call: Call) -> Iterator[Cell]:
         ground, detail = self._ground(call), call.detail
         source = self._source(call, detail)
-        output = _output(bundle(recorded_card(call, detail, cwd=ground.cwd)))
+        output = _output(bundle(self._card(call, detail, ground.cwd)))
         yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
+
+    def _card(self, call: Call, detail: Detail, cwd: str) -> Card:
+        """Returns the recorded card without secrets: lines are coloured piece by piece, so it is cleaned before it is drawn."""
+        with redacting(RemovingRedactor(removal=self._removal)):
+            card = recorded_card(redacted_call(call), redacted_detail(detail), cwd=cwd)
+        return Card.model_validate(remove_from_card(card.model_dump(mode="json"), self._removal))
 
     def _ground(self, call: Call) -> WorkingDirectory:
         if call.session not in self._grounds:

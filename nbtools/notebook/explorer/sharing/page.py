@@ -5,34 +5,30 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import pickle
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from markupsafe import Markup
 
 from nbtools.core.errors import TraceError
 from nbtools.core.secret_search import Secret
 from nbtools.notebook.cards.markup import render
-from nbtools.notebook.cards.phrases import counted
 from nbtools.notebook.explorer.export.new_file import create_file
 from nbtools.notebook.explorer.facets import Facets
 from nbtools.notebook.explorer.listing import wire_line
 from nbtools.notebook.explorer.model import OpenTask
 from nbtools.notebook.explorer.redaction import redacting
 from nbtools.notebook.explorer.sharing.notes import Notes, without_unreviewed
-from nbtools.notebook.explorer.sharing.removal import HEAD, HOME_KIND, Removal, RemovingRedactor, owners
 from nbtools.notebook.explorer.sharing.shortening import shortened
 from nbtools.notebook.explorer.sharing.wire_texts import remove_from, texts_in
+from nbtools.traces.export.removal import HEAD, Patterns, Removal, RemovingRedactor, removal_for
 from nbtools.traces.trace import Trace
-from nbtools.workspace.processes.environment import secret_variables
 
-Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 _STATIC = Path(__file__).parents[2] / "static"
 _LIMITS = (20_000, 8_000, 3_000, 1_000)
 """Characters of one block of a card, tried in this order until the file is small enough."""
@@ -92,8 +88,7 @@ def options_of(redact: Patterns, keep: Collection[str] = (), *, home: bool = Tru
 def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret, ...]]:
     """Returns the HTML, and what was removed from it.  Raises ``TraceError``."""
     session = _SharedSession(trace, options)
-    secrets = session.removal.secrets
-    return _smallest(session, _note(secrets)), secrets
+    return _smallest(session, session.removal.note), session.removal.secrets
 
 
 class _SharedSession:
@@ -103,12 +98,7 @@ class _SharedSession:
     """
 
     def __init__(self, trace: Trace, options: ShareOptions) -> None:
-        self.removal = Removal(
-            options.patterns,
-            keep=options.keep,
-            variables=secret_variables(os.environ),
-            names=owners(trace.sessions) if options.home else None,
-        )
+        self.removal = removal_for(trace.sessions, options.patterns, options.keep, home=options.home)
         self._steps: list[bytes] = []
         touched = self._read(trace, notes=options.notes)
         self._remove(touched)
@@ -187,11 +177,6 @@ def _chips(known: Facets, facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for facet in facets
         for choice in facet["choices"]
     ]
-
-
-def _note(secrets: Sequence[Secret]) -> str:
-    removed = [one for one in secrets if not one.kept and one.kind != HOME_KIND]
-    return f"{counted(len(removed), 'secret')} removed" if removed else ""
 
 
 def _smallest(session: _SharedSession, note: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from nbtools.notebook.explorer.sharing.removal import Removal
+from nbtools.traces.export.removal import Removal
 
 Spans: TypeAlias = list[list[str]]
 """One line: pairs of text and style words."""
@@ -28,6 +28,12 @@ def remove_from(value: Any, removal: Removal) -> Any:
         for lines in _texts_of_lines(block):
             _remove_from_lines(lines, removal)
     return _cleaned(value, removal)
+
+
+def remove_from_card(card: dict[str, Any], removal: Removal) -> dict[str, Any]:
+    """Returns the JSON of a card without secrets; lines of spans are changed in place."""
+    cleaned: dict[str, Any] = remove_from({"opened": {"card": card}}, removal)["opened"]["card"]
+    return cleaned
 
 
 def _blocks(value: Any) -> list[Any]:

@@ -1,18 +1,23 @@
-"""Removes secrets, and the names of home folders and their owners, from what is shared, and lists what was removed."""
+"""Removes secrets, and the names of home folders and their owners, from what is shared, and lists what was removed.
+
+Every export uses it: the shared page, notebooks, lessons, and the formats of other tools.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from nbtools.core.errors import TraceError
 from nbtools.core.redaction import MIN_LENGTH, Redactor, encodings
 from nbtools.core.secret_search import Found, Secret, SecretSearch
 from nbtools.traces.model import Session
+from nbtools.workspace.processes.environment import secret_variables
 
 HEAD = "head"
 """The place of what belongs to no step: title, facts, tools and files."""
@@ -78,6 +83,12 @@ class Removal:
         """Whether there is a known secret that may occur without its context."""
         return bool(self._known)
 
+    @property
+    def note(self) -> str:
+        """The number of removed secrets, without home folders, as text; empty where none was removed."""
+        count = sum(not one.kept and one.kind != HOME_KIND for one in self.secrets)
+        return f"{count} secret{'s' * (count != 1)} removed" if count else ""
+
     def occurs_in(self, text: str) -> bool:
         """Returns whether a secret that was found so far occurs in the text, whatever its context."""
         return any(needle in text for needle in self._known)
@@ -142,6 +153,53 @@ class Removal:
             value = f"home:{text[start:end]}"
             self._entries.setdefault(value, _Entry(HOME_KIND)).places[self.place] = None
         return [span for span in spans if id_of(f"home:{text[span[0] : span[1]]}") not in self._keep]
+
+
+Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
+_MEDIA_KEYS = ({"media_type", "data"}, {"mime_type", "data"})
+
+
+def removal_for(sessions: Iterable[Session], redact: Patterns = (), keep: Collection[str] = (), *, home: bool = True) -> Removal:
+    """Returns the removal for an export of ``sessions``: of known forms of secrets, of secret variables of this process, of ``redact``.
+
+    ``keep`` are the ids of secrets that stay; with ``home``, home folders and the names of their owners become ``~``. Raises
+    ``TraceError`` for an invalid pattern.
+    """
+    patterns = (redact,) if isinstance(redact, str | re.Pattern) else tuple(redact)
+    return Removal(patterns, keep=keep, variables=secret_variables(os.environ), names=owners(sessions) if home else None)
+
+
+def without_secrets(records: Sequence[Any], removal: Removal) -> list[Any]:
+    """Returns JSON without secrets. Everything is searched first, because a secret is removed wherever it occurs."""
+    for record in records:
+        for text in _texts(record):
+            removal.spans(text)
+    return [_cleaned(record, removal) for record in records]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from () if _is_media(value, key) else _texts(item)
+
+
+def _cleaned(value: Any, removal: Removal) -> Any:
+    if isinstance(value, str):
+        return removal.text(value)
+    if isinstance(value, list):
+        return [_cleaned(item, removal) for item in value]
+    if isinstance(value, dict):
+        return {key: item if _is_media(value, key) else _cleaned(item, removal) for key, item in value.items()}
+    return value
+
+
+def _is_media(value: dict[str, Any], key: str) -> bool:
+    return key == "data" and any(keys <= value.keys() for keys in _MEDIA_KEYS)
 
 
 @dataclass(frozen=True)
