@@ -53,7 +53,7 @@ function stepsOf(trans: TranslationBundle): readonly Step[] {
       text: trans.__(
         '“Open a session log” shows what an agent did, step by step: its messages, calls and changes. The launcher has a tile for it.'
       ),
-      targets: [`#${AGENTS} [data-section="sessions"]`, `#${AGENTS}`],
+      targets: [`#${AGENTS}`],
       panel: AGENTS
     }
   ];
