@@ -69,10 +69,10 @@ def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPla
     if not planner.steps or not files:
         notes = "".join(f" ({note.rstrip('.')})" for note in planner.notes)
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, Message.of(Parameter("patch"), f": it changes nothing{notes}. Nothing was changed."))
-    for file in files:
-        if file.after is not None and file.after != file.before:
-            before = None if file.moved else file.before
-            refuse_broken_notebook(file.path, printable_path(file.name), before, file.after)
+    for changed in files:
+        if changed.after is not None and changed.after != changed.before:
+            before = None if changed.moved else changed.before
+            refuse_broken_notebook(changed.path, printable_path(changed.name), before, changed.after)
     return PatchPlan(tuple(planner.steps), tuple(files), tuple(planner.notes))
 
 
