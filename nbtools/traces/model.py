@@ -101,7 +101,8 @@ class SampleResult(Struct, frozen=True, kw_only=True):
 class Session(Struct, frozen=True, kw_only=True):
     """A session, or a sub-agent's session (``parent``: the session that started it, ``parent_call``: the call in that session).
 
-    ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted unknown_records``; ``repeated``: it is part of
+    ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted unknown_records``;
+    ``tokens_differ``: the log's total is not the sum over its requests, as ``counts["tokens_differ"]`` says; ``repeated``: it is part of
     another session, repeated in the log of a fork. ``native_tokens`` are the numbers as the format defines them; ``counts`` is what only
     this format records (``compactions``, ``exit_status`` …). ``sample``: it is an attempt at a sample of an evaluation.
     """

@@ -33,7 +33,7 @@ from nbtools.traces.model import (
     StatusSource,
     Tokens,
 )
-from nbtools.traces.usage.requests import sum_of_tokens, usage_rows, with_sums
+from nbtools.traces.usage.requests import difference_of, sum_of_tokens, usage_rows, with_sums
 
 T = TypeVar("T")
 
@@ -301,15 +301,18 @@ class SessionBuilder:
         self._waiting.clear()
         self._by_native.clear()
 
-    def end(self, **fields: Any) -> None:
+    def end(self, recorded: Tokens | None = None, **fields: Any) -> None:
         """Adds the calls without a result, the requests, and the session's row with these ``fields`` (see ``model.Session``).
 
-        A token count that ``fields`` do not have is the sum over the requests. Changes nothing else: where the log grows, further records
-        may follow, and then another end.
+        A token count that ``fields`` do not have is the sum over the requests. ``recorded`` is the log's own total, where that is not the
+        field ``tokens``; one that the requests do not sum up to is named in the session's flags and counts. Changes nothing else: where
+        the log grows, further records may follow, and then another end.
         """
         for call, _ in self._waiting.values():
             self.add(call)
-        tokens = fields["tokens"] = with_sums(fields.get("tokens", Tokens()), self.spent)
+        total = fields.get("tokens", Tokens())
+        difference = difference_of(self.requests, total if recorded is None else recorded)
+        tokens = fields["tokens"] = with_sums(total, self.spent)
         self.log.rows.extend(usage_rows(self.id, self.requests, self._compactions, tokens, fields.get("cost")))
         timed = self.ended > -math.inf
         known = {
@@ -317,8 +320,10 @@ class SessionBuilder:
             "started": self.started if timed else None,
             "ended": self.ended if timed else None,
             "records": self.records,
-            "flags": tuple(self.flags),
+            "flags": tuple({**self.flags, "tokens_differ": None} if difference else self.flags),
         }
+        if difference:
+            fields["counts"] = {**fields.get("counts", {}), "tokens_differ": difference}
         self.add(Session(id=self.id, format=self.log.format, **{**known, **fields}))
 
 

@@ -37,6 +37,19 @@ def with_sums(total: Tokens, spent: Tokens) -> Tokens:
     return Tokens(*(sum_ if count is None else count for count, sum_ in counts))
 
 
+def difference_of(requests: Sequence[RequestUsage], total: Tokens) -> str:
+    """Describes where a recorded total is not the sum over the requests; empty if it is.
+
+    Only counts that the total and every request have are compared.
+    """
+    different = []
+    for kind in TOKEN_KINDS:
+        recorded, counts = getattr(total, kind), [getattr(request.tokens, kind) for request in requests]
+        if recorded is not None and counts and None not in counts and sum(counts) != recorded:
+            different.append(f"{kind}: {recorded:,} in the log's total, {sum(counts):,} in its {len(counts):,} requests")
+    return "; ".join(different)
+
+
 def input_of(tokens: Tokens) -> int | None:
     """Returns the size of a request: all its input tokens, cached ones included; None where none is recorded."""
     counts = [count for count in (tokens.input, tokens.cache_read, tokens.cache_write) if count is not None]

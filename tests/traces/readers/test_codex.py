@@ -697,3 +697,11 @@ def test_a_growing_log_ends_with_the_rows_of_the_whole(tmp_path_factory: pytest.
     rows = [*reading.read(source)]
     if not reading.is_stale():
         assert [row for row in rows if isinstance(row, Event)] == list(traces.load(path).events)
+
+
+def test_a_search_for_tools_with_an_id_is_a_call_and_a_hosted_one_is_not(load: Load) -> None:
+    search = item("tool_search_call", call_id="t1", status="completed", execution="client", arguments={"query": "calendar"})
+    hosted = item("tool_search_call", call_id=None, status="completed", arguments={"query": "calendar"})
+    trace = load([meta(), search, item("tool_search_output", call_id="t1", status="completed", tools=[]), hosted])
+    assert [(one.native_id, one.counted) for one in trace.calls] == [("t1", True), ("", False)]
+    assert trace.facts()["tool_calls"] == 1

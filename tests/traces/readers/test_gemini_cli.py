@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -357,3 +358,25 @@ def test_nothing_that_stands_in_a_checkpoint_or_telemetry_stops_the_reader(
         text = written(data.draw(damaged(documents)), 2)
         path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))
         read_whole(path, known)
+
+
+def test_results_and_the_context_of_the_session_are_not_the_persons(tmp_path: Path) -> None:
+    result = call("read_file", {"file_path": "a"}, "the content of the file", id="c1")["result"]
+    context = [{"text": "<session_context>\nThis is the Gemini CLI."}]
+    answer = message("3", "gemini", "", toolCalls=[call("read_file", {"file_path": "a"}, "the content of the file", id="c1")])
+    unknown = [{"functionResponse": {"id": "c9", "name": "ls", "response": {"output": "the result of a call that was lost"}}}]
+    lines = [message("1", content=context), message("2", content=[{"text": "Fix it"}]), answer, message("4", content=result)]
+    trace = log(tmp_path / "log.jsonl", *lines, message("5", content=unknown))
+    assert [(event.text, event.turn) for event in trace.events if event.kind == "user"] == [("Fix it", 1)]
+    assert [event.text for event in trace.events if event.kind == "tool_result"] == ["the result of a call that was lost"]
+    assert [call.result_size for call in trace.calls] == [len("the content of the file")]
+
+
+def test_the_project_is_the_one_of_the_table_that_has_the_sessions_hash(tmp_path: Path) -> None:
+    chats = tmp_path / ".gemini" / "tmp" / "workspace" / "chats"
+    chats.mkdir(parents=True)
+    (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": {"/other": "workspace-1", "/work/shop": "workspace"}}))
+    head = {**META, "projectHash": sha256(b"/work/shop").hexdigest()}
+    for meta, cwd in ((head, "/work/shop"), (META, "")):
+        (chats / "session-1.jsonl").write_bytes(written([meta, message("1")]))
+        assert traces.load(chats / "session-1.jsonl").sessions[0].cwd == cwd

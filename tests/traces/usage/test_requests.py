@@ -53,6 +53,25 @@ def test_an_outdated_codex_total_does_not_count(tmp_path: Path) -> None:
     assert [row.tokens.input for row in trace.usage] == [100, 30]
 
 
+def test_a_codex_total_that_falls_at_a_resume_begins_a_new_counter_and_loses_no_request(tmp_path: Path) -> None:
+    """The new counter begins with what the resumed history is counted as, so the fall is not a request alone."""
+    resumed = [totals(90, last=20), totals(120, last=30), totals(160, last=40), totals(1100, last=940), totals(1110, last=10)]
+    trace = traces.load(lines(tmp_path / "log.jsonl", [HEAD, answer("a"), totals(500), totals(1000, last=500), *resumed]))
+    assert [row.tokens.input for row in trace.usage] == [500, 500, 20, 30, 40, 940, 10]
+    (session,) = trace.sessions
+    assert session.tokens.input == 2040
+    assert "tokens_differ" in session.flags
+    assert "1,110" in session.counts["tokens_differ"]
+    assert "2,040" in session.counts["tokens_differ"]
+
+
+def test_a_codex_token_count_without_numbers_is_no_request(tmp_path: Path) -> None:
+    empty = {**totals(1), "payload": {"type": "token_count", "info": None}}
+    trace = traces.load(lines(tmp_path / "log.jsonl", [HEAD, empty, answer("a"), totals(100), empty, totals(150, last=50), empty]))
+    assert [row.tokens.input for row in trace.usage] == [100, 50]
+    assert trace.sessions[0].flags == ()
+
+
 def test_a_codex_total_that_misses_a_request_says_so(tmp_path: Path) -> None:
     trace = traces.load(lines(tmp_path / "log.jsonl", [HEAD, answer("a"), totals(100, last=30)]))
     assert [(row.tokens.input, row.flags) for row in trace.usage] == [(100, ("several",))]

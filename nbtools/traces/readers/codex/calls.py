@@ -205,7 +205,7 @@ def _seconds(duration: Any) -> float | None:
 
 
 HOSTED_ITEMS = {"web_search_call", "image_generation_call", "tool_search_call", "mcp_call", "code_interpreter_call", "file_search_call"}
-"""Calls that the provider runs: there is no id to link a result by, and counting rules leave them out."""
+"""Calls that the provider runs: there is no id to link a result by, and counting rules leave them out.  A search for tools may have one."""
 CALL_ITEMS = {"function_call", "custom_tool_call", "local_shell_call"}
 OUTPUT_ITEMS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output", "mcp_tool_call_output"}
 END_EVENTS = {"exec_command_end", "patch_apply_end", "mcp_tool_call_end", "dynamic_tool_call_response"}
@@ -343,7 +343,9 @@ class Calls:
     def on_hosted_call(self, payload: Payload, at: float | None, ref: Ref) -> None:
         kind = payload.type
         self.hosted += kind == "web_search_call"
-        pending = self._pending(string(payload.call_id), _request(kind, arguments_of(payload)), at, ref, counted=False)
+        native = string(payload.call_id)
+        counted = kind == "tool_search_call" and bool(native)  # the agent runs it and answers by its id
+        pending = self._pending(native, _request(kind, arguments_of(payload)), at, ref, counted=counted)
         if payload.status is not None and not pending.call.native_id:
             pending.outcome, pending.result_ref = Outcome(), ref
             pending.success_source, pending.failure_source = ("flag", None) if payload.status == "completed" else (None, "flag")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.json_access import epoch_seconds, mapping, string
-from nbtools.traces.model import NOWHERE, Ref, RequestUsage
+from nbtools.traces.model import NOWHERE, Ref, RequestUsage, Tokens
 from nbtools.traces.readers.codex.records import Payload
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 
@@ -72,6 +73,8 @@ class CodexSession(SessionBuilder):
     def set_usage(self, info: Any, model: str, at: float | None, ref: Ref) -> None:
         """Stores token totals.  They are cumulative, so the largest is kept."""
         usage = mapping(mapping(info).get("total_token_usage"))
+        if not usage:  # no request: the limits of the account, for example
+            return
         if _size(usage) != _size(self.totals[-1].total if self.totals else {}):
             latest = mapping(mapping(info).get("last_token_usage"))
             self.totals.append(TokenCount(usage, latest, model, at, self.turn, self.live, self.answer, self.log.seq, ref))
@@ -85,6 +88,7 @@ class CodexSession(SessionBuilder):
         if not self.copied:
             self._add_requests(before)
         self.end(
+            _tokens_between(before, self.totals[-1].total) if self.totals and not self.copied else None,
             format_version=self.generation,
             agent="codex",
             agent_version=self.version,
@@ -101,16 +105,17 @@ class CodexSession(SessionBuilder):
         )
 
     def _add_requests(self, before: Mapping[str, Any]) -> None:
-        """Adds a request for each growth of the totals.
-
-        A total that is smaller than the one before begins again at 0 if it is that of a single request; otherwise it is outdated.
-        """
+        """Adds a request for each growth of the totals."""
         self.requests = []
-        for count in self.totals:
+        counts: list[TokenCount | None] = [*self.totals, None]
+        for count, following in pairwise(counts):
+            if count is None:
+                break
             if _size(count.total) < _size(before):
-                if _size(count.latest) != _size(count.total):
+                base = self._base(count, following, before)
+                if base is None:
                     continue
-                before = {}
+                before = base
             grown = {kind: _count(count.total, name) - _count(before, name) for kind, name in _NAMES.items() if name in count.total}
             several = bool(count.latest) and _size(count.latest) < _size(count.total) - _size(before)
             grown.pop("total", None)
@@ -133,6 +138,23 @@ class CodexSession(SessionBuilder):
                 )
             )
             before = count.total
+
+    def _base(self, count: TokenCount, following: TokenCount | None, before: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Returns what a total that is smaller than the one ``before`` has grown from; None if it is outdated.
+
+        It is outdated if the total before grows on, or the log does not say what the request used. Otherwise a new counter begins, as after
+        a resume: at 0, or at what the resumed history is counted as.
+        """
+        if not count.latest:
+            return None
+        if following is not None and _size(following.total) - _size(following.latest) == _size(before) != 0:
+            return None if _size(count.latest) != _size(count.total) else {}
+        return {name: _count(count.total, name) - _count(count.latest, name) for name in _NAMES.values()}
+
+
+def _tokens_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Tokens:
+    grown = {kind: _count(after, name) - _count(before, name) for kind, name in _NAMES.items() if name in after and kind != "total"}
+    return tokens_of(grown)
 
 
 class SessionAssigner:

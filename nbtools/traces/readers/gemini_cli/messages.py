@@ -36,6 +36,8 @@ _KINDS: dict[str, EventKind] = {
     "warning": "system",
     "error": "error",
 }
+_CONTEXT = "<session_context>"
+"""The beginning of the first message, which describes the system and the workspace."""
 _STATUSES: dict[str, Status] = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 _SUBJECTS = ("command", "file_path", "absolute_path", "pattern", "query", "url", "prompt", "dir_path", "path", "task", "name")
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
@@ -45,9 +47,14 @@ _LONGEST_COMPARED = 1 << 18
 
 
 def kind_of(record: Mapping[str, Any]) -> EventKind | None:
-    """Returns the kind of event; None for an unknown type."""
-    kind = record.get("type")
-    return _KINDS.get(kind) if isinstance(kind, str) else None
+    """Returns the kind of event; None for an unknown type.  Results and the context of the session are recorded as the user's."""
+    kind = _KINDS.get(string(record.get("type")))
+    if kind != "user":
+        return kind
+    parts = items(record.get("content"))
+    if parts and all("functionResponse" in mapping(part) for part in parts):
+        return "tool_result"
+    return "system" if text_of(record.get("content")).startswith(_CONTEXT) else "user"
 
 
 def text_of(content: Any) -> str:
@@ -93,9 +100,12 @@ def add_events(session: SessionBuilder, record: Mapping[str, Any], at: float | N
         subject, description = string(thought.get("subject")), string(thought.get("description"))
         text = f"{subject}\n{description}" if subject and description else subject or description
         session.event("thinking", text, ref, epoch_seconds(thought.get("timestamp")) or at, "", model, type_, key)
+    kind = kind_of(record) or "system"
     text = text_of(record.get("content")) or text_of(record.get("parts"))
+    if kind == "tool_result":
+        text = response_of({"result": record.get("content")})
     if text or not silent:
-        session.event(kind_of(record) or "system", text, ref, at, type_, model, type_, key)
+        session.event(kind, text, ref, at, type_, model, type_, key)
 
 
 def op_of(name: str) -> Op:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.gemini_cli.messages import add_call, add_events, kind_of, tokens_of_native
 from nbtools.traces.readers.gemini_cli.results import detail_of
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, read_regular
 
 
 class _Line(msgspec.Struct):
@@ -191,6 +192,8 @@ _TYPES = {"user", "gemini", "qwen", "info", "error", "warning"}
 _ID = re.compile(rb'"sessionId"\s*:\s*"(\w[\w.-]{0,200})"')
 _TOKENS = ("input", "output", "cached", "thoughts", "tool", "total")
 _START = 64 << 10
+_TABLE_DEPTH = 5
+"""Levels from a session, or a sub-agent's below it, to the folder of the table."""
 
 
 class GeminiCli(Format):
@@ -219,7 +222,7 @@ class GeminiCli(Format):
         for file, path in enumerate(source.files):
             changes = MessageLog()
             yield from changes.read(source, file)
-            reading = _SessionReader(log, changes.session, path, children)
+            reading = _SessionReader(log, changes.session, path, children, _project(source.path, changes.session))
             main = main or reading.session.id
             for number, (message, record) in enumerate(changes.messages(source, file)):
                 reading.message(record, message.ref, number, live=message.live)
@@ -238,11 +241,23 @@ class GeminiCli(Format):
         return detail_of(mine[0])
 
 
-class _SessionReader:
-    """Adds a file's messages.  ``children`` maps sub-agents' ids to the calls that started them."""
+def _project(path: Path, about: Mapping[str, Any]) -> str:
+    """Returns the project's folder, whose hash a session records: one that Gemini CLI's table names (``~/.gemini/projects.json``)."""
+    hash_, parents = string(about.get("projectHash")), [*path.absolute().parents][:_TABLE_DEPTH]
+    for folder in parents if hash_ else ():
+        try:
+            table = mapping(decode_json(read_regular(folder / "projects.json")))
+        except (OSError, TraceError, *DECODE_ERRORS):
+            continue
+        return next((name for name in mapping(table.get("projects")) if sha256(name.encode()).hexdigest() == hash_), "")
+    return ""
 
-    def __init__(self, log: LogBuilder, about: Mapping[str, Any], path: Path, children: dict[str, str]) -> None:
-        self.about, self.path, self.children = about, path, children
+
+class _SessionReader:
+    """Adds a file's messages.  ``children`` maps sub-agents' ids to the calls that started them; ``project`` is the working directory."""
+
+    def __init__(self, log: LogBuilder, about: Mapping[str, Any], path: Path, children: dict[str, str], project: str) -> None:
+        self.about, self.path, self.children, self.project = about, path, children, project
         self.session = SessionBuilder(log, string(about.get("sessionId")) or path.stem)
         self.agent = "gemini-cli"
         self.cancelled = 0
@@ -255,6 +270,9 @@ class _SessionReader:
         self.session.live = live
         first = self.session.log.seq + 1
         tokens = self._count(record, calls, at) if live else None
+        if kind_of(record) == "tool_result" and self._answers_of(record) <= self.ids:
+            self.session.event("progress", "", ref, at, type="functionResponse", key=string(record.get("id")))  # the calls have the results
+            return
         add_events(self.session, record, at, ref, silent=bool(calls))
         for position, recorded in enumerate(calls):
             native = string(recorded.get("id"))
@@ -266,6 +284,11 @@ class _SessionReader:
         if tokens is not None:
             used = tokens_of_native(tokens)
             self.session.request(used, ref, first, id=string(record.get("id")), model=string(record.get("model")), at=at)
+
+    @staticmethod
+    def _answers_of(record: Mapping[str, Any]) -> set[str]:
+        """Returns the ids of the calls that a message of results answers."""
+        return {string(mapping(part.get("functionResponse")).get("id")) for part in mappings(record.get("content"))}
 
     def _count(self, record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], at: float | None) -> dict[str, int] | None:
         """Updates the session's totals by a live message, and returns its tokens, which count once for each id."""
@@ -294,7 +317,7 @@ class _SessionReader:
             parent=parent,
             parent_call=started_by if parent else "",
             title=string(self.about.get("summary")),
-            cwd=next(map(string, items(self.about.get("directories"))), ""),
+            cwd=next(map(string, items(self.about.get("directories"))), "") or self.project,
             native_tokens=self.native,
             counts={"cancelled": self.cancelled},
             ref=ref,
