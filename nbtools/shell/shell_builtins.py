@@ -50,7 +50,7 @@ _SET_BY_NAME = word_set("pipefail errexit nounset xtrace noglob")
 def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
     """Analyses a shell: ``bash -lc 'text' name args``, ``bash file``, ``bash < file``."""
     words, position, flags = started.words, 1, ""
-    while position < len(words) and words[position][:1] == "-" and words[position] not in ("-", "--"):
+    while position < len(words) and words[position][:1] in ("-", "+") and words[position] not in ("-", "--"):
         word = words[position]
         set_by_name = not word.startswith("--") and word.endswith("o")
         letters = word[1:-1] if set_by_name else word[1:]

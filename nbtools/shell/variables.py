@@ -15,6 +15,11 @@ _EXPORTED = frozenset(
     GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS""".split()  # noqa: SIM905
 )
 """Variables that only change how programs report or how much they do."""
+_LOCALE = frozenset("LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME".split())  # noqa: SIM905
+_LOCALE_VALUE = re.compile(r"(?:(?:C|POSIX|[a-z]{2,3}_[A-Z]{2})(?:\.(?:UTF-8|utf-?8))?)?")
+"""In GBK, Shift-JIS or Big5 a backslash can be the second byte of a character; gettext follows a path in LANGUAGE."""
+_EXPORTED_VALUE = re.compile(r"(?!.*\.\.)[\w.:,/+@%=-]*")
+"""Values without a meaning for make and other programs that evaluate variables."""
 _IDLE = re.compile(r"(?:GIT_|MAN)?PAGER=(?:cat|''|\"\")?|(?:GIT_)?EDITOR=(?:true|:)")
 """Variables that name a program, with a value that does nothing."""
 _FOLDER = r"(?:\.?[\w-][\w.-]*|\.)(?:/[\w-][\w.-]*)*"
@@ -43,11 +48,20 @@ def name_of(assignment: str) -> str:
     return re.split(r"[=\[+]", assignment, maxsplit=1)[0]
 
 
+def _has_plain_value(assignment: str) -> bool:
+    """Returns whether a variable of ``_EXPORTED`` gets a value that no program evaluates."""
+    name, _, value = assignment.partition("=")
+    if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
+        value = value[1:-1]
+    allowed = _LOCALE_VALUE if name in _LOCALE else _EXPORTED_VALUE
+    return name in _EXPORTED and bool(allowed.fullmatch(value))
+
+
 def exported_risk(assignments: tuple[str, ...], *, project: bool = False) -> str:
     """Returns why environment variables may change what a program does; empty where they are known to be harmless."""
     for assignment in assignments:
         named = _IDLE.fullmatch(assignment) or (project and _OF_PROJECT.fullmatch(assignment))
-        if not named and name_of(assignment) not in _EXPORTED:
+        if not named and not _has_plain_value(assignment):
             return f"the variable {name_of(assignment)} may change what it does"
     return ""
 
@@ -56,6 +70,6 @@ def variable_risk(assignment: str) -> str:
     """Returns why a shell variable, exported or not, may change what later commands do; empty where it cannot."""
     name = name_of(assignment)
     own = name in _OWN_CAPITALS or (_OWN.fullmatch(name) and not _NOT_OWN.fullmatch(name) and name not in _OF_SHELLS)
-    if own or name in _EXPORTED or _IDLE.fullmatch(assignment):
+    if own or (name in _EXPORTED and _has_plain_value(assignment)) or _IDLE.fullmatch(assignment):
         return ""
     return f"the variable {name} may change what later commands do"

@@ -71,7 +71,7 @@ def test_a_variable_that_may_change_things_is_a_risk(form: str, name: str) -> No
 
 
 @pytest.mark.parametrize("form", OF_THE_SHELL)
-@pytest.mark.parametrize("name", ["x", "file_name", "FILE", "LANG"])
+@pytest.mark.parametrize("name", ["x", "file_name", "FILE", "DEBUG"])
 def test_a_variable_of_ones_own_is_no_risk(form: str, name: str) -> None:
     understood = analyse(form.format(name))
     assert not risky(form.format(name))
@@ -129,5 +129,31 @@ def test_a_value_that_may_be_several_words_is_a_risk_to_env(line: str) -> None:
 
 
 def test_a_quoted_value_is_one_word() -> None:
-    assert not risky('env TZ=1 LANG="$X" ls')
-    assert not risky("TZ=1 LANG=$X ls")
+    assert not risky("env TZ=1 LANG='C.UTF-8' ls")
+    assert not risky("TZ=1 LANG=C.UTF-8 ls")
+
+
+@pytest.mark.parametrize("name", ["LANG", "LC_ALL", "LC_CTYPE", "LANGUAGE"])
+@pytest.mark.parametrize("value", ["zh_CN.GBK", "ja_JP.SJIS", "zh_TW.Big5", "$X", '"$X"', "../../x", "zh_CN"])
+def test_a_locale_that_may_be_multi_byte_is_a_risk_however_it_is_set(name: str, value: str) -> None:
+    if value == "zh_CN":
+        assert not risky(f"{name}={value}.UTF-8 ls")
+        return
+    assert all(
+        risky(line) for line in (f"{name}={value} ls", f"{name}={value}; ls", f"export {name}={value}; ls", f"env {name}={value} ls")
+    )
+
+
+@pytest.mark.parametrize("value", ["'1; touch pwned'", "'$(shell touch pwned)'", "'`id`'", "$X", '"$(id)"', "../../x"])
+@pytest.mark.parametrize("name", ["PORT", "CI", "DEBUG", "NODE_ENV"])
+def test_a_value_that_another_program_may_evaluate_is_a_risk(name: str, value: str) -> None:
+    assert all(
+        risky(line) for line in (f"{name}={value} ls", f"{name}={value}; ls", f"export {name}={value}; ls", f"env {name}={value} ls")
+    )
+    assert not risky(f"{name}=8080 ls")
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh", "dash"])
+@pytest.mark.parametrize("options", ["+e", "+x", "-e +x", "+O extglob", "--posix +e"])
+def test_options_of_a_shell_with_a_plus_sign_do_not_hide_its_script(shell: str, options: str) -> None:
+    assert risky(f"{shell} {options} -c 'FOO=x ls'")
