@@ -65,7 +65,7 @@ def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPla
     planner.notes += patch.notes
     for file in patch.files:
         planner.add(file)
-    files = [file for file in planner.touched if file.before is not None or file.after is not None]
+    files = [one for one in planner.touched if one.before is not None or one.after is not None]
     if not planner.steps or not files:
         notes = "".join(f" ({note.rstrip('.')})" for note in planner.notes)
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, Message.of(Parameter("patch"), f": it changes nothing{notes}. Nothing was changed."))
