@@ -48,6 +48,7 @@ def read_options(started: StartedProgram, entry: Entry, first: int = 1, *, stop:
         word = words[position]
         if word == "--" and started.is_literal(position):
             parser.operands.extend(range(position + 1, len(words)))
+            parser.after_dashes(position + 1)
             break
         if started.dynamic and not entry.free and started.may_be_option(position):
             parser.unclear = parser.unclear or word
@@ -90,6 +91,12 @@ class _Parser:
             return self._unknown(word, position)
         return self._attached(position, word) if entry.style.startswith("words") else self._cluster(position, word)
 
+    def after_dashes(self, position: int) -> None:
+        """A program with an option parser of its own may take a word behind ``--`` for an option all the same."""
+        if self.entry.style.startswith(("words", "letters")):
+            dashed = (word for place, word in enumerate(self.words) if place >= position and word[:1] == "-" and word != "-")
+            self.strange = self.strange or next(dashed, "")
+
     def _attached(self, position: int, word: str) -> int:
         name = word[:2]
         if name in self.entry.values or name in self.entry.optional:
@@ -98,6 +105,8 @@ class _Parser:
 
     def _cluster(self, position: int, word: str) -> int:
         entry = self.entry
+        if entry.style == "letters":
+            return self._letters(position, word)
         for place, letter in enumerate(word[1:], 2):
             name, rest = "-" + letter, word[place:]
             if name in entry.values:
@@ -109,10 +118,25 @@ class _Parser:
             self.options.append(Option(name, None, position))
         return position + 1
 
+    def _letters(self, position: int, word: str) -> int:
+        """Parses letters whose values are the next words, in their order: ``tree -LI 1 x``."""
+        after = position + 1
+        for letter in word[1:]:
+            name = "-" + letter
+            if name in self.entry.values:
+                after = self._with_next(name, after - 1)
+            elif name in self.entry.flags:
+                self.options.append(Option(name, None, position))
+            else:
+                return self._unknown(word, position)
+        return after
+
     def _with_next(self, name: str, position: int) -> int:
-        value = self.words[position + 1] if position + 1 < len(self.words) else None
+        if position + 1 >= len(self.words):
+            return self._unknown(name, position)  # where a value is missing, some programs take an operand for it
+        value = self.words[position + 1]
         if position + 1 in self.started.splits:
-            self.unclear = self.unclear or value or ""
+            self.unclear = self.unclear or value
         self.options.append(Option(name, value, position + 1))
         return position + 2
 

@@ -238,7 +238,9 @@ class _EffectsBuilder:
     def _by_options(self) -> None:
         """Adds the files that options name, and the effects of options on the operands."""
         entry, options, started = self.entry, self.options, self.started
-        self.named += [path for option in options.values(entry.writes) if (path := self._path(option)) != "-"]
+        self.named += [
+            path for option in options.values(entry.writes) if (path := self._path(option)) != "-" or option.name not in entry.stdout
+        ]
         self.reads += [self._path(option) for option in options.values(entry.reads)]
         self.starts += [Script(option.value or "", started.is_literal(option.position)) for option in options.values(entry.shell_options)]
         for option in options.values(entry.folder):
@@ -334,7 +336,7 @@ class _EffectsBuilder:
         written = (role in ("write", "remove") or (bool(entry.rewrites) and options.has(entry.rewrites))) and not only_displays
         if role == "read" or only_displays:
             self.reads.append(word)
-        if role == "output" and word != "-":
+        if role == "output" and (word != "-" or self.entry.prefixes):
             self.named.append(word)
             self.unclear += [word] if entry.prefixes else []
         if written:

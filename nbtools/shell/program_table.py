@@ -33,6 +33,7 @@ _LISTS = (
     "lists",
     "prints",
     "shell_options",
+    "stdout",
 )
 _TRUE = (
     "numbers",
@@ -78,6 +79,7 @@ class Entry:
     lists: frozenset[str] = frozenset()
     prints: frozenset[str] = frozenset()
     shell_options: frozenset[str] = frozenset()
+    stdout: frozenset[str] = frozenset()
     only: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     operands: tuple[str | re.Pattern[str], ...] = ()
     style: str = "getopt"

@@ -17,9 +17,12 @@ TABLE = ProgramTable(
             "reads": "-f --file",
             "writes": "-o --output",
             "operands": "read",
+            "stdout": "-o --output",
             "numbers": True,
             "harmless": True,
         },
+        "file": {"writes": "-o", "operands": "read"},
+        "letters": {"style": "letters", "flags": "-ab", "values": "-LI", "operands": "read", "harmless": True},
         "first": {"flags": "-ab", "values": "-n", "style": "first", "operands": "read"},
         "words": {"flags": "-ab -name", "values": "-n -type", "optional": "-U", "writes": "-out", "style": "words", "operands": "read"},
         "text": {"style": "text", "harmless": True},
@@ -64,7 +67,7 @@ def act_of(line: str) -> AnalysedCommand:
         "getopt 'x y' \"x$A\"",
         "first -ab -n 5 x -z --zoo",
         "words -ab -name -n 5 -n5 -n=5 -U3 -U x",
-        "words -- -z",
+        "words -- z",
         "text -z --zoo $A",
         "free $A *",
         "only -p no:x --plugin=no:x",
@@ -81,6 +84,16 @@ def test_what_is_listed_is_no_risk(line: str) -> None:
     "line",
     [
         "getopt -z",
+        "getopt x -n",
+        "getopt x -o",
+        "getopt x -an",
+        "words x -out",
+        "words -- -out=x",
+        "words a -- b -out",
+        "letters -LIz 1 x a",
+        "letters -LI 1",
+        "letters -L1 a",
+        "letters -- -z",
         "getopt -az",
         "getopt -za",
         "getopt --zoo x",
@@ -127,6 +140,9 @@ def test_what_is_not_listed_is_a_risk(line: str) -> None:
         ("getopt -f a b -o c", ("b", "a"), ("c",)),
         ("getopt -fa -oc --file=d", ("a", "d"), ("c",)),
         ("getopt -o - a", ("a",), ()),
+        ("file -o - a", ("a",), ("-",)),
+        ("letters -LI 1 x a", ("a",), ()),
+        ("letters -aLb 1 a", ("a",), ()),
         ("words -out a b", ("b",), ("a",)),
         ("in-place a", ("a",), ()),
         ("in-place", (".",), ()),
@@ -245,3 +261,36 @@ def test_names_of_files_that_become_words(line: str, names: bool) -> None:
     understood = analyse(line, ProgramTable(_listing()))
     assert understood.uses_file_names is names
     assert bool(understood.commands[-1].risk) is not names
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rg --engine --pre=./evil x",
+        "rg --engine pcre2 x",
+        "tree -LIo 1 x FILE",
+        "tree -PIo a b FILE",
+        "tree --charset -o FILE",
+        "wget -q ~/.bashrc http://h/x -O",
+        "wget http://h/x --output-document",
+        "git blame -- README.md --output=FILE",
+        "git blame --encoding -- --output=FILE README.md",
+        "git annotate -- README.md --output=FILE",
+        "git log --glob -- --output=FILE",
+        "sort a -o",
+    ],
+)
+def test_options_that_another_parser_reads_otherwise_are_a_risk(line: str) -> None:
+    assert any(act.risk for act in analyse(line).commands)
+
+
+@pytest.mark.parametrize(
+    "line", ["rg --engine=pcre2 x", "tree -aLI 2 x src", "git blame -L 1,5 -- a", "git log --oneline -- a b", "wget -O - http://h/x"]
+)
+def test_the_usual_forms_of_these_are_no_risk(line: str) -> None:
+    assert not any(act.risk for act in analyse(line).commands)
+
+
+@pytest.mark.parametrize("line", ["sort -o - a", "shuf -o - a", "git archive --output - HEAD"])
+def test_a_dash_is_a_file_where_the_program_takes_it_for_one(line: str) -> None:
+    assert analyse(line).commands[0].writes == ("-",)
