@@ -195,7 +195,7 @@ def test_each_entry_can_be_used() -> None:
     for found in entries.values():
         listed = found.flags | found.values | found.optional
         assert found.special in {"", *SPECIAL}, found.name
-        assert found.style in {"getopt", "first", "words", "words first", "text"}, found.name
+        assert found.style in {"getopt", "first", "words", "words first", "text", "letters"}, found.name
         assert found.only.keys() <= listed, found.name
         for key in MEANINGS:
             assert getattr(found, key) <= listed | {"always"}, (found.name, key)
