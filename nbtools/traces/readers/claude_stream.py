@@ -14,15 +14,16 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from nbtools.traces.json_access import mapping, string
+from nbtools.traces.json_access import integer_of, mapping, string
 from nbtools.traces.json_document import decode_items, open_document
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, RequestUsage, Row, Session
+from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, RequestUsage, Row, Session, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.records import Echo, Line, Message, Outcome, Progress, decode_leniently
 from nbtools.traces.readers.claude_code.row_builder import RowBuilder
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
+from nbtools.traces.usage.requests import TOKEN_KINDS, difference_of, tokens_between
 
 T = TypeVar("T")
 
@@ -39,6 +40,7 @@ class _StreamMessage(msgspec.Struct, gc=False):
     claude_code_version: str | None = None
     result: Any = None
     total_cost_usd: float | None = None
+    modelUsage: Any = None  # noqa: N815 - as written
     num_turns: int | None = None
 
 
@@ -82,18 +84,48 @@ class ClaudeStream(Format):
                 ends[message.session_id] = message
             return _as_record(message)
 
+        requests: dict[str, list[RequestUsage]] = {}
         for row in RowBuilder(source, LogBuilder(self.name, origin), decode, ""):
             if not isinstance(row, Session):
+                if isinstance(row, RequestUsage):
+                    requests.setdefault(row.session, []).append(row)
                 yield row
             elif row.records:
-                end = ends.get(row.id, _StreamMessage())
-                if end.total_cost_usd is not None:
-                    yield RequestUsage(row.id, scope="rest", cost=end.total_cost_usd)
-                counts = {**row.counts, "exit_status": end.subtype, "api_turns": end.num_turns}
-                yield replace(row, cost=end.total_cost_usd, counts=counts)
+                yield from _with_totals(row, ends.get(row.id, _StreamMessage()), requests.get(row.id, []))
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail_of(source, call)
+
+
+def _with_totals(row: Session, end: _StreamMessage, requests: list[RequestUsage]) -> Iterator[Row]:
+    """Yields the session with the totals of its last message.  The requests have the counts from the start of each answer."""
+    counts = {**row.counts, "exit_status": end.subtype, "api_turns": end.num_turns}
+    rest = Tokens()
+    if total := _total(end.modelUsage):
+        tokens = Tokens(**total)
+        rest, difference = tokens_between(row.tokens, tokens), difference_of(requests, tokens)
+        flags = dict.fromkeys(flag for flag in row.flags if flag != "tokens_placeholder")
+        if difference:
+            counts["tokens_differ"], flags["tokens_differ"] = difference, None
+        row = replace(row, tokens=tokens, native_tokens={**row.native_tokens, **total}, flags=tuple(flags))
+    if end.total_cost_usd is not None or any(getattr(rest, kind) for kind in TOKEN_KINDS):
+        yield RequestUsage(row.id, scope="rest", tokens=rest, cost=end.total_cost_usd)
+    yield replace(row, cost=end.total_cost_usd, counts=counts)
+
+
+_USAGE = {
+    "inputTokens": "input",
+    "outputTokens": "output",
+    "cacheCreationInputTokens": "cache_write",
+    "cacheReadInputTokens": "cache_read",
+}
+
+
+def _total(usage: Any) -> dict[str, int]:
+    """Returns the run's token usage over all models, sub-agents included."""
+    models = [mapping(one) for one in mapping(usage).values()]
+    found = {ours: [count for one in models if (count := integer_of(one.get(name))) is not None] for name, ours in _USAGE.items()}
+    return {name: sum(counts) for name, counts in found.items() if counts}
 
 
 def _as_record(message: _StreamMessage) -> Line:

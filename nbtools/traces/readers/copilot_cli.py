@@ -33,6 +33,7 @@ _KINDS: dict[str, EventKind] = {
 }
 _STATE = {
     *("session.start", "session.resume", "session.shutdown", "session.model_change", "session.usage_checkpoint", "session.usage_info"),
+    "session.usage_record",
     *("session.auto_mode_resolved", "session.mode_changed", "session.compaction_start", "session.idle", "session.title_changed"),
     *("assistant.turn_start", "assistant.turn_end", "assistant.intent", "assistant.usage", "hook.start", "hook.end"),
     *("permission.requested", "permission.completed", "tool.execution_progress", "tool.execution_partial_result"),
@@ -40,6 +41,7 @@ _STATE = {
 """Events of the application's state, in which nobody said or did anything."""
 _TEXTS = ("content", "message", "summaryContent", "summary", "reason", "agentDescription", "agentName", "name")
 _USAGE = {"inputTokens": "input", "outputTokens": "output", "cacheReadTokens": "cache_read", "cacheWriteTokens": "cache_write"}
+_RECORDED_USAGE = {**_USAGE, "reasoningTokens": "reasoning"}
 
 
 class CopilotCli(Format):
@@ -83,6 +85,8 @@ class _SessionReader:
         self.version = ""
         self.native: dict[str, int] = {}
         self.output = 0
+        self.recorded: dict[str, int] = {}
+        """The places in the session's requests of those that have a record of their own, by the id of the request."""
         self.began: dict[str, float | None] = {}
         self.calls: dict[str, str] = {}
         """The ids of all calls by the log's own ids."""
@@ -94,6 +98,7 @@ class _SessionReader:
             "tool.user_requested": self._start,
             "tool.execution_complete": self._complete,
             "permission.completed": self._decide,
+            "session.usage_record": self._usage,
         }
 
     def event(self, record: Mapping[str, Any], ref: Ref) -> None:
@@ -142,8 +147,27 @@ class _SessionReader:
                 self.session.event(kind, text, ref, at, "assistant", model, "assistant.message", key)  # type: ignore[arg-type]
         for request in mappings(data.get("toolRequests")):
             self._call(request, string(request.get("name")), string(data.get("parentToolCallId")), ref, at)
-        if output is not None:
+        place = self.recorded.get(id_text(data.get("apiCallId")))
+        if place is not None:  # the request's record comes before its answer
+            self._connect(place, first)
+        elif output is not None:
             self.session.request(Tokens(output=output), ref, first, id=key, model=model, at=at)
+
+    def _usage(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
+        """Adds a request to a model, which later versions record with all its tokens."""
+        usage = mapping(data.get("usage"))
+        model, key = string(usage.get("model")), id_text(usage.get("apiCallId"))
+        counts = {ours: count for name, ours in _RECORDED_USAGE.items() if (count := integer_of(usage.get(name))) is not None}
+        if counts and (not key or key not in self.recorded):
+            if key:
+                self.recorded[key] = len(self.session.requests)
+            self.session.see(None, model)
+            self.session.request(tokens_of(counts), ref, id=key, model=model, at=at)
+
+    def _connect(self, place: int, first: int) -> None:
+        requests, last = self.session.requests, self.session.log.seq
+        if first <= last:
+            requests[place] = replace(requests[place], seq=first, last=last, turn=self.session.turn)
 
     def _start(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         """Notes when a call began; one that no answer requested begins here."""

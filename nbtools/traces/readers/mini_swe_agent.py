@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import Usage
 from nbtools.traces.display_builders import command_output, media_of
-from nbtools.traces.json_access import epoch_seconds, float_of, integer_of, items, mapping, string, text_of
+from nbtools.traces.json_access import arguments, epoch_seconds, float_of, integer_of, items, mapping, mappings, string, text_of
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
@@ -115,8 +115,9 @@ class _TrajectoryReader:
         extra = mapping(record["extra"]) if "extra" in record else {}
         time = record.get("timestamp") or extra.get("timestamp")
         at = epoch_seconds(time) if time is not None else None
-        role = string(record.get("role")) or string(record.get("object"))
-        response, first = mapping(extra.get("response")), session.log.seq + 1
+        is_response = record.get("object") == "response"
+        role = "tool" if record.get("type") == "function_call_output" else string(record.get("role")) or string(record.get("object"))
+        response, first = record if is_response else mapping(extra.get("response")), session.log.seq + 1
         session.see(at, string(response.get("model")))
         text = _text(record)
         actions = _actions(record, text)
@@ -177,12 +178,15 @@ def _open(text: bytes) -> JsonDocument[_Document]:
 
 
 def _actions(record: Mapping[str, Any], text: str) -> Sequence[_Action]:
-    assistant = record.get("role") == "assistant"
-    if not assistant and record.get("object") != "response":
+    is_response = record.get("object") == "response"
+    if record.get("role") != "assistant" and not is_response:
         return ()
     actions = items(mapping(record["extra"]).get("actions")) if "extra" in record else ()
     if actions:
-        return [_Action(_command(one), string(mapping(one).get("tool_call_id")), assistant) for one in actions]
+        return [_Action(_command(one), string(mapping(one).get("tool_call_id"))) for one in actions]
+    if is_response:
+        calls = [one for one in mappings(record.get("output")) if one.get("type") == "function_call"]
+        return [_Action(_command(arguments(one.get("arguments"))), string(one.get("call_id"))) for one in calls]
     return _block_actions(text)
 
 
@@ -215,6 +219,9 @@ def _block(text: str, start: int) -> str:
 
 def _text(record: Mapping[str, Any]) -> str:
     content = record.get("content")
+    if record.get("object") == "response":  # of OpenAI's Responses API: its texts are in its items
+        texts = [text_of(item.get("content")) for item in mappings(record.get("output")) if item.get("type") == "message"]
+        return "\n".join(filter(None, texts))
     return content if type(content) is str else text_of(record.get("output") if content is None else content)
 
 

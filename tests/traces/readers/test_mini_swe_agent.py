@@ -125,3 +125,25 @@ def test_nothing_that_stands_in_a_trajectory_stops_the_reader(tmp_path_factory: 
     path = tmp_path_factory.getbasetemp() / "damaged-mini"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))
     read_whole(path, MiniSweAgent())
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_answers_of_the_responses_api_have_calls_results_texts_and_tokens(tmp_path: Path, listed: bool) -> None:
+    call = {"type": "function_call", "name": "bash", "arguments": json.dumps({"command": "ls"}), "call_id": "c1"}
+    text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I list the folder."}]}
+    usage = {"input_tokens": 30, "input_tokens_details": {"cached_tokens": 10}, "output_tokens": 4}
+    answer = {"object": "response", "id": "r1", "model": "m", "output": [text, call], "usage": usage, "extra": {}}
+    if listed:
+        answer["extra"] = {"actions": [{"command": "ls", "tool_call_id": "c1"}]}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "<returncode>0</returncode>", "extra": {"returncode": 0}}
+    path = tmp_path / "run.traj.json"
+    messages = [{"role": "user", "content": "Do it"}, answer, result]
+    path.write_text(json.dumps({"info": {"mini_version": "2.4.6"}, "messages": messages, "trajectory_format": "mini-swe-agent-1.1"}))
+    trace = traces.load(path)
+    assert [(one.subject, one.counted, one.status) for one in trace.calls] == [("ls", True, "ok")]
+    assert [(one.kind, one.text) for one in trace.events][1:] == [
+        ("assistant_text", "I list the folder."),
+        ("tool_result", "<returncode>0</returncode>"),
+    ]
+    assert [(row.tokens.input, row.tokens.cache_read, row.tokens.output) for row in trace.usage] == [(20, 10, 4)]
+    assert trace.facts()["tool_calls"] == 1

@@ -166,3 +166,60 @@ def test_processes_return_the_same_requests() -> None:
     alone, together = traces.load_many(samples), traces.load_many(samples, workers=2)
     assert alone.usage == together.usage
     assert alone.context == together.context
+
+
+def test_the_totals_of_a_streamed_run_are_those_of_its_result(tmp_path: Path) -> None:
+    """The counts of the messages are those from the start of each answer, and sub-agents' requests are not among them."""
+    usage = {"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    message = {"id": "m1", "model": "claude-x", "role": "assistant", "usage": usage, "content": [{"type": "text", "text": "a"}]}
+    models = {
+        "claude-x": {"inputTokens": 20, "outputTokens": 60, "cacheReadInputTokens": 7, "cacheCreationInputTokens": 0},
+        "claude-y": {"inputTokens": 6, "outputTokens": 43, "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0},
+    }
+    records = [
+        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "uuid": "1"},
+        {"type": "assistant", "session_id": "s", "uuid": "2", "message": message},
+        {"type": "result", "subtype": "success", "session_id": "s", "uuid": "3", "total_cost_usd": 0.5, "modelUsage": models},
+    ]
+    trace = traces.load(lines(tmp_path / "log.jsonl", records))
+    (session,) = trace.sessions
+    assert session.tokens == Tokens(26, 7, 0, 103)
+    assert session.flags == ("tokens_differ",)
+    assert sum(row.tokens.output or 0 for row in trace.usage) == 103
+    assert [row.cost for row in trace.usage if row.scope == "rest"] == [0.5]
+
+
+def test_copilots_records_of_requests_are_connected_to_their_answers(tmp_path: Path) -> None:
+    usage = {"model": "m", "inputTokens": 30, "outputTokens": 4, "cacheReadTokens": 10, "cacheWriteTokens": 0, "reasoningTokens": 1}
+    total = {"usage": {"inputTokens": 60, "outputTokens": 8, "cacheReadTokens": 20, "cacheWriteTokens": 0}}
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("session.start", {"sessionId": "s"}),
+        ("session.usage_record", {"usage": {**usage, "apiCallId": "r1"}}),
+        ("assistant.message", {"content": "first", "messageId": "a1", "model": "m", "apiCallId": "r1", "outputTokens": 4}),
+        ("session.usage_record", {"usage": {**usage, "apiCallId": "r2"}}),
+        ("session.shutdown", {"modelMetrics": {"m": total}}),
+    ]
+    at = "2026-01-01T00:00:00.000Z"
+    records = [{"type": kind, "data": data, "id": str(n), "parentId": None, "timestamp": at} for n, (kind, data) in enumerate(events)]
+    trace = traces.load(lines(tmp_path / "events.jsonl", records))
+    said = next(event.seq for event in trace.events if event.text == "first")
+    assert [(row.id, row.seq, row.tokens) for row in trace.usage] == [
+        ("r1", said, Tokens(20, 10, 0, 4, 1)),
+        ("r2", None, Tokens(20, 10, 0, 4, 1)),
+    ]
+    assert trace.sessions[0].flags == ()
+
+
+def test_openhands_keeps_its_totals_in_the_state_beside_its_events(tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "events"
+    folder.mkdir(parents=True)
+    content = [{"type": "text", "text": "Fix it"}]
+    message = {"id": "e1", "timestamp": "2026-01-01T00:00:00", "source": "user", "kind": "MessageEvent"}
+    message["llm_message"] = {"role": "user", "content": content}  # type: ignore[assignment]
+    (folder / "event-00000-00000000-0000-0000-0000-000000000000.json").write_text(json.dumps(message))
+    spent = {"prompt_tokens": 50, "completion_tokens": 7, "cache_read_tokens": 20, "cache_write_tokens": 0, "reasoning_tokens": 0}
+    metrics = {"accumulated_cost": 0.25, "accumulated_token_usage": spent, "token_usages": [{**spent, "model": "m", "response_id": "r"}]}
+    (tmp_path / "run" / "base_state.json").write_text(json.dumps({"stats": {"usage_to_metrics": {"agent": metrics}}}))
+    trace = traces.load(folder)
+    assert [row.tokens for row in trace.usage if row.scope == "request"] == [Tokens(30, 20, 0, 7, 0)]
+    assert (trace.sessions[0].tokens, trace.sessions[0].cost) == (Tokens(30, 20, 0, 7, 0), 0.25)

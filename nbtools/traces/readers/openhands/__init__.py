@@ -44,7 +44,7 @@ from nbtools.traces.readers.openhands.events import (
 )
 from nbtools.traces.readers.openhands.usage import TOKEN_NAMES, RunUsage, token_counts
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import Source, decode_json, read_regular
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, read_regular
 
 _FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,})?\.json")
 _V1 = {"source", "kind", "timestamp"}
@@ -112,7 +112,16 @@ def _folder(source: Source, log: LogBuilder) -> Iterator[Row]:
     folder = source.files[numbered[0][1]].parent
     run = _Run(log.session((folder.parent if folder.name == "events" else folder).name))
     yield from log.read((_event_file(source, file) for _, file in sorted(numbered)), run.record)
-    run.end({}, NOWHERE)
+    run.end(_metrics_of_state(_final_state(folder)), NOWHERE)
+
+
+def _final_state(folder: Path) -> Mapping[str, Any]:
+    """Returns the state that version 1 keeps beside its folder of events, as an update of the state would have it."""
+    try:
+        state = decode_json(read_regular(folder.parent / "base_state.json")) if folder.name == "events" else None
+    except (OSError, TraceError, *DECODE_ERRORS):
+        state = None
+    return {"kind": "ConversationStateUpdateEvent", "value": state}
 
 
 def _event_file(source: Source, file: int) -> tuple[Ref, Any] | Problem:
@@ -334,11 +343,13 @@ def _metrics_of_state(event: Mapping[str, Any]) -> Mapping[str, Any]:
     if not uses:
         return {}
     usages = [mapping(one.get("accumulated_token_usage")) for one in uses]
+    listed = [one for use in uses for one in mappings(use.get("token_usages"))]
     counts = {key: [count for one in usages if (count := integer_of(one.get(key))) is not None] for key in TOKEN_NAMES}
     costs = [cost for one in uses if (cost := float_of(one.get("accumulated_cost"))) is not None]
     return {
         "accumulated_token_usage": {key: sum(found) for key, found in counts.items() if found},
         "accumulated_cost": sum(costs) if costs else None,
+        **({"token_usages": listed} if listed else {}),
     }
 
 
