@@ -133,7 +133,8 @@ class _SessionReader:
         self.native = found or self.native
 
     def _prompt(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
-        self.session.message("user", text_of(data.get("content")), ref, at, "user", type="user.message")
+        by_agent = string(data.get("source")).startswith("agent-")  # a sub-agent's task
+        self.session.message("system" if by_agent else "user", text_of(data.get("content")), ref, at, "user", type="user.message")
         for one in mappings(data.get("attachments")):
             name = string(one.get("path")) or string(one.get("displayName"))
             self.session.event("attachment", name, ref, at, "user", type=string(one.get("type")))

@@ -129,3 +129,9 @@ def test_nothing_that_stands_in_a_session_stops_the_reader(tmp_path_factory: pyt
     path = tmp_path_factory.getbasetemp() / "damaged-copilot"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))
     read_whole(path, CopilotCli())
+
+
+def test_the_task_that_an_agent_gives_to_a_sub_agent_is_not_the_persons(tmp_path: Path) -> None:
+    task = ("user.message", {"content": "Count the lines.", "source": "agent-1"})
+    trace = session(tmp_path / "events.jsonl", ("user.message", {"content": "Let somebody count."}), task)
+    assert [(event.kind, event.turn) for event in trace.events] == [("user", 1), ("system", 1)]
