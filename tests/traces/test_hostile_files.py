@@ -47,11 +47,11 @@ def test_a_pipe_or_a_device_beside_a_log_is_not_read(name: str, make: Callable[[
     claude_log(tmp_path / "s" / "subagents" / "agent-1.jsonl", "s")
     (tmp_path / name).unlink(missing_ok=True)
     make(tmp_path / name)
-    if name.startswith("s") and name.endswith(".jsonl"):
+    if name == "s.jsonl":
         with pytest.raises(TraceError, match="Not a regular file"):
             traces.load(log)
     else:
-        assert len(traces.load(log).sessions) == 2
+        assert len(traces.load(log).sessions) == (1 if name == "s/subagents/agent-1.jsonl" else 2)
 
 
 @pytest.mark.parametrize("name", [".", "..", "x" * 300, "a\0b", "a/b"])

@@ -7,6 +7,7 @@ behind links are dropped; at worst a line of an outside file appears under the n
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib.metadata
 import os
@@ -16,14 +17,16 @@ import stat
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, did_you_mean
 from nbtools.workspace.files import no_follow
 from nbtools.workspace.processes import landlock
-from nbtools.workspace.processes.process import Limits, run
+from nbtools.workspace.processes.process import Limits, ProgramResult, run
 
 _LIBRARIES = (
     "/lib",
@@ -121,6 +124,8 @@ def _head(path: str) -> bytes:
 
 
 OVERRIDE = "NBTOOLS_RG"
+_LONG = 1.0
+"""Seconds after which a search is taken to be blocked, perhaps."""
 _NO_LIMIT = Limits(seconds=3600, silence=3600)
 
 
@@ -171,9 +176,10 @@ async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[b
     with tempfile.TemporaryFile() as stderr:
         try:
             argv = [find_rg(), "--no-config", *arguments]
-            ended = await run(
+            running = run(
                 argv, cwd=root, env=os.environ, receive=on_output, limits=_NO_LIMIT, errors=stderr, readable=_readable(root, argv)
             )
+            ended = await _unless_blocked(root, running)
         except ValueError as error:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The search cannot be started: {error}.") from None
         except OSError as error:
@@ -185,6 +191,54 @@ async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[b
     if ended.exit_code not in (0, 1) and not has_output and not re.search(r"^rg: .*\(os error \d+\)$", errors, re.MULTILINE):
         raise ripgrep_failure(errors)
     return errors
+
+
+async def _unless_blocked(root: Path, search: Coroutine[Any, Any, ProgramResult]) -> ProgramResult:
+    """Waits for a search; raises ``ToolFailure`` if it waits at an ignore file that is a pipe or a device.
+
+    ripgrep opens such a file like any other and has no option against it.  The tree is looked through only when the search takes long.
+    """
+    ended = threading.Event()
+    running = asyncio.ensure_future(search)
+    try:
+        await asyncio.wait({running}, timeout=_LONG)
+        if not running.done():
+            looking = asyncio.ensure_future(asyncio.to_thread(_blocking_ignore_file, root, ended))
+            await asyncio.wait({running, looking}, return_when=asyncio.FIRST_COMPLETED)
+            found = looking.result() if looking.done() else None
+            if found is not None and not running.done():
+                message = f"The search cannot be done: the ignore file {found} is a pipe or a device, which may never end. Remove it."
+                raise ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, message)
+        return await running
+    finally:
+        ended.set()
+        if not running.done():
+            running.cancel()
+            await asyncio.wait({running})
+
+
+def _blocking_ignore_file(root: Path, ended: threading.Event) -> str | None:
+    """Returns an ignore file that applies to ``root`` or below and blocks its reader; None also once the search has ended."""
+    above = (path for path in _ignore_files(root) if _blocks(path))
+    found = next(above, None)
+    for folder, folders, names in os.walk(root):
+        if found or ended.is_set():
+            break
+        candidates = [name for name in _IGNORE_FILES if name in names]
+        if ".git" in folders:
+            candidates.append(".git/info/exclude")
+        found = next((path for name in candidates if _blocks(path := f"{folder}/{name}")), None)
+    return found
+
+
+def _blocks(path: str) -> bool:
+    try:
+        status = os.stat(path)
+        harmless = os.stat(os.devnull)
+    except (OSError, ValueError):
+        return False
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    return stat.S_ISFIFO(status.st_mode) or (is_device and status.st_rdev != harmless.st_rdev)
 
 
 def workspace_files(root: Path, names: Collection[str]) -> Collection[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.search.ripgrep import find_rg, parse_unreadable, ripgrep_failure
+from nbtools.workspace.search.ripgrep import find_rg, parse_unreadable, ripgrep_failure, run_ripgrep
 
 
 def test_the_bundled_one_is_found_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,3 +42,26 @@ def test_complaints_are_one_line() -> None:
 def test_what_could_not_be_read() -> None:
     assert parse_unreadable("rg: ./a: Permission denied (os error 13)\nnoise\n") == ("a: Permission denied (os error 13)",)
     assert os.access(find_rg(), os.X_OK)
+
+
+@pytest.mark.parametrize("folder", ["", "sub/"])
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".rgignore", ".git/info/exclude"])
+@pytest.mark.parametrize("arguments", [("--files",), ("-e", "word", ".")], ids=["glob", "grep"])
+async def test_an_ignore_file_that_is_a_pipe_does_not_hang_a_search(
+    arguments: tuple[str, ...], name: str, folder: str, tmp_path: Path
+) -> None:
+    (tmp_path / folder / ".git" / "info").mkdir(parents=True)
+    (tmp_path / folder / "a.txt").write_text("word")
+    os.mkfifo(tmp_path / folder / name)
+    with pytest.raises(ToolFailure) as failed:
+        await asyncio.wait_for(run_ripgrep(tmp_path, ("--hidden", *arguments), lambda _: None), 30)
+    assert failed.value.code is ErrorCode.GREP_EXECUTION_ERROR
+    assert f"{folder}{name}" in str(failed.value)
+
+
+async def test_an_ignore_file_that_is_the_null_device_is_empty(tmp_path: Path) -> None:
+    (tmp_path / ".ignore").symlink_to(os.devnull)
+    (tmp_path / "a.txt").write_text("word")
+    output: list[bytes] = []
+    await run_ripgrep(tmp_path, ("--files",), output.append)
+    assert b"a.txt" in b"".join(output)

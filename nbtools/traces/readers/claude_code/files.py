@@ -53,11 +53,11 @@ class _FirstRecord(msgspec.Struct, rename="camel"):
 def related_files(path: Path) -> list[Path]:
     """Returns logs of sub-agents and journals of workflows: below the session's folder, or (2.0) next to it in the project's folder.
 
-    A sub-agent's own log has none: the files next to it belong to its session.
+    A sub-agent's own log has none: the files next to it belong to its session.  Pipes, devices and folders with such names are left out.
     """
     name = first_session(path)
     folders = {path.with_suffix(""), path.with_name(name or path.stem)} - {path}
-    below = [file for folder in folders for pattern in _BELOW for file in (folder / "subagents").rglob(pattern)]
+    below = [file for folder in folders for pattern in _BELOW for file in (folder / "subagents").rglob(pattern) if _is_file(file)]
     if not name or _is_sub_agent_log(path):
         return sorted({*below} - {path})
     mark = f'"{name}"'.encode()
