@@ -16,10 +16,13 @@ _EXPORTED = frozenset(
 )
 """Variables that only change how programs report or how much they do."""
 _LOCALE = frozenset("LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME".split())  # noqa: SIM905
-_LOCALE_VALUE = re.compile(r"(?:(?:C|POSIX|[a-z]{2,3}_[A-Z]{2})(?:\.(?:UTF-8|utf-?8))?)?")
-"""In GBK, Shift-JIS or Big5 a backslash can be the second byte of a character; gettext follows a path in LANGUAGE."""
+_LOCALE_VALUE = re.compile(r"(?:(?:C|POSIX|(?:C|[a-z]{2,3}_[A-Z]{2})\.(?:UTF-8|utf-?8)))?")
+"""In GBK, Shift-JIS or Big5 a backslash can be the second byte of a character, and zh_TW alone is Big5."""
+_LANGUAGES = re.compile(r"(?:[a-z]{2,3}(?:_[A-Z]{2})?(?::[a-z]{2,3}(?:_[A-Z]{2})?)*|C)?")
+"""Languages of messages, in order; gettext would follow a path."""
 _EXPORTED_VALUE = re.compile(r"(?!.*\.\.)[\w.:,/+@%=-]*")
 """Values without a meaning for make and other programs that evaluate variables."""
+_VALUES = {**dict.fromkeys(_LOCALE, _LOCALE_VALUE), "LANGUAGE": _LANGUAGES}
 _IDLE = re.compile(r"(?:GIT_|MAN)?PAGER=(?:cat|''|\"\")?|(?:GIT_)?EDITOR=(?:true|:)")
 """Variables that name a program, with a value that does nothing."""
 _FOLDER = r"(?:\.?[\w-][\w.-]*|\.)(?:/[\w-][\w.-]*)*"
@@ -50,10 +53,12 @@ def name_of(assignment: str) -> str:
 
 def _has_plain_value(assignment: str) -> bool:
     """Returns whether a variable of ``_EXPORTED`` gets a value that no program evaluates."""
-    name, _, value = assignment.partition("=")
+    name, equals, value = assignment.partition("=")
+    if not equals:
+        return False  # the value comes from elsewhere, as in ``for LANG in …`` and ``read LANG``
     if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
         value = value[1:-1]
-    allowed = _LOCALE_VALUE if name in _LOCALE else _EXPORTED_VALUE
+    allowed = _VALUES.get(name, _EXPORTED_VALUE)
     return name in _EXPORTED and bool(allowed.fullmatch(value))
 
 

@@ -14,7 +14,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
+from nbtools.core.tool import Asks, BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import parse_shell
 from nbtools.tools.result_data import TerminalRunData, TerminalState
 from nbtools.workspace.processes.environment import environment, shell, shell_name
@@ -248,6 +248,8 @@ class TerminalRunTool(BaseDeclarativeTool[TerminalRunParams]):
     def validate_tool_param_values(self, params: TerminalRunParams) -> str | None:
         if params.wait > self.longest:
             return Message.of(Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g}).")
+        if ("\t" in params.command and "\n" not in params.command) or params.command == "^I":
+            return Message.of(Parameter("command"), " contains a tab, which completes a name in a terminal. Write blanks or $'\\t'.")
         return None
 
     def create_invocation(self, params: TerminalRunParams) -> TerminalRunInvocation:
@@ -264,8 +266,17 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         """Bash's working directory when the policy decides about the call."""
         self.may_change_folder = not terminal.at_prompt
         """Whether a running program may change that directory before bash runs the command."""
-        self.typed_text = terminal.typed_text if terminal.at_prompt else ""
-        """Text already typed at the prompt, which bash will read together with the command as one line."""
+        self.typed_text = terminal.typed_text
+        """Text already typed without Enter, which bash or the program will read together with the command as one line."""
+
+    @property
+    def asks(self) -> Asks:
+        """``always`` while a program runs: what is typed is that program's input, whose effects are unknown.
+
+        ``^C`` and ``^D`` type no text; ``^D`` after text without Enter sends that text.
+        """
+        keys = ("^C",) if self.typed_text else ("^C", "^D")
+        return "always" if self.may_change_folder and self.params.command not in keys else None
 
     def get_description(self) -> str:
         return self.params.command
@@ -305,7 +316,7 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         """Raises ``ToolFailure`` (``conflict``) if the terminal is no longer in the state that the policy decided about."""
         if terminal.folder(self.folder) != self.folder:
             raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} is in another folder now. Nothing was typed. Call again.")
-        left = terminal.typed_text if terminal.at_prompt else ""
+        left = terminal.typed_text
         if (not terminal.at_prompt and not self.may_change_folder) or left != self.typed_text:
             raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} has become busy. Nothing was typed. Call again.")
 

@@ -341,6 +341,29 @@ async def test_policy_knows_where_a_command_runs(desk: Desk) -> None:
     assert target() == CommandTarget("git status", "sub", moving=False)
 
 
+async def test_text_for_a_running_program_always_asks(desk: Desk) -> None:
+    def asks(command: str) -> object:
+        return desk.runner.build({"id": "1", "command": command}).asks
+
+    assert asks("ls") is None
+    os.mkfifo(desk.workspace.root / "go")
+    await desk.run("cat go", wait=0)
+    assert [asks(text) for text in ("ls", "#;ls", "^Z", "")] == ["always"] * 4
+    assert [asks(key) for key in ("^C", "^D")] == [None, None]
+    await desk.run("ls a", enter=False, wait=0)
+    call = desk.runner.build({"id": "1", "command": "#;ls"})
+    assert (call.target().command, call.asks) == ("ls a#;ls", "always")
+    assert asks("^D") == "always"
+    await desk.run("^C", wait=20)
+    assert asks("ls") is None
+
+
+@pytest.mark.parametrize("command", ["cat sec\t\t", "^I"])
+async def test_tabs_are_refused(desk: Desk, command: str) -> None:
+    with pytest.raises(ToolFailure):
+        desk.runner.build({"id": "1", "command": command})
+
+
 @pytest.mark.parametrize(("first", "wait"), [("cd sub", 20), ("sleep 1; cd sub", 0), ("cd sub; ", 0)])
 async def test_a_command_is_not_typed_where_policy_did_not_see_it(desk: Desk, first: str, wait: float) -> None:
     judged = desk.runner.build({"id": "1", "command": "touch mark"})
