@@ -8,9 +8,11 @@ listed does not count.
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import time
 import uuid
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -32,6 +34,8 @@ PartName: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
 _MAX_FILES = 16
 """Number of files from which on they are replaced by one."""
 _THREADS = 8
+_MAX_BYTES = 256 << 20
+"""Bytes that a file of the manifest may unpack to: an entry has a few hundred."""
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
@@ -128,18 +132,21 @@ class Manifest:
     def add(self, change: Change) -> None:
         """Stores a change."""
         with self._lock:
-            self._known.add(self._write(change))
+            self._known.add(self._write(msgspec.json.encode(change)))
             self._apply(change)
 
     def compact(self) -> None:
-        """Replaces the files by one where there are many."""
+        """Replaces the files by one where there are many, unless it would be too large to be read."""
         with self._lock:
             names = self._names() & self._known
             if len(names) < _MAX_FILES:
                 return
             live = self._live_parts()
             parts = {name: files for name, files in self._part_files.items() if name in live}
-            self._known.add(self._write(Change([*self.entries.values(), *self.failures.values()], parts)))
+            content = msgspec.json.encode(Change([*self.entries.values(), *self.failures.values()], parts))
+            if len(content) > _MAX_BYTES:
+                return
+            self._known.add(self._write(content))
             self.storage.delete(sorted(names))
 
     def logs(self) -> dict[str, Entry]:
@@ -191,16 +198,16 @@ class Manifest:
     def _read(self, name: str) -> Change | None:
         """Returns None where the file has been replaced since it was listed."""
         try:
-            return msgspec.json.decode(gzip.decompress(self.storage.read(name)), type=Change)
+            return msgspec.json.decode(_unpacked(self.storage.read(name)), type=Change)
         except FileNotFoundError:
             return None
-        except (OSError, EOFError, ValueError, msgspec.MsgspecError) as error:
+        except (OSError, EOFError, ValueError, zlib.error, msgspec.MsgspecError) as error:
             message = f"{self.storage.address}/{name} is damaged: {error}. Delete this file and ingest the logs again."
             raise TraceError(message) from error
 
-    def _write(self, change: Change) -> str:
+    def _write(self, content: bytes) -> str:
         name = f"{MANIFEST}/{time.time_ns():020}-{uuid.uuid4().hex}.v{VERSION}.json.gz"
-        self.storage.write(name, gzip.compress(msgspec.json.encode(change), 3))
+        self.storage.write(name, gzip.compress(content, 3))
         return name
 
     def _apply(self, change: Change) -> None:
@@ -209,6 +216,15 @@ class Manifest:
             kept = self.failures if entry.failed else self.entries
             if entry.path not in kept or kept[entry.path].order < entry.order:
                 kept[entry.path] = entry
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Returns the content of a file of the manifest.  Raises an error, with little memory, if it is damaged or too large."""
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"it unpacks to more than {_MAX_BYTES:,} bytes")
+    return content
 
 
 def other_version(address: str, version: int) -> TraceError:

@@ -9,6 +9,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing
@@ -206,6 +208,22 @@ def test_a_manifest_of_somebody_else_deletes_and_reads_nothing_outside_the_corpu
     with pytest.raises(traces.TraceError, match="damaged"):
         Corpus(tmp_path / "corpus").ingest(logs)
     assert victim.exists()
+
+
+def test_a_small_manifest_that_unpacks_to_gigabytes_is_refused_with_little_memory(tmp_path: Path) -> None:
+    folder = tmp_path / "manifest"
+    folder.mkdir()
+    pack = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
+    spaces = b" " * (16 << 20)
+    bomb = b"".join([*(pack.compress(spaces) for _ in range(40)), pack.compress(b"{}"), pack.flush()])
+    (folder / f"{1:020}-{'0' * 32}.v{VERSION}.json.gz").write_bytes(bomb)
+    tracemalloc.start()
+    try:
+        with pytest.raises(traces.TraceError, match=r"damaged.*Delete this file"):
+            Corpus(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 600 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_name_that_is_no_text_is_a_problem_and_stops_nothing(corpus: Corpus, logs: Path) -> None:
