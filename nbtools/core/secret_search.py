@@ -1,8 +1,8 @@
 """Finds secrets in texts that a person is about to share.
 
 It finds what ``redaction`` finds, and more: further forms of tokens, cookies, passwords in command lines and connection strings, short
-passwords with a telling name, and secrets behind the escapes of JSON.  Nothing is lost where it finds too much, because the person sees
-what would be removed; commit hashes and UUIDs without a telling name are left alone.
+passwords with a telling name, and secrets behind the escapes of JSON, invisible characters, line wrapping and base64.  Nothing is lost
+where it finds too much, because the person sees what would be removed; commit hashes and UUIDs without a telling name are left alone.
 """
 
 from __future__ import annotations
@@ -113,6 +113,14 @@ _NO_SECRET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([/\"'nrt\\]))")
+_INVISIBLE = re.compile(
+    "(?:[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\r]"
+    "|\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\\\)|\x1b[@-Z\\^_])+"
+)
+"""Zero-width characters, soft hyphens, carriage returns and the sequences of terminals."""
+_WRAP = re.compile(r"(?<=[A-Za-z0-9+/=_.~\-])\r?\n[ \t]{0,16}(?=[A-Za-z0-9+/=_.~\-])")
+_FULL_LINE = 72
+_CODED = re.compile(r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{24,20000}+={0,2}(?![A-Za-z0-9+/_\-=])")
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -126,17 +134,33 @@ class SecretSearch:
         """Returns the secrets of a text in order, without overlaps."""
         if len(text) < _MIN_PASSWORD:
             return []
-        found = [*_spans(text), *self._own(text)]
+        found = self._spans(text)
         plain = text
         positions: list[_Positions] = []
         while "\\" in plain and len(positions) < _MAX_NESTING and _ESCAPE.search(plain):
             plain, position = _unescaped(plain)
             positions.insert(0, position)
-            for kind, start, end in (*_spans(plain), *self._own(plain)):
+            for kind, start, end in self._spans(plain):
                 for outer in positions:
                     start, end = outer(start), outer(end)  # noqa: PLW2901 - through each level of escapes
                 found.append(Found(kind, start, end))
         return _without_overlaps(found)
+
+    def _spans(self, text: str) -> list[Found]:
+        found = [*_spans(text), *self._own(text)]
+        found += [*_wrapped(text, found), *self._coded(text)]
+        if _INVISIBLE.search(text):
+            plain, position = _without(_INVISIBLE, text)
+            found += [Found(kind, position(start), position(end - 1) + 1) for kind, start, end in self._spans(plain)]
+        return found
+
+    def _coded(self, text: str) -> Iterator[Found]:
+        """Yields runs of base64 that contain a secret."""
+        for one in _CODED.finditer(text):
+            plain = _decoded(one[0])
+            kind = next((found.kind for found in (*_spans(plain), *self._own(plain))), "") if plain else ""
+            if kind:
+                yield Found(kind, *one.span())
 
     def _own(self, text: str) -> Iterator[Found]:
         for pattern in self.patterns:
@@ -162,6 +186,36 @@ def _spans(text: str) -> Iterator[Found]:
         yield from (Found("secret in an option", *one.span(1)) for one in _OPTION.finditer(text) if not _NO_SECRET.fullmatch(one[1]))
     if any(word in low for word in _KEYWORDS):
         yield from _named(text)
+
+
+def _wrapped(text: str, found: Sequence[Found]) -> Iterator[Found]:
+    """Yields tokens that go on in the next line.
+
+    One that is complete in its line goes on only if the line is long: otherwise the next line's first word would count as part of it.
+    """
+    if not _WRAP.search(text):
+        return
+    complete = {one.start for one in found}
+    plain, position = _without(_WRAP, text)
+    for word, pattern in _BY_WORD:
+        if word not in plain:
+            continue
+        group = 1 if pattern.expression.groups else 0
+        for one in pattern.expression.finditer(plain):
+            start, end = position(one.start(group)), position(one.end(group) - 1) + 1
+            line = text.find("\n", start, end)
+            is_whole = line >= 0 and not any(map(str.isspace, one[group]))
+            if is_whole and (start not in complete or line - text.rfind("\n", 0, start) > _FULL_LINE):
+                yield Found(pattern.name, start, end)
+
+
+def _decoded(coded: str) -> str:
+    """Returns the text that this is base64 of; empty if it is not."""
+    try:
+        standard = coded.rstrip("=").replace("-", "+").replace("_", "/")
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def _named(text: str) -> Iterator[Found]:
@@ -220,6 +274,20 @@ def _unescaped(text: str) -> tuple[str, _Positions]:
         code = one[1] or one[2]
         pieces.append(chr(int(code, 16)) if code else _PLAIN.get(one[3], one[3]))
         length += one.start() - end + 1
+        end = one.end()
+        plain.append(length)
+        raw.append(end)
+    return "".join((*pieces, text[end:])), _Positions(plain, raw)
+
+
+def _without(expression: re.Pattern[str], text: str) -> tuple[str, _Positions]:
+    """Returns a text without the matches of an expression."""
+    pieces: list[str] = []
+    plain, raw = [0], [0]
+    length = end = 0
+    for one in expression.finditer(text):
+        pieces.append(text[end : one.start()])
+        length += one.start() - end
         end = one.end()
         plain.append(length)
         raw.append(end)

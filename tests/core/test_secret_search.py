@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -122,3 +123,27 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
             yield from strings(part)
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+@pytest.mark.parametrize("between", ["\u200b", "\u00ad", "\ufeff", "\r", "\x1b[31m", "\x1b]8;;http://x\x07", "\n", "\n    ", "\r\n"])
+def test_a_token_in_two_pieces_is_found_whole(between: str) -> None:
+    text = f"the token is {TOKEN[:20]}{between}{TOKEN[20:]} and more"
+    assert [text[one.start : one.end].replace(between, "") for one in SEARCH.find(text)] == [TOKEN]
+    coded = json.dumps(text)
+    assert [json.loads(f'"{coded[one.start : one.end]}"').replace(between, "") for one in SEARCH.find(coded)] == [TOKEN]
+
+
+@pytest.mark.parametrize("code", [base64.b64encode, base64.urlsafe_b64encode])
+@pytest.mark.parametrize("text", [TOKEN, f"export GITHUB_TOKEN={TOKEN}\n"])
+def test_a_token_in_base64_is_found(text: str, code: Callable[[bytes], bytes]) -> None:
+    coded = code(text.encode()).decode()
+    line = f"data: {coded}"
+    assert [line[one.start : one.end] for one in SEARCH.find(line)] == [coded]
+
+
+def test_the_word_in_the_next_line_is_no_part_of_a_token() -> None:
+    text = f"{TOKEN}\nnext line"
+    assert [text[one.start : one.end] for one in SEARCH.find(text)] == [TOKEN]
