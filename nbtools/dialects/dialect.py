@@ -91,7 +91,8 @@ class Dialect:
     former one and that of the canonical tool, the canonical parameters apply to a call that has a parameter which the
     agent lacks.  Otherwise, if the agent ignores unknown parameters, the mapping applies that ignores the fewest.
     ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
-    ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.
+    ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.  ``reads_whole_lines``: whether
+    reading returns long lines whole.
     ``ignore_files``: the agent's own ignore files at the root of a workspace, and ``reads_ignored``, whether a git-ignored file can be
     read by its name, unless a session sets them otherwise.
     ``reads_recordings``: whether the agent reads audio and video files.
@@ -112,6 +113,7 @@ class Dialect:
     reads_ignored: bool = True
     reads_recordings: bool = False
     read_tokens: int | None = None
+    reads_whole_lines: bool = False
     carries_folder: bool = False
     refuse: Callable[[str, ToolError], ToolResult] = _refuse
     server_names: ServerToolNames = canonical_names

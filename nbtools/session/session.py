@@ -225,6 +225,7 @@ class Session:
         self.workspace.reads_ignored = self._dialect.reads_ignored if read_ignored is None else read_ignored
         self.workspace.reads_recordings = self._dialect.reads_recordings
         self.workspace.read_tokens = self._dialect.read_tokens
+        self.workspace.reads_whole_lines = self._dialect.reads_whole_lines
 
     @property
     def dialects(self) -> tuple[str, ...]:

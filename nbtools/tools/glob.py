@@ -184,14 +184,25 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         by_agent = bool(self.tool.workspace.ignore_files) and not self.params.agent_ignored
         include = Advice("; the call ", SameCall({"ignored": True}), " includes them")
         reason = Message.of(f"{left_out:,} more are ignored") if by_agent else Message.of(f"git ignores {left_out:,} more", include)
+        deeper = "" if total or left_out else self._in_all_folders()
         more = joined(". ", filter(None, (self._more(len(page), total), reason if left_out else "")))
         summary = f"{total:,} file{'' if total == 1 else 's'}" if total else "No files"
         names = "\n".join(one_line(entry.path) for entry in page) or ("" if total else summary)
         text = joined("\n", filter(None, (names, in_brackets(more))))
         data = GlobData(tuple(entry.path for entry in page), total, left_out, hidden)
         by_policy = read_filter.hidden_count_note(hidden, "file", "files")
-        display = Listing(tuple(page), total, joined(". ", filter(None, (more, by_policy))))
-        return ToolResult(text, display, summary=summary, data=data, notes=(f"[{by_policy}]",) if by_policy else ())
+        display = Listing(tuple(page), total, joined(". ", filter(None, (more, deeper, by_policy))))
+        notes = tuple(in_brackets(note) for note in (deeper, by_policy) if note)
+        return ToolResult(text, display, summary=summary, data=data, notes=notes)
+
+    def _in_all_folders(self) -> Message | str:
+        """Returns the advice to search all folders, for a pattern that looks only into one."""
+        folder, _, name = self.params.pattern.rpartition("/")
+        if "**" in self.params.pattern or not name or not globs.has_wildcard(name):
+            return ""
+        deeper = f"{folder}/**/{name}" if folder else f"**/{name}"
+        looks = Message.of(Parameter("pattern"), " looks only into one folder")
+        return Message.of(looks, Advice("; the call ", SameCall({"pattern": deeper}), " searches those below it, too"))
 
     def _more(self, count: int, total: int) -> str:
         offset = self.params.offset

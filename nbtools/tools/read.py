@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import sys
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -279,7 +280,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
             lines = Advice(" Use ", Parameter("start"), " and ", Parameter("end"), ".")
             message = Message.of(f"{self.subject} is not a PDF document and has no pages.", lines)
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-        if size <= self.tool.whole or not (self._ranged or self.tool.workspace.read_tokens):
+        if size <= self.tool.whole:
             return self._text(path, read_bytes(path, self.subject, self.tool.whole))
         return await self._excerpt(path)
 
@@ -369,7 +370,8 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return self.params.end or start + self.tool.limit - 1
 
     def _window(self, text: str, start: int, total: int) -> Window:
-        cut = partial(cut_window, self._relative(), text, start, total, width=self.tool.width)
+        width = sys.maxsize if self.tool.workspace.reads_whole_lines else self.tool.width
+        cut = partial(cut_window, self._relative(), text, start, total, width=width)
         if self.params.end is None:
             return cut(most=self.tool.characters, most_bytes=self._most_bytes)
         if self._most_bytes == inf:

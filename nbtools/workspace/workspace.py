@@ -33,7 +33,8 @@ class Workspace:
 
     ``root`` is its real, absolute path; ``read_tracker`` records what the session has read, ``jobs`` are its background commands,
     ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous contents, ``command_snapshots`` what commands
-    change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.  ``ignore_files`` and
+    change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.
+    ``reads_whole_lines``: whether reading returns long lines whole.  ``ignore_files`` and
     ``reads_ignored`` are the settings of these names as they apply in the session's dialect, ``reads_recordings`` is whether audio and
     video files are read, ``draws_pages`` whether pages of documents are drawn for a person.  ``open_notebooks`` gives access to notebooks
     in the browser, ``model`` is the language model that tools may use.  ``job_listeners`` are called with each background command when it
@@ -56,6 +57,7 @@ class Workspace:
         "read_tracker",
         "reads_ignored",
         "reads_recordings",
+        "reads_whole_lines",
         "root",
     )
 
@@ -76,6 +78,7 @@ class Workspace:
         self.journal = Journal(self.root, self._settings)
         self.read_tracker = ReadTracker()
         self.read_tokens: int | None = None
+        self.reads_whole_lines = False
         self.ignore_files: tuple[str, ...] = ()
         self.reads_ignored = True
         self.reads_recordings = False

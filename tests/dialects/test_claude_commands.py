@@ -65,7 +65,7 @@ BASH = {
     "sleep is ended when its time is over": Case(
         "Bash",
         {"command": "echo a; sleep 60", "timeout": 300},
-        says=("Exit code 143\nCommand timed out: ", "\na"),
+        says=("Exit code 143\nCommand timed out: ", "with timeout=600000 ", "\na"),
         means=("shell", {"command": "echo a; sleep 60", "timeout": 0.3, "silence": 600, "keep": False, "carry": True}),
         data={"interrupted": True, "stdout": "a"},
         code=ErrorCode.TIMEOUT,

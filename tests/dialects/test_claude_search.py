@@ -206,3 +206,11 @@ async def test_250_lines_unless_said(tmp_path: Path) -> None:
     assert result.data.num_lines == 250
     assert result.llm_content.endswith("\n\n[Showing results with pagination = limit: 250]")
     assert everything.data.num_lines == 300
+
+
+async def test_glob_in_one_folder_that_finds_nothing_names_the_pattern_for_all(tmp_path: Path) -> None:
+    project(tmp_path)
+    async with speaking_claude(tmp_path) as session:
+        result = await session.call("Glob", {"pattern": "*.js"})
+    assert str(result.llm_content).startswith("No files found\n")
+    assert 'with pattern="**/*.js"' in str(result.llm_content)

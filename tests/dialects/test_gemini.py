@@ -24,6 +24,13 @@ OUTSIDE = "Error: Invalid parameters provided. Reason: Path not in workspace: At
 READ = [
     Case("read: all of a file", "read_file", {"file_path": "a.txt"}, {"a.txt": LINES}, reply=LINES),
     Case("read: by an absolute path", "read_file", {"file_path": "{root}/a.txt"}, {"a.txt": "x"}, reply="x"),
+    Case(
+        "read: a notebook is its JSON, which replace changes",
+        "read_file",
+        {"file_path": "a.ipynb"},
+        {"a.ipynb": '{"cells": [],\n "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'},
+        reply='{"cells": [],\n "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n',
+    ),
     Case("read: no newline at the end", "read_file", {"file_path": "a.txt"}, {"a.txt": "one\ntwo"}, reply="one\ntwo"),
     Case("read: CRLF is LF to a model", "read_file", {"file_path": "a.txt"}, {"a.txt": "one\r\ntwo\r\n"}, reply="one\ntwo\n"),
     Case("read: a mark in front is no text", "read_file", {"file_path": "a.txt"}, {"a.txt": b"\xef\xbb\xbfone\n"}, reply="one\n"),
@@ -385,7 +392,7 @@ SEARCH = [
         parts=['Found 2 file(s) matching "**/*.py" within {root}, sorted by modification time (newest first):\n', "{root}/src/"],
     ),
     Case("glob: dot files are found", "glob", {"pattern": ".e*"}, TREE, parts=["{root}/.env"]),
-    Case("glob: none is no failure", "glob", {"pattern": "*.rs"}, TREE, reply='No files found matching pattern "*.rs" within {root}'),
+    Case("glob: none is no failure", "glob", {"pattern": "**/*.rs"}, TREE, reply='No files found matching pattern "**/*.rs" within {root}'),
     Case("glob: capitals do not matter", "glob", {"pattern": "SRC/*.PY"}, TREE, parts=["Found 2 file(s)"]),
     Case("glob: unless they shall", "glob", {"pattern": "SRC/*.PY", "case_sensitive": True}, TREE, parts=["No files found"]),
     Case(

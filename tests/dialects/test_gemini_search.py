@@ -42,6 +42,13 @@ async def test_glob_searches_a_dependency_that_is_named(tmp_path: Path) -> None:
     assert found.splitlines()[1:] == [f"{tmp_path}/node_modules/left/index.js"]
 
 
+async def test_glob_in_one_folder_that_finds_nothing_names_the_pattern_for_all(tmp_path: Path) -> None:
+    put(tmp_path, {"a/b.js": ""})
+    found = await call(tmp_path, "glob", {"pattern": "*.js"})
+    assert found.startswith(f'No files found matching pattern "*.js" within {tmp_path}')
+    assert 'with pattern="**/*.js"' in found
+
+
 async def test_grep_leaves_out_generated_files_unless_told_otherwise(tmp_path: Path) -> None:
     put(tmp_path, ALL)
     names = (await call(tmp_path, "grep_search", {"pattern": "hit", "names_only": True})).splitlines()[1:]

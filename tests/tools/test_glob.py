@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -66,6 +67,28 @@ async def test_what_fits(tool: GlobTool, pattern: str, path: str, found: list[st
     assert result.return_display.total == len(found)
     assert str(result.llm_content).split("\n[")[0] == ("\n".join(found) or "No files")
     assert all(entry.size == NAMES.index(entry.path) for entry in result.return_display.entries)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "deeper"),
+    [
+        ("*.tsx", ".", "**/*.tsx"),
+        ("src/*.ts", ".", "src/**/*.ts"),
+        ("d.p?", "src", "**/d.p?"),
+        ("**/*.zig", ".", None),
+        ("nowhere/a.zig", ".", None),
+        ("*.py", ".", None),
+        (r"\*.tsx", ".", None),
+        ("out/*.py", ".", None),
+    ],
+)
+async def test_a_pattern_for_one_folder_that_finds_nothing_names_the_one_for_all(
+    tool: GlobTool, pattern: str, path: str, deeper: str | None
+) -> None:
+    result = await glob(tool, pattern, path=path)
+    assert [f"with pattern={json.dumps(deeper)}" in note for note in result.notes] == ([True] if deeper else [])
+    if deeper:
+        assert (await glob(tool, deeper, path=path)).data.total
 
 
 async def test_pages_go_by_time_then_path(tool: GlobTool) -> None:

@@ -137,11 +137,11 @@ async def test_what_cannot_be_read_is_one_clear_line(tool, tmp_path, path, range
     assert "\n" not in result.error.message
 
 
-async def test_a_large_file_wants_a_range(tmp_path):
+async def test_a_large_file_whose_first_lines_are_too_much_wants_a_range(tmp_path):
     (tmp_path / "f").write_text("12345\n" * 10)
     result = await read(ReadTool(Workspace(tmp_path), whole=50))
     assert result.error.code is ErrorCode.FILE_TOO_LARGE
-    assert "(start, end)" in result.error.message
+    assert "fewer lines (end)" in result.error.message
 
 
 def test_what_a_call_says_of_itself(tool, tmp_path):
@@ -285,6 +285,13 @@ async def test_of_a_file_too_large_to_read_nothing_is_noted(tmp_path):
     workspace = Workspace(tmp_path)
     assert (await read(ReadTool(workspace, whole=5), start=-2)).ok
     assert sight(workspace, "f") is None
+
+
+async def test_the_first_lines_of_a_file_too_large_to_read_are_shown(tmp_path):
+    (tmp_path / "f").write_text("".join(f"{number}\n" for number in range(1, 101)))
+    result = await read(ReadTool(Workspace(tmp_path), whole=50, limit=3))
+    assert result.data == LinesRead("f", 1, 3, 100)
+    assert result.llm_content == "1\n2\n3\n[lines 1–3 of 100; continue with start=4]"
 
 
 async def test_a_cut_line_does_not_keep_from_editing(tmp_path):

@@ -36,6 +36,10 @@ DIFFERENCES = (
         "`list_directory` lists links that lead nowhere or outside the workspace, marked; Gemini CLI leaves broken ones out, so that a "
         "model cannot see why a file cannot be created there."
     ),
+    (
+        "`read_file` reads a text file of any size in parts, and says how to go on; Gemini CLI refuses files over 20 MB, so that their "
+        "lines can be read by commands only."
+    ),
     "`read_many_files` reads a file named in `include` even if it is of a kind that is left out by default, such as `dist/a.txt`.",
     (
         "Ignore files: `.geminiignore` holds as in Gemini CLI, with the last word over `.gitignore`, also where git is not used; the "

@@ -74,6 +74,8 @@ class ReadFile(GeminiParams):
         start, end = self.start_line, self.end_line
         if start is None and end is None and (self.offset is not None or self.limit is not None):
             start = (self.offset or 0) + 1
+        if start is None and end is None and self.limit is None and self.file_path.endswith(".ipynb"):
+            start = 1  # lines of the JSON, which replace changes, and not cells
         if end is None and self.limit is not None:
             end = (start or 1) + self.limit - 1
         return without_none(path=self.file_path, start=start, end=end)
@@ -82,6 +84,8 @@ class ReadFile(GeminiParams):
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": "", "start": None, "end": None})
         if values is None or (values["start"] or 1) < 1:
+            return None
+        if values["path"].endswith(".ipynb") and values["start"] is None and values["end"] is None:
             return None
         return without_none(file_path=values["path"], start_line=values["start"], end_line=values["end"])
 
@@ -280,7 +284,7 @@ FILES = (
         "read_file",
         "read",
         ReadFile,
-        "Reads a file of the workspace: text, images, audio, video, PDF and notebooks. A long file is truncated; the result says "
+        "Reads a file of the workspace: text, images, audio, video and PDF. A long file is truncated; the result says "
         "how to continue with start_line and end_line.",
     ),
     ToolMapping(

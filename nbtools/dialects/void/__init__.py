@@ -9,4 +9,4 @@ from nbtools.dialects.void.files import FILES
 from nbtools.dialects.void.replies import refuse
 from nbtools.dialects.void.search import SEARCH
 
-VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), refuse=refuse, differences=DIFFERENCES)
+VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), refuse=refuse, differences=DIFFERENCES, reads_whole_lines=True)

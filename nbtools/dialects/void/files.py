@@ -115,8 +115,6 @@ class ReadFile(VoidParams):
             yield f"(more on next page...)\nThe lines {data.start}-{data.end} of {data.total} have {len(text)} characters."
         elif data.end < min(self.end_line or data.total, data.total):
             yield f"(more lines...)\nThese are the lines {data.start}-{data.end} of {data.total}. Read on with start_line {data.end + 1}."
-        if data.shortened:
-            yield f"({data.shortened} long line{'s are' if data.shortened > 1 else ' is'} cut)"
 
 
 class ReadLintErrors(VoidParams):

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
-from nbtools.core.message import Advice, Message, Parameter, ToolName, joined
+from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, joined
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
@@ -398,7 +398,8 @@ def _output_updater(collector: OutputCollector, update_output: UpdateOutput) -> 
 def _stopped(ended: ProgramResult, invocation: ShellInvocation) -> str:
     if ended.stopped == "time":
         seconds = invocation.params.timeout or invocation.tool.timeout
-        longer = Advice(" (give a longer ", Parameter("timeout"), f", at most {invocation.tool.longest:g} seconds, if it needs more)")
+        longest = SameCall({"timeout": invocation.tool.longest})
+        longer = Advice(" (the call ", longest, " gives it the longest time)") if seconds < invocation.tool.longest else ""
         return Message.of(f"was stopped after {seconds:g} seconds", longer)
     seconds = invocation.params.silence or invocation.tool.silence
     return f"was stopped after {seconds:g} seconds without output" if ended.stopped else ""

@@ -40,6 +40,11 @@ def literal_folder(pattern: str) -> str:
     return "/".join(name for name in fixed if name not in ("", ".")) or "."
 
 
+def has_wildcard(name: str) -> bool:
+    """Returns whether a name has special characters."""
+    return _SPECIAL.search(_ESCAPED.sub("", name)) is not None
+
+
 def last_name(pattern: str) -> str:
     """Returns the pattern of the file name, ``*`` if it is arbitrary or cannot be determined."""
     name = pattern.rpartition("/")[2]
