@@ -14,7 +14,9 @@ const LOG_TILE = 'nbtools:explore-log';
 const LIST_SESSIONS = 'nbtools:list-sessions';
 /** The cells of a new notebook: text, then calls, of which one changes a file and asks. */
 function cellsOf(trans: TranslationBundle): readonly (readonly ['markdown' | 'code', string])[] {
-  const start = trans.__('Run the cells one after the other with Shift+Enter. The last but one asks before it writes a file: y approves once.');
+  const start = trans.__(
+    'Run the cells one after the other with Shift+Enter. The last but one asks before it writes a file: y approves once.'
+  );
   const agent = trans.__('A model works with the same tools in a cell that begins with %1: its first line names the model.', '`%%agent`');
   return [
     ['markdown', `# ${trans.__('Tools of coding agents')}\n\n${start}`],

@@ -31,7 +31,7 @@ const states: JupyterFrontEndPlugin<IKernelStates> = {
   autoStart: true,
   requires: [INotebookTracker],
   provides: IKernelStates,
-  activate: ({ serviceManager }, notebooks: INotebookTracker) => new KernelStates(notebooks, serviceManager.kernels)
+  activate: (app: JupyterFrontEnd, notebooks: INotebookTracker) => new KernelStates(notebooks, app.serviceManager.kernels)
 };
 
 const panel: JupyterFrontEndPlugin<IAgentsPanel> = {
