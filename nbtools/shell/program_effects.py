@@ -10,6 +10,7 @@ from nbtools.shell.options import Option, ParsedOptions, read_options
 from nbtools.shell.program_table import Entry, ProgramTable
 from nbtools.shell.special_programs import ANYWHERE_IN_REPOSITORY, SPECIAL, found_below, pathspec_reach
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _FETCHES_PACKAGE = "it fetches a program and runs it"
 _INFO_OPTIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|\Z)", re.DOTALL)
@@ -241,7 +242,8 @@ class _EffectsBuilder:
         self.named += [
             path for option in options.values(entry.writes) if (path := self._path(option)) != "-" or option.name not in entry.stdout
         ]
-        self.reads += [self._path(option) for option in options.values(entry.reads)]
+        for option in options.values(entry.reads):
+            self._read(self._path(option))
         self.starts += [Script(option.value or "", started.is_literal(option.position)) for option in options.values(entry.shell_options)]
         for option in options.values(entry.folder):
             self.folder = posixpath.join(self.folder, self._path(option))
@@ -335,7 +337,7 @@ class _EffectsBuilder:
         only_displays = bool(entry.shows) and options.has(entry.shows)
         written = (role in ("write", "remove") or (bool(entry.rewrites) and options.has(entry.rewrites))) and not only_displays
         if role == "read" or only_displays:
-            self.reads.append(word)
+            self._read(word)
         if role == "output" and (word != "-" or self.entry.prefixes):
             self.named.append(word)
             self.unclear += [word] if entry.prefixes else []
@@ -343,6 +345,12 @@ class _EffectsBuilder:
             self.writes += [word, *(self._beside(word) if entry.beside else ())]
         if role == "remove" and not only_displays:
             self.removes.append(word)
+
+    def _read(self, word: str) -> None:
+        """Adds a file that is read. Some programs take an address for one, and fetch it."""
+        self.reads.append(word)
+        if _ADDRESS.match(word):
+            self._add_risk(f"{word} is an address that it may fetch")
 
     def _beside(self, word: str) -> list[str]:
         """Returns derived file names, such as ``a.gz`` for ``a``: suffixes with a plus are appended, the others removed."""
