@@ -87,7 +87,7 @@ async def main() -> None:
     sizes = dict.fromkeys(("every page", *limits), 0)
     for file in BUILT.glob("*.js"):
         sizes[next((name for name in limits if file.name.startswith(name)), "every page")] += file.stat().st_size
-    table("size", [Figure(name, [size / 1000], "kB", f"≤ {limits.get(name, 210)} kB") for name, size in sizes.items()])
+    table("size", [Figure(name, [size / 1000], "kB", f"≤ {limits.get(name, 218)} kB") for name, size in sizes.items()])
     names = ("without the extension, HTML", "with the extension")
     table(
         f"{CARDS} cards, until the first is painted",

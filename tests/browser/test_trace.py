@@ -300,7 +300,7 @@ async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_log, open_
     saved = await trace.tab.save()
     assert "<script" not in "".join(saved["cells"][1]["outputs"][0]["data"]["text/html"])
     page, _ = HTMLExporter().from_notebook_node(nbformat.read(trace.tab.path, 4))
-    assert page.count('class="nbt-line"') == 134
+    assert page.count('class="nbt-line"') == 133
     await trace.tab.end()
     again = Explorer(await open_file(trace.tab.path, app), 1)
     await expect(again.still).to_contain_text("102 calls (45 nested)")
