@@ -52,7 +52,7 @@ class Place:
             self.session.allow(rule)
         self._grants = grants
         for tool in _further_tools(own):
-            self.session.tools.register(tool)
+            self.session.tools.register(tool, replace=True)
 
     def meaning_of(self, call: Call, detail: Detail) -> ToRun | NotRun:
         """Returns how to run the call here, or why it only repeats its recorded result."""

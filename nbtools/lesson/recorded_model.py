@@ -96,7 +96,7 @@ class RecordedModel(Playback):
         copy = await make_copy(folder, self._commit, recording.ground.commit)
         weakref.finalize(self, copy.remove)
         self._place = Place(own, copy, recording.ground)
-        self._place.session.tools.register(RecordedResultTool(self._not_run))
+        self._place.session.tools.register(RecordedResultTool(self._not_run), replace=True)
         self.equip(self._place.session, copy)
         return self._place.session
 

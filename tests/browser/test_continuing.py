@@ -60,7 +60,7 @@ async def test_the_explorer_goes_on_with_filter_and_selection(open_log):
     await expect(trace.node.locator(".nbtools-trace-chip[aria-pressed='true']")).to_contain_text("shell")
     with fork.open("ab") as file:
         file.write(fork_of(LINES[170:]))
-    await expect(trace.chip("All").first).to_have_text("All 134")
+    await expect(trace.chip("All").first).to_have_text("All 133")
     await expect(trace.chosen).to_have_text(chosen, use_inner_text=True)
     await trace.tab.look("went-on", trace.cell)
 
@@ -82,7 +82,7 @@ async def test_nothing_but_a_continuation_is_offered_and_a_lost_one_says_so(open
     await expect(trace.chip("All").first).to_have_text("All 55")
     with log.open("ab") as file:
         file.writelines(LINES[KEPT:])
-    await expect(trace.chip("All").first).to_have_text("All 134")
+    await expect(trace.chip("All").first).to_have_text("All 133")
     assert await trace.tab.page.evaluate("window.broken") is None
 
 
@@ -97,7 +97,7 @@ async def test_a_tab_takes_the_name_of_the_file_and_is_restored_with_it(server, 
     )
     tab = LogTab(page)
     await tab.node.locator(GOES_ON).get_by_role("button", name="Follow it").click()
-    await expect(tab.chip("All").first).to_have_text("All 134")
+    await expect(tab.chip("All").first).to_have_text("All 133")
     title = page.locator(".lm-TabBar-tab.jp-mod-current").filter(has_text=".jsonl")
     await expect(title).to_have_text("fork.jsonl")
     await expect(tab.node.locator(".nbtools-trace-list")).to_be_focused()
@@ -105,10 +105,10 @@ async def test_a_tab_takes_the_name_of_the_file_and_is_restored_with_it(server, 
     await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
     await tab.chip("edits").first.click()  # the kernel has ended: the tab opens its log again
     await expect(tab.chip("edits").first).to_have_attribute("aria-pressed", "true")
-    await expect(tab.chip("All").first).to_have_text("All 134")
+    await expect(tab.chip("All").first).to_have_text("All 133")
     await page.reload()
     await restored(page)
-    await expect(LogTab(page).chip("All").first).to_have_text("All 134")
+    await expect(LogTab(page).chip("All").first).to_have_text("All 133")
     await expect(title).to_have_text("fork.jsonl")
     await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
     await page.close()
