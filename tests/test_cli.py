@@ -100,7 +100,7 @@ def test_a_log_is_told_step_by_step(nbtools):
     assert title == "upgrade-external-agents-e2e-tests"
     assert "102 calls (45 nested)" in facts
     assert any(step.split()[0] == "72.20" and "go vet -tags=e2e ./..." in step for step in steps)
-    assert steps[-1].split()[0] == "89"
+    assert steps[-1].split()[0] == "88"
 
 
 def test_steps_are_found_by_what_stands_in_them(nbtools):
