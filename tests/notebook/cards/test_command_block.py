@@ -96,7 +96,7 @@ def test_what_is_not_a_simple_command_stands_whole_before_its_parts() -> None:
     whole, inner = parts("for f in *; do rm $f; done")
     assert text_of(whole.spans) == "for f in *; do rm $f; done"
     assert whole.note == "runs:"
-    assert inner.note == "deletes files"
+    assert inner.note.startswith("deletes files")
 
 
 @pytest.mark.parametrize(

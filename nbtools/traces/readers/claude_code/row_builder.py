@@ -315,7 +315,7 @@ def _attached_text(line: Line) -> str:
     if (attachment := line.attachment) is None:
         return ""
     fields = (attachment.prompt, attachment.text, attachment.content, attachment.stdout, attachment.system_prompt)
-    return next((text for field in fields if (text := text_of(field))), "")
+    return next((text for field in fields if field and (text := text_of(field))), "")
 
 
 def _blocks(message: Message) -> list[Block]:
