@@ -60,8 +60,9 @@ def test_what_a_sub_agent_did_stands_under_its_call() -> None:
     lines = timeline(traces.load(sample("claude-code/subagent-layout/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl")))
     told = [(line.number, line.name, line.subject, line.depth) for line in lines]
     assert told[2] == ("3", "Task", "search files", 0)
-    assert told[-1] == ("3.3", "bash", "grep -rn TODO", 1)
-    assert lines[2].right == "no answer recorded · 3 steps"
+    assert told[-2] == ("3.3", "bash", "grep -rn TODO", 1)
+    assert told[-1] == ("3.4", "attachment", "{}", 1)
+    assert lines[2].right == "no answer recorded · 4 steps"
 
 
 def test_events_and_calls_are_in_reading_order_and_bookkeeping_is_left_out() -> None:
