@@ -73,7 +73,7 @@ class _Alignment:
         return "".join([*pieces, *theirs[done:]]).removesuffix("\n").split("\n")
 
     def _in_file(self, start: int, end: int) -> Iterator[str]:
-        """Yields what stands in the file for the characters from ``start`` to ``end``.
+        """Yields the characters of the file that correspond to those from ``start`` to ``end``.
 
         Where more differs than the look of a character, the file's text counts only if all of the difference is between the two.
         """
