@@ -240,7 +240,10 @@ async def test_the_status_bar_goes_to_the_question(open_notebook, open_second):
     await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
 
 
-async def test_a_question_of_a_closed_notebook_counts_and_is_shown_again(open_notebook, open_file, project, open_agents):
+@pytest.mark.parametrize("place", ["panel", "cell"])
+async def test_a_question_of_a_closed_notebook_counts_and_is_answered_after_it_is_opened_again(
+    open_notebook, open_file, project, open_agents, place
+):
     tab = await open_notebook(EDIT)
     await tab.start(1)
     await tab.asked(1)
@@ -256,6 +259,30 @@ async def test_a_question_of_a_closed_notebook_counts_and_is_shown_again(open_no
     again = await open_file(project / "story.ipynb")
     await expect(again.question(1)).to_be_visible()
     await expect(status).to_contain_text("1 waiting")
+    await is_settled(agents)
+    if place == "panel":
+        await agents.waiting.get_by_role("button", name="Approve once").click()
+    else:
+        await again.answer(1, "Approve once")
+    await expect(agents.waiting).to_have_count(0)
+    await expect(status).not_to_contain_text("waiting")
+    await expect(again.status(1)).to_have_text("Done")
+    assert "Decimal(0)" in again.read("src/cart.py")
+
+
+async def test_the_status_bar_goes_to_a_question_at_the_end_of_a_long_notebook_that_was_just_opened(open_notebook, open_file, project):
+    fillers = [f"# {number}" for number in range(200)]
+    tab = await open_notebook(*fillers, EDIT)
+    await tab.run_all()
+    status = tab.page.locator(".nbtools-status-button")
+    await expect(status).to_contain_text("1 waiting")
+    await tab.command("docmanager:save")
+    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
+    again = await open_file(project / "story.ipynb")
+    await expect(status).to_contain_text("1 waiting")
+    await status.click()
+    await expect(again.page.locator(".nbtools-asking :focus")).to_have_count(1)
+    await expect(again.question(len(fillers) + 1)).to_be_in_viewport()
 
 
 async def test_a_background_command_is_shown_stopped_and_its_end_notified(open_notebook, open_second, open_agents):

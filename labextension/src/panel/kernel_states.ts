@@ -66,7 +66,7 @@ export class KernelStates implements IKernelStates {
     if (!entry) {
       return;
     }
-    const model = entry.isActive ? [...this.manager.running()].find(({ id }) => id === entry.kernel) : undefined;
+    const model = entry.isActive ? entry.modelOf(panel) : undefined; // the manager's list is polled, and may not have the kernel yet
     entry.remove(panel);
     if (entry.panels.length === 0 && model) {
       const kernel = this.manager.connectTo({ model, handleComms: true });
@@ -129,6 +129,11 @@ class KernelEntry implements FollowedKernel {
 
   request(task: StateRequest['task']): Promise<StateReply> {
     return this.connection ? this.connection.request(task) : Promise.reject(new Error('nbtools is not loaded in this kernel.'));
+  }
+
+  /** What identifies the kernel to the server, as the connection of a notebook knows it. */
+  modelOf(panel: NotebookPanel): Kernel['model'] | undefined {
+    return this.connections.get(panel)?.model;
   }
 
   add(panel: NotebookPanel, kernel: Kernel): void {
