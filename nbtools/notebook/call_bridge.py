@@ -152,10 +152,10 @@ class Bridge:
         return self.blocking.submit(apply())
 
     def _is_in_journal(self, call_id: str) -> bool:
-        """Whether the journal has changes of a call."""
+        """Whether the journal has changes of a call, or may get some."""
         session = self.blocking.session
         try:
-            return session.settings.journal and bool(session.workspace.journal.entries(call=call_id))
+            return session.settings.journal and any(entry.can_be_undone for entry in session.workspace.journal.entries(call=call_id))
         except ToolFailure:  # the journal is unreadable: the card gets no undo button
             return False
 

@@ -128,8 +128,12 @@ class ReplaceInFilesData:
 
 @dataclass(frozen=True, slots=True)
 class UndoData:
-    """The outcome of an undo: the call that was undone, or could not be, and the outcome for each of its files."""
+    """The outcome of an undo: the call that was undone, or could not be, and the outcome for each of its files.
+
+    ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it is known that it did not.
+    """
 
     call: str
     tool: str
     files: tuple[FileUndo, ...]
+    unsaved: str = ""

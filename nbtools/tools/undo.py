@@ -23,6 +23,7 @@ from nbtools.tools.result_data import UndoData
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.history.changes import make_changes
+from nbtools.workspace.history.command_reach import STILL_RAN
 from nbtools.workspace.history.operations import Remove, Write
 from nbtools.workspace.history.store import Entry
 from nbtools.workspace.history.undo import IN_EDITOR, FileUndo, UndoPlan, entries_to_undo, plan_undo
@@ -86,7 +87,8 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
             await self.workspace.command_snapshots.settle(running)
             self.entries = entries_to_undo(journal, self._last.call)
         planned = await run_in_thread(lambda _: plan_undo(journal, self.entries, self._name, merging=self.params.merge))
-        data = UndoData(self._last.call, self._last.tool, tuple(planned.files))
+        unsaved = STILL_RAN if running else next((entry.unsaved for entry in self.entries if entry.unsaved), "")
+        data = UndoData(self._last.call, self._last.tool, tuple(planned.files), unsaved)
         if planned.has_conflicts:
             return self._refused(planned, data)
         try:
@@ -129,15 +131,18 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         names = ", ".join(file.path for file in done[:_MOST_NAMED])
         more = f" and {len(done) - _MOST_NAMED:,} more" if len(done) > _MOST_NAMED else ""
         merged = [file.path for file in done if file.outcome == "merged"]
-        sentences = [f"Undid {self._call_description()}: {f'{names}{more}' if done else 'the files already had their previous content'}."]
+        what = f"{names}{more}" if done else "the saved files already had their previous content"
+        sentences = [f"Undid {self._call_description()}: {what}."]
         if merged:
             sentences.append(f"Later changes are kept in {', '.join(merged[:_MOST_NAMED])}.")
         call = CURRENT_CALL.get()
+        sentences.append(f"The command may have changed more, which is not undone: {data.unsaved}." if data.unsaved else "")
         sentences.append(f"Undo {call.id} to redo." if done and call else "")
         text = " ".join(filter(None, sentences))
         diffs = tuple(_diffs(planned, self.workspace))
         display = text if not diffs else diffs[0] if len(diffs) == 1 else FileDiffs(diffs)
-        return ToolResult(text, display, summary=_summary(len(done) - len(merged), len(merged)), data=data)
+        summary = _summary(len(done) - len(merged), len(merged))
+        return ToolResult(text, display, summary=f"{summary}, may have changed more" if data.unsaved else summary, data=data)
 
     def _call_description(self) -> str:
         last = self._last

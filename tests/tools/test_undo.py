@@ -222,7 +222,7 @@ async def test_unknown_calls_and_calls_that_changed_nothing_are_told() -> None:
         async with Session(root, policy=YOLO) as session:
             nothing = await session.undo()
             assert nothing.error is not None
-            assert "no call has changed anything here" in nothing.error.message
+            assert "no call has saved changes here" in nothing.error.message
             await session.call("read", {"path": "a.py"}, id="reading")
             for call in ("reading", "nonsense"):
                 unknown = await session.undo(call)

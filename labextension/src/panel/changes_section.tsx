@@ -1,4 +1,5 @@
 import { MainAreaWidget } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import type { JSX } from 'react';
 import { CardView } from '../cards/card.js';
@@ -23,7 +24,7 @@ export function Changes({ context }: { context: PanelContext }): JSX.Element {
     .filter(({ state }) => state.changes.length > 0)
     .sort((a, b) => Number(isCurrent(b)) - Number(isCurrent(a)));
   if (kernels.length === 0) {
-    return <Empty context={context} text={context.trans.__('No file has been changed. Changes by calls appear here and can be undone.')} />;
+    return <Empty context={context} text={context.trans.__('There is no change to undo. Changes of files by calls appear here.')} />;
   }
   return (
     <>
@@ -66,8 +67,13 @@ function Change({ kernel, change, isLast, context }: ChangeProps): JSX.Element {
       </div>
       <div className="nbtools-actions">
         <span className="nbtools-place">
-          {undone ? trans.__('%1, undone', change.tool) : change.partly ? trans.__('%1, only partly made', change.tool) : change.tool}
+          {stateOf(change, trans)}
         </span>
+        {change.unsaved !== '' && (
+          <span className="nbtools-place" title={change.unsaved}>
+            {trans.__('may have changed more')}
+          </span>
+        )}
         <PanelButton label={trans.__('Diff')} name={trans.__('Diff of %1', name)} onClick={() => showDiff(context, kernel, change, name)} />
         <PanelButton
           label={undone ? trans.__('Redo') : trans.__('Undo')}
@@ -85,6 +91,13 @@ function Change({ kernel, change, isLast, context }: ChangeProps): JSX.Element {
       </div>
     </li>
   );
+}
+
+function stateOf(change: FileChange, trans: TranslationBundle): string {
+  if (change.undone_by !== '') {
+    return trans.__('%1, undone', change.tool);
+  }
+  return change.partly ? trans.__('%1, only partly made', change.tool) : change.tool;
 }
 
 function sum(change: FileChange, field: 'added' | 'removed'): number | null {

@@ -196,7 +196,9 @@ export interface AnswerTask {
   readonly answer: AnswerMessage;
 }
 
-/** The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone. */
+/** The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone.
+
+``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it did not. */
 export interface FileChange {
   readonly id: string;
   readonly tool: string;
@@ -205,6 +207,7 @@ export interface FileChange {
   readonly at: number;
   readonly undone_by: string;
   readonly partly: boolean;
+  readonly unsaved: string;
 }
 export const parseFileChange: parse.Parser<FileChange> = parse.record<FileChange>({
   id: parse.text,
@@ -214,6 +217,7 @@ export const parseFileChange: parse.Parser<FileChange> = parse.record<FileChange
   at: parse.number,
   undone_by: parse.text,
   partly: parse.flag,
+  unsaved: parse.otherwise(parse.text, ''),
 });
 
 export interface RulesState {

@@ -28,7 +28,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, Media, ToolResult, ToolResultDisplay
 from nbtools.core.tool import Icon, Kind, ToolLocation
 from nbtools.notebook.cards.blocks import blocks_of, changed_file, text_block
-from nbtools.notebook.cards.decision_text import approval_reason, is_skipped, last_of, note_of, record_of
+from nbtools.notebook.cards.decision_text import approval_reason, is_skipped, last_of, not_undone, note_of, record_of
 from nbtools.notebook.cards.html import card_html, unfolding
 from nbtools.notebook.cards.model import MIME, Block, Card, CardPlace, DiffBlock, TextBlock
 from nbtools.notebook.cards.phrases import (
@@ -165,9 +165,11 @@ def with_caller(card: Card, caller: str) -> Card:
 
 
 def _finished(call: FinishedCall, root: str) -> Card:
-    """Returns the card of a finished call, with a command's sandbox in its record."""
-    card, sandbox = _ended(call, root), confined_by(call)
-    return card.model_copy(update={"record": " · ".join(filter(None, [card.record, sandbox]))}) if sandbox else card
+    """Returns the card of a finished call; its record has a command's sandbox, and what an undo may not have restored."""
+    card, more = _ended(call, root), confined_by(call)
+    if isinstance(call, SuccessfulCall) and isinstance(call.result.data, UndoData):
+        more = not_undone(call.result.data.unsaved)
+    return card.model_copy(update={"record": " · ".join(filter(None, [card.record, more]))}) if more else card
 
 
 def _ended(call: FinishedCall, root: str) -> Card:

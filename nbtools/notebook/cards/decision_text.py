@@ -165,10 +165,14 @@ def is_rule(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """States that the call with the id ``by`` undid this one, at the time ``at``."""
+    """States that the call with the id ``by`` undid this one, at the time ``at``.
+
+    ``unsaved`` says why this one, a command, may have changed more than was undone.
+    """
 
     by: str
     at: float
+    unsaved: str = ""
 
 
 def undoable(card: Card) -> Card:
@@ -178,10 +182,15 @@ def undoable(card: Card) -> Card:
 
 def undone(card: Card, undoing: Undoing) -> Card:
     """Returns the card of a call that was undone: greyed, folded, and with a redo action."""
-    record = " · ".join(filter(None, [card.record, f"undone, {clock(undoing.at)}"]))
+    record = " · ".join(filter(None, [card.record, f"undone, {clock(undoing.at)}", not_undone(undoing.unsaved)]))
     folded = {"folded": True, "unfold": card.unfold or "show"} if card.blocks else {}
     actions = (_card_action("undo", undoing.by, "redo"),)
     return card.model_copy(update={"state": "cancelled", "failed": False, "status": UNDONE, "record": record, "deeds": actions, **folded})
+
+
+def not_undone(unsaved: str) -> str:
+    """Returns that a command may have changed more than was undone, if so."""
+    return f"the command may have changed more, which is not undone: {one_line(unsaved, 300)}" if unsaved else ""
 
 
 def superseded(card: Card, undoing: Undoing) -> Card:

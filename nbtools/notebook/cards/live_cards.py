@@ -122,7 +122,7 @@ class LiveCards:
             refused.set_superseded(Undoing(call_id, call.at))
         changed = self._undone_calls[call_id] = self._undone_calls.get(call.result.data.call, call.result.data.call)
         if changed in self._finished:
-            self._finished[changed].set_undoing(Undoing(call_id, call.at))
+            self._finished[changed].set_undoing(Undoing(call_id, call.at, call.result.data.unsaved))
 
     def redraw(self, call_id: str) -> None:
         """Displays the card of a call again, for a page that may have missed updates.  Unknown calls are ignored."""

@@ -78,6 +78,7 @@ def size(count: int) -> str:
 
 def _state(entry: JournalEntry) -> str:
     notes = ["only partly applied"] if entry.partly else []
+    notes += ["may have changed more"] if entry.unsaved else []
     notes += [f"undone by {entry.undone_by}"] if entry.undone else []
     notes += [f"undoes {entry.undoes}"] if entry.undoes else []
     notes += [] if entry.of_this_session else ["another session"]

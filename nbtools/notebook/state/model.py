@@ -60,7 +60,10 @@ class ChangedFile(Wire):
 
 
 class FileChange(Wire):
-    """The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone."""
+    """The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone.
+
+    ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it did not.
+    """
 
     id: str
     tool: str
@@ -70,6 +73,7 @@ class FileChange(Wire):
     at: float
     undone_by: str
     partly: bool
+    unsaved: str = ""
 
 
 class ModeChoice(Wire):

@@ -273,4 +273,5 @@ class StateRequests:
 def _line_of(change: JournalEntry) -> str:
     files = ", ".join(one_line(path, 200) for path in change.files[:3])
     more = f" and {len(change.files) - 3:,} more" if len(change.files) > 3 else ""
-    return f"{clock(change.at)} {one_line(change.tool, 50) or 'change'}: {files}{more}"
+    unsaved = " (may have changed more)" if change.unsaved else ""
+    return f"{clock(change.at)} {one_line(change.tool, 50) or 'change'}: {files}{more}{unsaved}"

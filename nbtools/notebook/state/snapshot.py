@@ -138,6 +138,7 @@ def _file_change(entry: JournalEntry, counts: Mapping[str, tuple[int, int]]) -> 
         at=entry.at,
         undone_by=entry.undone_by,
         partly=entry.partly,
+        unsaved=one_line(entry.unsaved, 300),
     )
 
 

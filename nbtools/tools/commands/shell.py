@@ -179,10 +179,6 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.folder)),)
 
-    @property
-    def _moved(self) -> bool:
-        return self.folder != self.tool.workspace.root
-
     def target(self) -> CommandTarget:
         return CommandTarget(self.params.command, "." if self.params.path == "." else self.tool.workspace.relative(self.folder))
 
@@ -190,7 +186,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         roots = parse_shell(self.params.command).roots
         folder = self.tool.workspace.relative(self.folder)
         sandbox = self.tool.workspace.sandbox.description(self.tool.workspace.settings)
-        note = self.tool.workspace.command_snapshots.warning(self.params.command, moved=self._moved)
+        note = self.tool.workspace.command_snapshots.warning(self.params.command, self.folder)
         title, command = "Run this command?", self.params.command
         return ToolExecuteConfirmationDetails(title, command, ", ".join(roots), roots, folder, sandbox, note, shell_name())
 
@@ -199,7 +195,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         wanted = self.params.carry and not self.params.background
         with closing(FolderReport(self.params.command, wanted=wanted)) as report:
             confined = await self.tool.workspace.sandboxed([shell(), "-c", report.script], folder)
-            watch = await self.tool.workspace.command_snapshots.begin(self.params.command, update_output, moved=self._moved)
+            watch = await self.tool.workspace.command_snapshots.begin(self.params.command, folder, update_output)
             if self.params.background:
                 return await self._start_in_background(confined, folder, watch)
             return await self._run_to_end(confined, folder, watch, report, update_output)

@@ -291,7 +291,7 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         terminal = workspace.terminals.get(self.params.id)
         folder = workspace.relative(self.folder)
         title = f"Type this into terminal {self.params.id}?"
-        note = workspace.command_snapshots.warning(self.params.command, moved=self.folder != workspace.root)
+        note = workspace.command_snapshots.warning(self.params.command, self.folder)
         return ToolExecuteConfirmationDetails(
             title, command, ", ".join(roots), roots, folder, terminal.confined.description, note, shell_name()
         )
@@ -305,8 +305,8 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         if self.params.rows or self.params.columns:
             terminal.resize(self.params.rows or terminal.screen.rows, self.params.columns or terminal.screen.columns)
         workspace, is_command = self.tool.workspace, terminal.at_prompt and not terminal.typed_text
-        moved = self.folder != workspace.root
-        watch = await workspace.command_snapshots.begin(self.params.command if is_command else _INPUT, update_output, moved=moved)
+        command = self.params.command if is_command else _INPUT
+        watch = await workspace.command_snapshots.begin(command, self.folder, update_output)
         finished = await self._type(terminal, update_output) or not terminal.open
         if finished:
             await watch.end()

@@ -23,6 +23,9 @@ from nbtools.workspace.state_folder import state_path, workspace_key
 _ENTRIES = "SELECT id, call, session, tool, at, status, undoes, undone_by FROM entries"
 _STEPS = "SELECT entry, kind, path, place, before, after, delta, mode, bytes, folders FROM steps"
 _INSERT = "INSERT INTO steps (entry, kind, path, place, before, after, delta, mode, bytes, folders) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LAST_CALL = """
+SELECT call FROM entries WHERE undone_by = '' AND undoes = '' AND (? = '' OR session = ?)
+AND (status = 'running' OR EXISTS (SELECT 1 FROM steps WHERE entry = entries.id AND kind <> 'unsaved')) ORDER BY id DESC LIMIT 1"""
 _MAX_LISTED = 1_000
 _CHECKED_EVERY = 256
 """The size is checked whenever this fraction of the limit has been added."""
@@ -192,24 +195,23 @@ class Journal:
         return self._entry(self.store.read(f"{_ENTRIES} WHERE id = ?", (number,))[0])
 
     def last_call(self, session: str = "") -> str:
-        """Returns the last call that changed something, is not undone and is not an undo itself; of one session if given."""
+        """Returns the last call with saved changes that is not undone and is not an undo itself; of one session if given."""
         if not self.exists:
             return ""
         self.flush()
         values = (session, session)
-        rows = self.store.read(
-            "SELECT call FROM entries WHERE undone_by = '' AND undoes = '' AND (? = '' OR session = ?) ORDER BY id DESC LIMIT 1", values
-        )
+        rows = self.store.read(_LAST_CALL, values)
         return rows[0][0] if rows else ""
 
     def changes(self, name: Callable[[Path], str], session: str = "") -> tuple[JournalEntry, ...]:
-        """Returns all calls that have changed something, oldest first: of one session if given; of very many, the last ones.
+        """Returns all calls with saved changes, oldest first: of one session if given; of very many, the last ones.
 
         ``name`` names a path in them.
         """
         calls: dict[tuple[str, str], list[Entry]] = {}
         for entry in self.entries(session=session, last=_MAX_LISTED):
-            calls.setdefault((entry.session, entry.call), []).append(entry)
+            if entry.can_be_undone:
+                calls.setdefault((entry.session, entry.call), []).append(entry)
         return tuple(_listed(entries, self, name) for entries in calls.values())
 
     def running_commands(self) -> tuple[tuple[int, str], ...]:
@@ -218,7 +220,10 @@ class Journal:
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         number, call, session, tool, at, status, undoes, undone_by = row
-        return Entry(number, call, session, tool, at, status, undoes, undone_by, self.records(number))
+        records = self.records(number)
+        unsaved = next((record.after for record in records if record.kind == "unsaved"), "")
+        saved = tuple(record for record in records if record.kind != "unsaved")
+        return Entry(number, call, session, tool, at, status, undoes, undone_by, saved, unsaved)
 
     def records(self, entry: int) -> tuple[Record, ...]:
         """Returns an entry's records in order."""
@@ -261,6 +266,7 @@ def _listed(entries: list[Entry], journal: Journal, name: Callable[[Path], str])
         undoes=entries[-1].undoes,
         of_this_session=entries[0].session == journal.session,
         partly=any(entry.status == "partly" for entry in entries),
+        unsaved=next((entry.unsaved for entry in entries if entry.unsaved), ""),
     )
 
 

@@ -19,9 +19,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from nbtools import shell
 from nbtools.core.errors import ToolFailure
 from nbtools.workspace.files.read import open_file
+from nbtools.workspace.history.command_reach import NOT_SAVED, unsaved_reason, written_paths
 from nbtools.workspace.history.content import Blob, delta, fingerprint
 from nbtools.workspace.history.file_scanner import (
     TIMESTAMP_TICK,
@@ -84,10 +84,11 @@ class FileSnapshot:
         """Scans the current files: at most ``count`` files of ``size`` bytes together."""
         return self._scanner.scan(self._journal.folder, count, size)
 
-    def begin(self, now: FileScan, report: Callable[[int], None]) -> int:
+    def begin(self, now: FileScan, report: Callable[[int], None], written: Sequence[Path] | None = ()) -> int:
         """Stores the current files and creates an entry for the command that follows; returns its number.
 
-        Changes since the last snapshot are recorded for the commands that still run.  Raises ``ToolFailure`` if they cannot be stored.
+        ``written``: all paths that the command may change; None if that is not known.  Changes since the last snapshot are recorded for the
+        commands that still run.  Raises ``ToolFailure`` if they cannot be stored.
         """
         journal = self._journal
         running = journal.running_commands()
@@ -99,19 +100,28 @@ class FileSnapshot:
                 if session != journal.session:  # interrupted or cancelled: its own end adds further changes
                     self._close(connection, entry)
             self._write_files(connection, changes, now.at)
-            entry = journal.insert_entry(connection, (), status="running")
+            unsaved = self._unsaved(written, now)
+            entry = journal.insert_entry(connection, unsaved, status="running")
         self._remember(changes, now.at)
         return entry
 
-    def end(self, entry: int, now: FileScan) -> None:
+    def end(self, entry: int, now: FileScan, written: Sequence[Path] | None = ()) -> None:
         """Records the changes under the entry."""
         changes = list(self._changes(now, lambda _: None, recorded=True))
+        is_noted = any(record.kind == "unsaved" for record in self._journal.records(entry))
+        unsaved = [] if is_noted else self._unsaved(written, now)
         # Without changes this need not survive a power cut: the entry that then reappears has nothing to undo.
         with self._journal.transaction(durable=bool(changes)) as connection:
             self._record(connection, entry, changes)
+            self._journal.insert_records(connection, entry, unsaved)
             self._close(connection, entry)
             self._write_files(connection, changes, now.at)
         self._remember(changes, now.at)
+
+    def _unsaved(self, written: Sequence[Path] | None, now: FileScan) -> list[RecordDraft]:
+        """Returns the record of a command that may change more than is saved."""
+        reason = NOT_SAVED if written is None else unsaved_reason(written, self._root, now.files)
+        return [unsaved_record(self._root, reason)] if reason else []
 
     def _changes(self, now: FileScan, report: Callable[[int], None], *, recorded: bool) -> Iterator[_Change]:
         stored = self._up_to_date()
@@ -303,7 +313,8 @@ class CommandSnapshots:
     journal: Journal
     root: Path
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _running: set[int] = field(default_factory=set)
+    _running: dict[int, Sequence[Path] | None] = field(default_factory=dict)
+    """The entries of commands that run, with the paths that they may change; None: not known."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _snapshot: FileSnapshot = field(init=False)
     _too_much: tuple[LimitExceeded, tuple[int, int], float] | None = None
@@ -311,27 +322,28 @@ class CommandSnapshots:
     def __post_init__(self) -> None:
         self._snapshot = FileSnapshot(self.journal, self.root)
 
-    async def begin(self, command: str, tell: Callable[[str], None] | None = None, *, moved: bool = False) -> CommandSnapshot:
-        """Takes a snapshot, unless the command is known to change nothing.  Never fails: ``note`` then says that undo is impossible.
+    async def begin(self, command: str, folder: Path, tell: Callable[[str], None] | None = None) -> CommandSnapshot:
+        """Takes a snapshot before a command that runs in ``folder``, unless it is known to change nothing.
 
-        ``moved``: the command does not run in the workspace's own folder.
+        Never fails: ``note`` then says that undo is impossible.
         """
-        if not self.journal.settings.journal or _changes_nothing(command, moved=moved):
+        written = written_paths(command, folder, self.root) if self.journal.settings.journal else ()
+        if written == ():
             return CommandSnapshot()
         progress = _progress_reporter(tell)
         try:
             async with self._turn:
-                entry = await _run_to_end(lambda: self._begin(progress))
+                entry = await _run_to_end(lambda: self._begin(progress, written))
         except ToolFailure as failure:
             return CommandSnapshot(_cannot_undo(failure.message))
         return CommandSnapshot(_cannot_undo(entry.why)) if isinstance(entry, LimitExceeded) else CommandSnapshot("", entry, self._end)
 
-    def warning(self, command: str, *, moved: bool = False) -> str:
+    def warning(self, command: str, folder: Path) -> str:
         """Returns a warning, from the last scan, that a command's changes cannot be undone; empty if they can."""
         cached = self._too_much
-        if cached is None or cached[1] != self._limits() or not self.journal.settings.journal or _changes_nothing(command, moved=moved):
+        if cached is None or cached[1] != self._limits() or not self.journal.settings.journal:
             return ""
-        return _cannot_undo(cached[0].why)
+        return "" if written_paths(command, folder, self.root) == () else _cannot_undo(cached[0].why)
 
     def end_after(self, watch: CommandSnapshot, over: Awaitable[object]) -> None:
         """Ends the command's snapshot when ``over`` completes."""
@@ -346,7 +358,8 @@ class CommandSnapshots:
 
     async def settle(self, entries: Iterable[int]) -> None:
         """Records changes so far of commands that still run or were interrupted; their later changes cannot be undone."""
-        self._running.update(entries)
+        for entry in entries:
+            self._running.setdefault(entry, None)
         for entry in entries:
             await self._end(entry)
 
@@ -359,18 +372,19 @@ class CommandSnapshots:
     async def _end(self, entry: int) -> None:
         if entry not in self._running:
             return
-        self._running.discard(entry)
+        written = self._running.pop(entry)
         with contextlib.suppress(ToolFailure):
             async with self._turn:
-                await _run_to_end(lambda: self._snapshot.end(entry, self._final_scan()))
+                await _run_to_end(lambda: self._snapshot.end(entry, self._final_scan(), written))
 
-    def _begin(self, progress: Callable[[int, int], None]) -> int | LimitExceeded:
+    def _begin(self, progress: Callable[[int, int], None], written: Sequence[Path] | None) -> int | LimitExceeded:
         """Takes the snapshot and returns the number of the command's entry."""
         now = self._look()
         if isinstance(now, LimitExceeded):
+            self.journal.mark_made(self.journal.record_intent([unsaved_record(self.root, now.why)]))
             return now
-        entry = self._snapshot.begin(now, lambda done: progress(done, len(now.files)))
-        self._running.add(entry)  # also if the caller was cancelled
+        entry = self._snapshot.begin(now, lambda done: progress(done, len(now.files)), written)
+        self._running[entry] = written  # also if the caller was cancelled
         return entry
 
     def _final_scan(self) -> FileScan:
@@ -390,6 +404,11 @@ class CommandSnapshots:
         now = self._snapshot.scan(*limits)
         self._too_much = (now, limits, time.monotonic() + _LIMIT_CACHED_FOR) if isinstance(now, LimitExceeded) else None
         return now
+
+
+def unsaved_record(root: Path, reason: str) -> RecordDraft:
+    """Returns the record that a command may change more than is saved."""
+    return RecordDraft(Record("unsaved", root, after=reason))
 
 
 def _cannot_undo(reason: str) -> str:
@@ -415,8 +434,3 @@ async def _run_to_end(work: Callable[[], T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
-
-
-def _changes_nothing(command: str, *, moved: bool) -> bool:
-    acts = shell.analyse(command)
-    return acts.harmless and not any(act.folder_risk and (moved or act.folders != ("",)) for act in acts.commands)

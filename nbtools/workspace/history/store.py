@@ -240,7 +240,8 @@ def _unusable(reason: str, code: ErrorCode) -> ToolFailure:
     return ToolFailure(code, f"{message} Solve that problem, or turn the journal off: {HOW_TO_TURN_OFF}.")
 
 
-StepKind: TypeAlias = Literal["write", "move", "trash", "restore", "lost", "folder", "unfolder", "mode", "link", "cells"]
+StepKind: TypeAlias = Literal["write", "move", "trash", "restore", "lost", "folder", "unfolder", "mode", "link", "cells", "unsaved"]
+"""``unsaved``: a command may have changed more than was saved; ``after`` says why, and ``path`` is the workspace."""
 Status: TypeAlias = Literal["intended", "running", "made", "partly"]
 """``intended``: recorded, but not yet made or interrupted; the files show which.  ``running``: a command that may still change files.
 ``partly``: it failed, and was not completely reverted."""
@@ -268,7 +269,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change by a call: all of ``records`` or none.  ``undoes`` and ``undone_by`` are calls, empty if there is none."""
+    """One change by a call: all of ``records`` or none.  ``undoes`` and ``undone_by`` are calls, empty if there is none.
+
+    ``unsaved`` says why the call, a command, may have changed more than the records undo; empty if it is known that it did not.
+    """
 
     id: int
     call: str
@@ -279,6 +283,12 @@ class Entry:
     undoes: str
     undone_by: str
     records: tuple[Record, ...]
+    unsaved: str = ""
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether it has saved changes, or is a command that may still make some."""
+        return bool(self.records) or self.status == "running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +297,7 @@ class JournalEntry:
 
     ``at`` is in seconds since the epoch; ``undone_by`` is the call that has undone it, ``undoes`` the call that this one has undone, empty
     if there is none.  ``of_this_session``: whether this session made the call.  ``partly``: it failed and was not completely reverted; undo
-    restores what did change.
+    restores what did change.  ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it did not.
     """
 
     id: str
@@ -299,6 +309,7 @@ class JournalEntry:
     undoes: str
     of_this_session: bool
     partly: bool = False
+    unsaved: str = ""
 
     @property
     def undone(self) -> bool:

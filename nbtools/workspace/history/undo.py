@@ -38,6 +38,7 @@ Outcome: TypeAlias = Literal["restored", "as before", "merged", "mergeable", "co
 """``as before``: nothing to do.  ``mergeable``: changed since, and both changes can be combined.  ``conflict``: they cannot."""
 
 
+_MOST_NAMED = 3
 IN_EDITOR = "it was changed in the open notebook, which has its own undo"
 
 
@@ -325,6 +326,8 @@ def entries_to_undo(journal: Journal, call: str) -> tuple[Entry, ...]:
     own = tuple(entry for entry in entries if entry.session == journal.session)
     entries = own or tuple(entry for entry in entries if entry.session == entries[-1].session)
     in_effect = tuple(entry for entry in entries if not entry.undone_by)
+    if in_effect and not any(entry.can_be_undone for entry in in_effect):
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{call} has no saved changes to undo. {may_have_changed_more(in_effect)}")
     if not in_effect:
         by = entries[-1].undone_by
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{call} is already undone, by {by}. Undo {by} to restore its changes.")
@@ -335,17 +338,31 @@ def _last(journal: Journal) -> str:
     own = journal.last_call(journal.session)
     if own:
         return own
-    if journal.entries(session=journal.session, last=1):
-        reason = "Nothing is left to undo in this session: all its changes are undone."
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{reason} Name a call of an earlier session, or an undo to restore what it undid.")
+    entries = journal.entries(session=journal.session)
+    more = may_have_changed_more(entries)
+    if any(entry.can_be_undone for entry in entries):
+        reason = "Nothing is left to undo in this session: all its saved changes are undone."
+        advice = "Name a call of an earlier session, or an undo to restore what it undid."
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{reason} {advice}{more and f' {more}'}")
+    if more:
+        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: this session has no saved changes. {more}")
     last = journal.last_call()
     if not last:
-        reason = "no call has changed anything here" if journal.settings.journal else "the journal is off (%tools set journal on)"
+        reason = "no call has saved changes here" if journal.settings.journal else "the journal is off (%tools set journal on)"
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: {reason}.")
     return last
 
 
+def may_have_changed_more(entries: Iterable[Entry]) -> str:
+    """Returns a sentence about the commands among ``entries`` whose changes are not all saved; empty if there are none."""
+    unsaved = {entry.call: entry.unsaved for entry in entries if entry.unsaved}
+    calls = list(unsaved)[-_MOST_NAMED:]
+    reasons = "; ".join(dict.fromkeys(unsaved[call] for call in calls))
+    earlier = f" and {len(unsaved) - len(calls):,} earlier calls" if len(unsaved) > len(calls) else ""
+    return f"{', '.join(calls)}{earlier} may have changed more, which undo does not restore: {reasons}." if unsaved else ""
+
+
 def _unknown(journal: Journal, call: str) -> ToolFailure:
     pruned = dropped_notice(journal.store) if journal.exists else ""
-    reason = f"The journal has no change by the call {call!r}: it changed nothing or does not exist."
+    reason = f"The journal has no change by the call {call!r}: it does not exist, or changed nothing that was saved."
     return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{reason} {pruned or '%tools journal (session.changes) lists what can be undone.'}")
