@@ -103,7 +103,8 @@ class Session(Struct, frozen=True, kw_only=True):
 
     ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted unknown_records``;
     ``tokens_differ``: the log's total is not the sum over its requests, as ``counts["tokens_differ"]`` says; ``repeated``: it is part of
-    another session, repeated in the log of a fork. ``native_tokens`` are the numbers as the format defines them; ``counts`` is what only
+    another session, repeated in the log of a fork; ``repeats``: ``counts["repeats"]`` of its records are in another log of the trace, and
+    count there. ``native_tokens`` are the numbers as the format defines them; ``counts`` is what only
     this format records (``compactions``, ``exit_status`` …). ``sample``: it is an attempt at a sample of an evaluation.
     """
 

@@ -22,6 +22,7 @@ from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.search import Hit, Searcher
 from nbtools.traces.query.sql import Database, QueryResult, open_database
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile, open_log
+from nbtools.traces.repeated_records import Repeats, find_repeats, without_repeats
 from nbtools.traces.review.tables import label_rows, review_tables
 from nbtools.traces.rows import Rows
 from nbtools.traces.usage.context import ContextBuilder
@@ -75,7 +76,14 @@ def _expand(pattern: str | Path) -> list[str]:
 
 
 class Trace:
-    """Session logs loaded into memory. Lists are in reading order; ``problems`` are the bytes that could not be read."""
+    """Session logs loaded into memory. Lists are in reading order; ``problems`` are the bytes that could not be read.
+
+    Of several logs, the lists have each record once: what a fork's log repeats of its parent's is only in ``batches``, which are the rows
+    of each log as they were read. ``repeats`` says for each log what that is.
+    """
+
+    batches: tuple[RowBatch, ...]
+    repeats: tuple[Repeats | None, ...]
 
     def __init__(self, readings: Sequence[LogFile], rows: Iterable[RowBatch] | None = None) -> None:
         """``rows`` are the rows of each log, where they have been read already."""
@@ -90,10 +98,7 @@ class Trace:
         self.usage: Rows[RequestUsage] = Rows(RequestUsage)
         self._review: Review | None = None
         with gc_paused():
-            for log, batch in zip(self.readings, rows or map(read_rows, self.readings), strict=True):
-                for name, table in self._tables.items():
-                    table.extend(getattr(batch, name))
-                    table.assign_log_file(log)
+            self._take_rows([*(rows or map(read_rows, self.readings))])
 
     def update(self) -> list[Row]:
         """Reads what was written to the logs since they were read, and returns the rows that are new or different.
@@ -104,20 +109,26 @@ class Trace:
         with self._updating:
             changed = [row for log in self._growing for row in log.update()]
             if changed or self.readings != tuple(log.log for log in self._growing):
-                self._take_rows()
+                self.readings = tuple(log.log for log in self._growing)
+                self._states = [log.states for log in self._growing]
+                self._take_rows([log.rows for log in self._growing])
+                self._forget()
         return changed
 
-    def _take_rows(self) -> None:
-        self.readings = tuple(log.log for log in self._growing)
-        self._states = [log.states for log in self._growing]
+    def _take_rows(self, batches: Sequence[RowBatch]) -> None:
+        """Takes over the rows of each log, without those that repeat another log's."""
+        self.batches, self.repeats = tuple(batches), tuple(find_repeats(batches))
         tables: dict[str, Rows[Any]] = {name: Rows(table.kind) for name, table in self._tables.items()}
-        for growing in self._growing:
-            rows = growing.rows
+        for log, batch, repeats in zip(self.readings, self.batches, self.repeats, strict=True):
+            counted = without_repeats(batch, repeats)
             for name, table in tables.items():
-                table.extend(getattr(rows, name))
-                table.assign_log_file(growing.log)
+                table.extend(getattr(counted, name))
+                table.assign_log_file(log)
         for name, table in tables.items():
             setattr(self, name, table)
+
+    def _forget(self) -> None:
+        """Forgets what was made of the rows before."""
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             if name not in _KEPT:
                 del self.__dict__[name]
@@ -127,11 +138,8 @@ class Trace:
     @cached_property
     def _growing(self) -> list[GrowingLog]:
         """The logs with their rows."""
-        batches = {id(log): RowBatch() for log in self.readings}
-        for name, table in self._tables.items():
-            for row, log in zip(table, table.log_files, strict=True):
-                getattr(batches[id(log)], name).append(row)
-        return [GrowingLog.since(log, batches[id(log)], states) for log, states in zip(self.readings, self._states, strict=True)]
+        logs = zip(self.readings, self.batches, self._states, strict=True)
+        return [GrowingLog.since(log, batch, states) for log, batch, states in logs]
 
     @property
     def fresh(self) -> bool:
@@ -219,12 +227,14 @@ class Trace:
     def context(self) -> Rows[ContextPart]:
         """The parts that were added to the models' contexts, by session and in reading order; computed on first access."""
         parts: Rows[ContextPart] = Rows(ContextPart)
-        builder = ContextBuilder()
-        for row in chain(self.events, self.calls, self.usage):
-            builder.add(row)
-        for session, log in zip(self.sessions, self.sessions.log_files, strict=True):
-            parts.extend(builder.take(session.id))
-            parts.assign_log_file(log)
+        for log, batch, repeats in zip(self.readings, self.batches, self.repeats, strict=True):
+            builder = ContextBuilder()
+            for row in chain(batch.events, batch.calls, batch.usage):
+                builder.add(row)
+            for session in batch.sessions:
+                found = builder.take(session.id)
+                parts.extend(found if repeats is None else (one for one in found if one.seq is None or repeats.is_counted([one.seq])))
+                parts.assign_log_file(log)
         return parts
 
     def to_html(

@@ -16,6 +16,7 @@ from nbtools.traces.comparison.outcomes import Outcomes, outcomes_of, parse_chec
 from nbtools.traces.comparison.run import LETTERS, Run, comparable_calls, run_of
 from nbtools.traces.comparison.steps import ChangeDigests, ComparableCall, end_differently, ending_of
 from nbtools.traces.model import Call, Event
+from nbtools.traces.repeated_records import find_repeats, without_repeats
 from nbtools.traces.trace import Trace, load
 
 MAX_RUNS = len(LETTERS)
@@ -66,7 +67,7 @@ class Comparison:
         self._calls = [comparable_calls(trace) for trace in self.traces]
         self.runs: tuple[Run, ...] = tuple(
             run_of(trace, LETTERS[at], len(calls), prices=prices)
-            for at, (trace, calls) in enumerate(zip(self.traces, self._calls, strict=True))
+            for at, (trace, calls) in enumerate(zip(_counted_once(self.traces), self._calls, strict=True))
         )
         self._digests = ChangeDigests()
         self.baseline = central_run(self._calls) if baseline is None else baseline
@@ -170,6 +171,14 @@ def compare(*logs: Trace | str | Path, baseline: int | None = None, checks: Sequ
     Raises ``TraceError`` where a log has no session, or cannot be read.
     """
     return Comparison([one if isinstance(one, Trace) else load(one) for one in logs], baseline=baseline, checks=checks, prices=prices)
+
+
+def _counted_once(traces: Sequence[Trace]) -> list[Trace]:
+    """Returns the runs without the records of a fork that another run has, too."""
+    repeats = iter(find_repeats([batch for trace in traces for batch in trace.batches]))
+    found = [[next(repeats) for _ in trace.batches] for trace in traces]
+    pairs = zip(traces, found, strict=True)
+    return [Trace(trace.readings, map(without_repeats, trace.batches, own)) if any(own) else trace for trace, own in pairs]
 
 
 def _note(calls: Sequence[ComparableCall | None]) -> str:

@@ -9,6 +9,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.steps import CHANGES, ComparableCall, comparable_call, file_key, normalized_command, relative_path
 from nbtools.traces.model import Call, FileChange, Session, Tokens
 from nbtools.traces.prompts import typed_text
+from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.trace import Trace
 
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
@@ -27,6 +28,8 @@ class ChangedFile:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One of the compared sessions, with its sub-agents. ``name`` is its letter, ``task`` the beginning of the first prompt.
+
+    ``repeats`` is the number of records that a fork repeats of another run: they are aligned, and not counted again.
 
     ``calls`` ``failed`` ``edits`` ``files`` ``tokens`` ``seconds`` are counted as the explorer counts them; ``steps`` are the calls that
     are aligned: those of the session's own model, without rewound branches. None: not recorded. ``cost`` is in US dollars.
@@ -52,6 +55,7 @@ class Run:
     read: tuple[str, ...]
     ran: tuple[str, ...]
     changed: tuple[ChangedFile, ...]
+    repeats: int = 0
 
     @property
     def tokens_in(self) -> int | None:
@@ -107,6 +111,7 @@ def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
         read=_unique(relative_path(path, folders.get(call.session, "")) for call in calls if call.op == "read" for path in call.paths),
         ran=_unique(normalized_command(call.subject, folders.get(call.session, "")) for call in calls if call.op == "shell"),
         changed=tuple(_changed_files([one for one in applied if (one.session, one.call) in live], folders)),
+        repeats=sum(one.counts.get(REPEATS, 0) for one in trace.sessions),
     )
 
 

@@ -17,6 +17,7 @@ from nbtools.traces.corpus.ingest import Ingest, Ingested
 from nbtools.traces.corpus.manifest import Manifest, Part, other_version
 from nbtools.traces.corpus.object_storage import ObjectStorage, is_url
 from nbtools.traces.corpus.progress import Progress, progress_display
+from nbtools.traces.corpus.repeats import add_views
 from nbtools.traces.corpus.search_index import Found, SearchIndex
 from nbtools.traces.corpus.storage import PARTS, FolderStorage, Storage, sql_literal
 from nbtools.traces.html import render
@@ -35,12 +36,13 @@ _OLD_MANIFEST = "corpus.sqlite"
 
 
 def open_corpus_database(manifest: Manifest, storage: Storage) -> Database:
-    """Opens a DuckDB database with a view for each table over the current parts."""
+    """Opens a DuckDB database with a view for each table over the current parts, which has each record once; ``all_NAME`` has all."""
     db = Database()
     parts = manifest.parts().values()
     for name, kind in CORPUS_TABLES.items():
         db.add_table(f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(manifest))
-        db.execute(f"create temp view {name} as from no_{name}{''.join(_unions(db, storage, name, parts))}")
+        db.execute(f"create temp view all_{name} as from no_{name}{''.join(_unions(db, storage, name, parts))}")
+    add_views(db)
     return db
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -77,13 +77,12 @@ def signals_of(trace: Trace) -> Rows[Signal]:
 
     Raises ``TraceError`` where a log has changed since it was read.
     """
-    builders = {log: SignalBuilder(log) for log in trace.readings}
-    for rows in (trace.calls, trace.events, trace.file_changes, trace.usage, trace.sessions):
-        for row, log in zip(rows, rows.log_files, strict=True):
-            builders[log].add(row)
     found: Rows[Signal] = Rows(Signal)
-    for log, builder in builders.items():
-        found.extend(builder.take())
+    for log, batch, repeats in zip(trace.readings, trace.batches, trace.repeats, strict=True):
+        builder = SignalBuilder(log)
+        for row in chain[Any](batch.calls, batch.events, batch.file_changes, batch.usage, batch.sessions):
+            builder.add(row)
+        found.extend(one for one in builder.take() if repeats is None or repeats.is_counted(one.seqs))
         found.assign_log_file(log)
     return found
 

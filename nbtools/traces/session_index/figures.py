@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.model import Call, Event, FileChange, Problem, Session
+from nbtools.traces.model import Call, Event, FileChange, Problem, Row, Session
+from nbtools.traces.parallel_reading import read_rows
 from nbtools.traces.prompts import typed_text
-from nbtools.traces.reader import NO_KNOWN_STEPS, open_log
+from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile, open_log
+from nbtools.traces.repeated_records import REPEATS, find_repeats, without_repeats
 from nbtools.traces.session_index.head import one_title
 
 _MAX_TEXT = 20_000
@@ -22,7 +27,8 @@ class LogFigures(Struct, frozen=True):
 
     ``calls`` are those that the model made on no rewound branch, ``failed`` those of them that failed. ``edits``, ``added`` and ``removed``
     count the changes of files that took effect, and their lines. ``tokens_in`` includes tokens read from and written to a cache.
-    ``doubtful`` is true where the numbers of output tokens are placeholders.
+    ``doubtful`` is true where the numbers of output tokens are placeholders. ``repeats`` is the number of records that a fork's log repeats
+    of its parent's; they do not count.
     """
 
     title: str = ""
@@ -39,13 +45,17 @@ class LogFigures(Struct, frozen=True):
     tokens_in: int | None = None
     tokens_out: int | None = None
     doubtful: bool = False
+    repeats: int = 0
     problem: str = ""
 
 
-def read_figures(path: str) -> LogFigures:
-    """Reads a whole log. Never raises because of the log: ``problem`` says what is wrong."""
+def read_figures(path: str, others: Sequence[str] = ()) -> LogFigures:
+    """Reads a whole log, and the ``others`` that begin with the same prompt, whose records are not counted again.
+
+    Never raises because of the log: ``problem`` says what is wrong.
+    """
     try:
-        return _Counter().count(path)
+        return _Counter().count(path, others)
     except (TraceError, OSError) as error:
         return LogFigures(problem=str(error))
     except (ValueError, RecursionError, MemoryError, LookupError, TypeError, AttributeError) as error:
@@ -62,10 +72,10 @@ class _Counter:
         self.added: int | None = None
         self.removed: int | None = None
 
-    def count(self, path: str) -> LogFigures:
+    def count(self, path: str, others: Sequence[str]) -> LogFigures:
         log = open_log(Path(path))
         problem = ""
-        for row in log.rows():
+        for row in _counted_rows(log, others) if others else log.rows():
             if isinstance(row, Call):
                 self._call(row)
             elif isinstance(row, Event):
@@ -119,8 +129,19 @@ class _Counter:
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             doubtful=any("tokens_placeholder" in session.flags for session in self.sessions),
+            repeats=sum(session.counts.get(REPEATS, 0) for session in self.sessions),
             problem=problem,
         )
+
+
+def _counted_rows(log: LogFile, others: Sequence[str]) -> Iterator[Row]:
+    """Yields the rows of a log without those that repeat another's."""
+    batches = [read_rows(log)]
+    for path in others:
+        with suppress(TraceError, OSError):  # it has its own row in the list, which says what is wrong
+            batches.append(read_rows(open_log(Path(path))))
+    rows = without_repeats(batches[0], find_repeats(batches)[0])
+    yield from chain[Row](rows.events, rows.calls, rows.file_changes, rows.usage, rows.sessions, rows.problems)
 
 
 def _sum(total: int | None, count: int | None) -> int | None:

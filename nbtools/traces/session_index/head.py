@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -34,7 +35,8 @@ _MAX_ROWS = 20_000
 class LogHead(Struct, frozen=True):
     """Facts from the beginning and the end of a log; empty or None: not recorded there.
 
-    ``project`` is the working directory, ``text`` what the person typed. ``problem`` says why the log cannot be read.
+    ``project`` is the working directory, ``text`` what the person typed. ``first`` identifies the first prompt by its time and text: logs
+    that have it in common may be forks. ``problem`` says why the log cannot be read.
     """
 
     format: str = ""
@@ -46,6 +48,7 @@ class LogHead(Struct, frozen=True):
     text: str = ""
     started: float | None = None
     parent: str = ""
+    first: str = ""
     problem: str = ""
 
 
@@ -125,6 +128,7 @@ def _facts(log: LogFile) -> LogHead:
     session: Session | None = None
     texts: list[str] = []
     models: dict[str, None] = {}
+    first = ""
     for row in islice(log.rows(), _MAX_ROWS):
         if isinstance(row, Session):
             if session is None and not row.parent:
@@ -133,6 +137,8 @@ def _facts(log: LogFile) -> LogHead:
             models |= dict.fromkeys(row.models)
         elif isinstance(row, Event) and row.kind == "user" and row.live and (text := typed_text(row.text)):
             texts.append(text)
+            if not first and row.at is not None:
+                first = hashlib.sha256(f"{log.format.name} {row.at} {row.text}".encode("utf-8", "replace")).hexdigest()[:32]
     if session is None:
         return LogHead(format=log.format.name, problem="Its beginning names no session.")
     return LogHead(
@@ -145,6 +151,7 @@ def _facts(log: LogFile) -> LogHead:
         "\n".join(texts)[:_MAX_TEXT],
         session.started,
         session.parent[:_MAX_NAME],
+        first,
     )
 
 

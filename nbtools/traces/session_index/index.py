@@ -24,18 +24,20 @@ from nbtools.traces.session_index.scan import LogStat
 from nbtools.workspace.state_folder import private_folder, state_path
 
 T = TypeVar("T")
-_VERSION = 2
+_VERSION = 3
 _TIMEOUT = 20.0
-_FIGURES = ("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful")
+_FIGURES = ("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful", "repeats")
 _SCHEMA = f"""
 CREATE TABLE logs (
     number INTEGER PRIMARY KEY, path BLOB UNIQUE, size INTEGER, mtime INTEGER, inode INTEGER,
-    agent TEXT, format TEXT, title TEXT, model TEXT, project TEXT, branch TEXT, started REAL, ended REAL, parent TEXT, problem TEXT,
+    agent TEXT, format TEXT, title TEXT, model TEXT, project TEXT, branch TEXT, started REAL, ended REAL,
+    parent TEXT, first TEXT, problem TEXT,
     {", ".join(f"{name} INTEGER" for name in _FIGURES)},
     figured TEXT NOT NULL DEFAULT '', figured_at REAL NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0,
     tries INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX by_time ON logs (mtime DESC);
+CREATE INDEX by_first ON logs (first) WHERE first <> '';
 CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2", prefix = '2 3');
 PRAGMA user_version = {_VERSION};
 """
@@ -45,6 +47,8 @@ _PAUSE = 10.0
 """Seconds before a log that grows is read again as a whole; longer if that takes long."""
 _PAUSE_FACTOR = 30
 MAX_TRIES = 3
+_MAX_RELATED = 20
+"""Logs that are read again with a log that begins like them."""
 _LARGEST = 2**63
 
 
@@ -91,8 +95,10 @@ class SessionIndex:
         numbers = [(number_of(path),) for path in gone]
 
         def write(connection: sqlite3.Connection) -> None:
+            connection.executemany(_COUNT_AGAIN_WITHOUT, numbers)
             connection.executemany("DELETE FROM texts WHERE rowid = ?", numbers)
             connection.executemany("DELETE FROM logs WHERE number = ?", numbers)
+            connection.executemany(_COUNT_AGAIN_WITH, rows)
             connection.executemany(_PUT, rows)
             connection.executemany(f"{_PUT_TEXT} AND figured = ''", texts)
 
@@ -122,6 +128,12 @@ class SessionIndex:
             (time.time(), limit),
         )
         return [(os.fsdecode(path), state) for path, state in rows]
+
+    def related(self, path: str) -> list[str]:
+        """Returns the paths of logs that begin with the same prompt as this one, at the same time: forks and their parents."""
+        query = "SELECT path FROM logs WHERE first = (SELECT first FROM logs WHERE number = :number) AND first <> '' AND number <> :number"
+        rows = self.read(f"{query} ORDER BY mtime LIMIT {_MAX_RELATED}", {"number": number_of(path)})
+        return [os.fsdecode(found) for (found,) in rows]
 
     def _write(self, write: Callable[[sqlite3.Connection], object]) -> None:
         def transaction(connection: sqlite3.Connection) -> None:
@@ -237,15 +249,23 @@ def _text(text: str) -> str:
 
 _COLUMNS = (
     *("number", "path", "size", "mtime", "inode", "agent", "format"),
-    *("title", "model", "project", "branch", "started", "parent", "problem"),
+    *("title", "model", "project", "branch", "started", "parent", "first", "problem"),
 )
-_REPLACED = ("size", "mtime", "inode", "agent", "format", "branch", "parent", "problem")
+_REPLACED = ("size", "mtime", "inode", "agent", "format", "branch", "parent", "first", "problem")
 _FILLED = ("title", "model", "project", "started")
 """Columns that keep their value if a later reading does not find one."""
 _PUT = (
     f"INSERT INTO logs ({', '.join(_COLUMNS)}) VALUES ({', '.join(':' + name for name in _COLUMNS)}) "  # noqa: S608 - constants
     f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _REPLACED)}, tries = 0, "
     + ", ".join(f"{name} = CASE WHEN ifnull(excluded.{name}, '') = '' THEN {name} ELSE excluded.{name} END" for name in _FILLED)
+)
+_COUNT_AGAIN_WITH = (
+    "UPDATE logs SET figured = '' WHERE first = :first AND first <> '' AND number <> :number "
+    "AND NOT EXISTS (SELECT 1 FROM logs AS known WHERE known.number = :number AND known.first = :first)"
+)
+"""A log that is new may have the records first that another one repeats."""
+_COUNT_AGAIN_WITHOUT = (
+    "UPDATE logs SET figured = '' WHERE first <> '' AND first = (SELECT gone.first FROM logs AS gone WHERE gone.number = ?)"
 )
 _PUT_FIGURES = (
     f"UPDATE logs SET tries = 0, figured = :state, figured_at = :now, cost = :cost, ended = :ended, problem = :problem, "  # noqa: S608 - constants
@@ -258,7 +278,7 @@ _PUT_TEXT = "INSERT OR REPLACE INTO texts (rowid, title, project, text) SELECT n
 
 def _row(log: LogStat, head: LogHead) -> dict[str, Any]:
     agent = head.agent if log.place.agent == OTHER and head.agent else log.place.agent
-    texts = {name: _text(getattr(head, name)) for name in ("format", "title", "model", "project", "branch", "parent", "problem")}
+    texts = {name: _text(getattr(head, name)) for name in ("format", "title", "model", "project", "branch", "parent", "first", "problem")}
     return texts | {
         "number": number_of(log.path),
         "path": os.fsencode(log.path),

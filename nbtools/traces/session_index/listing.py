@@ -57,7 +57,8 @@ class LoggedSession(Struct, frozen=True):
     """A session log on this machine. None and empty texts: not recorded, or, before ``read``, not known yet.
 
     ``project`` is the working directory. ``changed`` is the time of the log's last change and ``started`` that of the first record, in
-    seconds since the epoch; ``duration`` is in seconds. The numbers count the whole log, with sub-agents: see ``LogFigures``.
+    seconds since the epoch; ``duration`` is in seconds. The numbers count the whole log, with sub-agents, and without the records that a
+    fork repeats (``repeats``): see ``LogFigures``.
     ``read``: the log was read as a whole in its current state. ``running``: see ``running``.
     """
 
@@ -80,6 +81,7 @@ class LoggedSession(Struct, frozen=True):
     tokens_in: int | None = None
     tokens_out: int | None = None
     doubtful: bool = False
+    repeats: int | None = None
     read: bool = False
     running: bool = False
     problem: str = ""
@@ -255,7 +257,7 @@ class SessionCatalog:
 _READ = f"figured = {STATE}"
 _COLUMNS = (
     *("path", "title", "agent", "format", "model", "project", "branch", "mtime", "size", "started", "ended"),
-    *("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful", "problem", _READ),
+    *("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful", "repeats", "problem", _READ),
 )
 _PROJECT = "(project = :project OR project LIKE :below ESCAPE '!')"
 _PROJECT_NAME = "(project = :project OR project LIKE :name ESCAPE '!')"

@@ -29,7 +29,7 @@ def work(index: SessionIndex, seconds: float | None = None) -> bool:
                 return False
             index.begin_figures(path)
             begin = time.monotonic()
-            figures = read_figures(path)
+            figures = read_figures(path, index.related(path))
             index.put_figures(path, state, figures, time.monotonic() - begin)
     return True
 

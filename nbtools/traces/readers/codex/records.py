@@ -23,6 +23,7 @@ ENVELOPES = frozenset(
         "event_msg",
         "compacted",
         "world_state",
+        "token_usage_record",
         "inter_agent_communication",
         "inter_agent_communication_metadata",
     )
@@ -48,6 +49,9 @@ class Payload(msgspec.Struct, gc=False):
     summary: msgspec.Raw = NOTHING
     message: msgspec.Raw = NOTHING
     info: Any = None
+    usage: Any = None
+    thread_token_usage: Any = None
+    response_id: Any = None
     item: Any = None
     changes: Any = None
     success: Any = None

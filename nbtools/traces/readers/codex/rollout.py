@@ -154,6 +154,9 @@ class RolloutReader:
             return
         if kind == "turn_context":
             self._context(payload)
+        elif kind == "token_usage_record":  # from 0.170 on; a token count with the same total follows
+            total, latest = mapping(payload.thread_token_usage), mapping(payload.usage)
+            self.session.set_usage(total, latest, self.model, at, ref, string(payload.response_id))
         self._other(kind, at, ref)
 
     def _other(self, kind: Any, at: float | None, ref: Ref) -> None:
@@ -216,7 +219,8 @@ class RolloutReader:
         self._event("system", "\n\n".join(strings(payload.review_output)), payload, at, ref)
 
     def _tokens(self, payload: Payload, at: float | None, ref: Ref) -> None:
-        self.session.set_usage(payload.info, self.model, at, ref)
+        info = mapping(payload.info)
+        self.session.set_usage(mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage")), self.model, at, ref)
         self.calls.add_progress(payload, at, ref)
 
     def _turn(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -242,7 +246,7 @@ class RolloutReader:
         self._event("error", text_of(decode_raw(payload.message)), payload, at, ref)
 
 
-_ENVELOPE = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state)"')
+_ENVELOPE = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)"')
 _STATE = re.compile(rb'^\s*\{\s*"record_type"\s*:\s*"state"', re.MULTILINE)
 _SESSION_ID = re.compile(rb'"type"\s*:\s*"session_meta".{0,400}?"id"\s*:\s*"([^"\\]+)"', re.DOTALL)
 _ROLLED_BACK = b'"thread_rolled_back"'

@@ -31,7 +31,7 @@ _NAMES = {
 
 
 class TokenCount(NamedTuple):
-    """The running totals after a request, whose answer are the steps ``first`` … ``last``."""
+    """The running totals after a request, whose answer are the steps ``first`` … ``last``; ``id`` is the provider's, where recorded."""
 
     total: Mapping[str, Any]
     latest: Mapping[str, Any]
@@ -42,15 +42,19 @@ class TokenCount(NamedTuple):
     first: int | None
     last: int
     ref: Ref
+    id: str = ""
 
 
 class CodexSession(SessionBuilder):
-    """A session under construction.  ``copied``: its records are copies in the log of another."""
+    """A session under construction.
+
+    ``copied``: its records are copies in the log of another. ``forked``: its totals include those of the session that it goes on from.
+    """
 
     def __init__(self, log: LogBuilder, name: str) -> None:
         super().__init__(log, name)
         self.created: float | None = None
-        self.copied = False
+        self.copied = self.forked = False
         self.parent = self.version = self.generation = self.title = self.cwd = ""
         self.git: Mapping[str, Any] = {}
         self.usage: Mapping[str, Any] = {}
@@ -66,18 +70,25 @@ class CodexSession(SessionBuilder):
         self.ref = ref
         self.created = epoch_seconds(payload.timestamp) or _uuid_time(self.id) or at
         self.parent = _parent(payload)
+        self.forked = bool(string(payload.forked_from_id))
         self.version = string(payload.cli_version)
         self.cwd = string(payload.cwd)
         self.git = mapping(payload.git)
 
-    def set_usage(self, info: Any, model: str, at: float | None, ref: Ref) -> None:
+    def set_usage(
+        self,
+        usage: Mapping[str, Any],
+        latest: Mapping[str, Any],
+        model: str,
+        at: float | None,
+        ref: Ref,
+        id: str = "",  # noqa: A002 - the field's name
+    ) -> None:
         """Stores token totals.  They are cumulative, so the largest is kept."""
-        usage = mapping(mapping(info).get("total_token_usage"))
         if not usage:  # no request: the limits of the account, for example
             return
         if _size(usage) != _size(self.totals[-1].total if self.totals else {}):
-            latest = mapping(mapping(info).get("last_token_usage"))
-            self.totals.append(TokenCount(usage, latest, model, at, self.turn, self.live, self.answer, self.log.seq, ref))
+            self.totals.append(TokenCount(usage, latest, model, at, self.turn, self.live, self.answer, self.log.seq, ref, id))
             self.answer = None
         if _size(usage) >= _size(self.usage):
             self.usage = usage
@@ -126,7 +137,7 @@ class CodexSession(SessionBuilder):
                     first,
                     None if first is None else count.last,
                     "request",
-                    "",
+                    count.id,
                     count.model,
                     count.at,
                     count.turn,
@@ -149,7 +160,12 @@ class CodexSession(SessionBuilder):
             return None
         if following is not None and _size(following.total) - _size(following.latest) == _size(before) != 0:
             return None if _size(count.latest) != _size(count.total) else {}
-        return {name: _count(count.total, name) - _count(count.latest, name) for name in _NAMES.values()}
+        return _before(count)
+
+
+def _before(count: TokenCount) -> Mapping[str, Any]:
+    """Returns the totals before a request; nothing where the log does not say what it used."""
+    return {name: _count(count.total, name) - _count(count.latest, name) for name in _NAMES.values()} if count.latest else {}
 
 
 def _tokens_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Tokens:
@@ -223,6 +239,8 @@ class SessionAssigner:
         for session in self.all.values():
             if session.copied and _size(session.usage) > _size(before):
                 before = session.usage
+        if not before and self.first.forked and self.first.totals:  # the parent's records are in its own log only
+            before = _before(self.first.totals[0])
         continues = _size(self.first.usage) >= _size(before)
         for session in self.all.values():
             is_first = session is self.first
