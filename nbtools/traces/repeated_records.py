@@ -31,9 +31,9 @@ Key: TypeAlias = Hashable
 
 @dataclass(frozen=True)
 class Repeats:
-    """What one log of a set repeats: ``steps`` are the positions (``seq``) of events and calls, ``calls`` the calls' sessions and ids.
+    """The records that one log of a set repeats: ``steps`` are the positions (``seq``) of events and calls.
 
-    ``requests`` are positions in the log's list of requests. ``sessions`` has the sessions that repeat something, as they count in the set;
+    ``calls`` are the calls' sessions and ids. ``requests`` are positions in the log's list of requests. ``sessions`` has the sessions that repeat something, as they count in the set;
     None for one that counts in another log only. ``rests`` has what is left of the requests with the scope ``rest``, by position.
     """
 

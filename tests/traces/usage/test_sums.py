@@ -9,7 +9,6 @@ from nbtools.traces.usage.requests import TOKEN_KINDS, sum_of_tokens
 from tests.traces.recorded import LOGS, SAMPLES
 
 RESTS = {
-    "atif/harbor--linear-history.trajectory.cont-1.json",  # the totals include the trajectory that it continues
     "claude-stream-json/made--action.json",  # the cost is recorded for the whole run
     "copilot-cli/made--events.jsonl",  # only output tokens are recorded for each answer
     "swe-agent/pydicom__pydicom-1458.traj",  # only totals are recorded

@@ -26,7 +26,7 @@ from nbtools.traces.display_builders import changes_of, detail_of, exit_code_of_
 from nbtools.traces.display_json import diffs_of, display_from_json
 from nbtools.traces.json_access import arguments, epoch_seconds, float_of, id_text, integer_of, mapping, mappings, string, text_of
 from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
-from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, Row, Status, StatusSource
+from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.atif.links import Links, embedded_names, images_in, linked_files
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -130,6 +130,8 @@ class _TrajectoryReader:
         self.agent = mapping(document.agent)
         self.sums = {"step_input": 0, "step_output": 0}
         self.spent: list[dict[str, int]] = []
+        self.continues = False
+        """Whether steps were copied from an earlier trajectory, whose tokens and cost the totals include."""
         self._step_ids: set[str] = set()
         self._known_ids: set[str] = set()
         """The log's own ids of the calls so far."""
@@ -139,6 +141,7 @@ class _TrajectoryReader:
     def step(self, record: Any, ref: Ref) -> None:
         step, session = mapping(record), self.session
         session.records += 1
+        self.continues |= step.get("is_copied_context") is True
         at, metrics, first = epoch_seconds(step.get("timestamp")), mapping(step.get("metrics")), session.log.seq + 1
         session.see(at, string(step.get("model_name")))
         self.sums["step_input"] += integer_of(metrics.get("prompt_tokens")) or 0
@@ -266,20 +269,25 @@ class _TrajectoryReader:
         native = {key: count for key, name in names.items() if (count := integer_of(metrics.get(name))) is not None}
         sums = {name: sum(counts) for name in _METRICS.values() if (counts := [one[name] for one in self.spent if name in one])}
         parent, call = self.links.parents.get(self.session.id, ("", ""))
+        own, cost = {**sums, **native}, float_of(metrics.get("total_cost_usd"))
+        if self.continues:
+            costs = [request.cost for request in self.session.requests]
+            own, cost = sums, sum(filter(None, costs)) if costs and None not in costs else None
         previous = self.links.continued.get(self.session.id, "")
         known = {name: value for name, value in asdict(extra).items() if name != "format"}
         known |= {"parent": extra.parent or parent, "parent_call": extra.parent_call or call}
         known["title"] = extra.title or (f"continues {previous}" if previous else "")
         self.session.end(
+            Tokens() if self.continues else None,
             **known,
             format_version=string(self.document.schema_version).removeprefix("ATIF-").removeprefix("v"),
             agent=string(self.agent.get("name")),
             agent_version=string(self.agent.get("version")),
             models=tuple(dict.fromkeys(filter(None, (string(self.agent.get("model_name")), *self.session.models)))),
             records=records,
-            tokens=tokens_of({**sums, **native}),
+            tokens=tokens_of(own),
             native_tokens=native,
-            cost=float_of(metrics.get("total_cost_usd")),
+            cost=cost,
             counts={"schema_version": self.document.schema_version, "agent": self.agent.get("name"), **self.sums},
             ref=ref,
         )
