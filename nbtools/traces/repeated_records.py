@@ -33,8 +33,9 @@ Key: TypeAlias = Hashable
 class Repeats:
     """The records that one log of a set repeats: ``steps`` are the positions (``seq``) of events and calls.
 
-    ``calls`` are the calls' sessions and ids. ``requests`` are positions in the log's list of requests. ``sessions`` has the sessions that repeat something, as they count in the set;
-    None for one that counts in another log only. ``rests`` has what is left of the requests with the scope ``rest``, by position.
+    ``calls`` are the calls' sessions and ids, ``requests`` positions in the log's list of requests. ``sessions`` has the sessions that
+    repeat something, as they count in the set; None for one that counts in another log only. ``rests`` has the requests with the scope
+    ``rest`` that change, by position.
     """
 
     steps: frozenset[int]
