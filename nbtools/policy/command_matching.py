@@ -99,7 +99,7 @@ class CommandMatcher(GuardedCommand):
 
     def _hidden(self) -> Decision | None:
         """Returns a question where a line that was not fully analysed mentions a program that a deny or ask rule covers."""
-        why = self.analysis.unverified or next((act.risk for act in self.analysis.commands if act.risk and act.words), "")
+        why = self.analysis.unverified or next((act.risk for act in self.analysis.commands if act.risk), "")
         for rules in (self.rules.deny, self.rules.ask) if why else ():
             if rules.commands and (one := rules.commands.find_mentioned(self.command)) is not None:
                 return possible_rule_question(one, f"the command could not be fully analysed: {why}", reading="text")

@@ -17,7 +17,13 @@ from nbtools.shell.program_effects import derive_effects
 from nbtools.shell.program_table import ProgramTable, included_table
 from nbtools.shell.reader import ParsedLine, parse_strictly
 from nbtools.shell.values import Values
-from nbtools.shell.variables import exported_risk, variable_risk
+from nbtools.shell.variables import (
+    evaluated_value,
+    exported_risk,
+    literal_value,
+    names_evaluated_variable,
+    variable_risk,
+)
 from nbtools.shell.working_directory import WorkingDirectories
 
 _HIDDEN = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"}
@@ -61,6 +67,10 @@ def analyse(command: str, table: ProgramTable | None = None) -> CommandAnalysis:
         found = ([path for path in (*act.reads, *act.writes) if _is_through_link(path, walk.links)] for act in acts)
         acts = [act._replace(unclear=tuple(dict.fromkeys((*act.unclear, *paths)))) for act, paths in zip(acts, found, strict=True)]
     return CommandAnalysis(tuple(acts), walk.doubt, walk.unverified, walk.of_names)
+
+
+_SETTERS = frozenset("declare export getopts let local mapfile printf read readarray readonly typeset wait".split())  # noqa: SIM905
+"""Builtins that set the variables that their words name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +133,8 @@ class _Walk:
             commands = commands or parsed.commands
             fork_bomb = next((f"{name} starts itself endlessly" for name in parsed.functions if _starts_itself(name, text)), "")
         for name in reading.variables:
+            if names_evaluated_variable(name):
+                self.add_doubt(f"bash evaluates the value of {name}, which is only known when it runs")
             if risk := variable_risk(name):
                 self._add(_Head(f"{name}=…", (), (f"{name}=",), (), context.via), Effects(risk=risk, transparent=True), ())
         outer = self.values, self.at
@@ -134,6 +146,9 @@ class _Walk:
     def _simple(self, command: SimpleCommand, context: _Context, critical: str) -> None:
         self.places.prepare(command)
         head = _Head(command.text, command.argv, command.assignments, command.dynamic, context.via, critical, piped=command.operator == "|")
+        for assignment in command.assignments:
+            if found := evaluated_value(assignment):
+                self._evaluate(found[0], literal_value(found[1]), context)
         if not command.argv:
             risk = next((risk for risk in map(variable_risk, command.assignments) if risk), "")
             self._add(head, Effects(risk=risk, transparent=True), command.redirects)
@@ -151,12 +166,28 @@ class _Walk:
         self.names = () if command.nested else self.names  # a group prints more than its last command
         self.add_doubt(self.places.follow(command))
 
+    def _evaluate(self, name: str, text: str | None, context: _Context) -> None:
+        """Adds what bash runs when it evaluates the value of a variable such as ``PS4``; None: not known."""
+        if text is None:
+            self.add_doubt(f"bash evaluates the value of {name}, which is only known when it runs")
+        elif "$(" in text or "`" in text or name == "PROMPT_COMMAND":
+            self._start(Script(text), context.inside(name, "", ""), ())
+
+    def _evaluated_words(self, head: _Head, effects: Effects, context: _Context) -> None:
+        """Adds what bash runs when it evaluates the variables that the words set, as in ``export PS4=…`` and ``read PS4``."""
+        for place, word in enumerate(head.words[1:] if not effects.harmless else (), 1):
+            if found := evaluated_value(word):
+                self._evaluate(found[0], None if place in head.dynamic else found[1], context)
+            elif head.words[0] in _SETTERS and names_evaluated_variable(word):
+                self._evaluate(word, None, context)
+
     def _program(self, head: _Head, started: StartedProgram, redirects: tuple[Redirect, ...], context: _Context) -> None:
         effects = derive_effects(started, self.table)
         inputs = [redirect for redirect in redirects if redirect.operator[0] == "<"] if redirects else ()
         bodies = tuple(filter(None, map(_input_text, inputs))) if effects.reads_commands and len(inputs) == 1 and not head.piped else ()
         if bodies:
             effects = effects._replace(starts=(*effects.starts, *bodies), risk="", transparent=True)
+        self._evaluated_words(head, effects, context)
         if context.elsewhere:
             self.add_doubt(_needs_its_folder(started, effects) or "the folder that its paths are relative to is not known")
         text = "\n".join([one.body or one.target for one in inputs if one.operator[:2] == "<<"]) or context.text

@@ -9,6 +9,7 @@ from nbtools.shell.command_model import NOTHING, RUNS_INPUT, Effects, Script, St
 from nbtools.shell.options import Option, ParsedOptions, read_options
 from nbtools.shell.program_table import Entry, ProgramTable
 from nbtools.shell.special_programs import ANYWHERE_IN_REPOSITORY, SPECIAL, found_below, pathspec_reach
+from nbtools.shell.variables import removed_risk
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _FETCHES_PACKAGE = "it fetches a program and runs it"
@@ -145,8 +146,21 @@ def _of_entry(entry: Entry, started: StartedProgram, first: int, table: ProgramT
         return _with_language(found, entry) if found.risk == RUNS_INPUT or found.reads_commands else found
     options = read_options(started, entry, first, stop=not _STARTING.isdisjoint(entry.operands))
     effects = _EffectsBuilder(entry, started, first, options).effects()
+    if effects.starts and not effects.risk and (why := _removed_variables_risk(entry, options, effects.starts[0], table)):
+        effects = effects._replace(risk=why, transparent=False)
     reads_code = effects.risk == RUNS_INPUT or (bool(entry.language and entry.asks) and _HAS_CODE.isdisjoint(started.words))
     return _with_language(effects, entry) if reads_code else effects
+
+
+def _removed_variables_risk(entry: Entry, options: ParsedOptions, start: StartedProgram | Script, table: ProgramTable) -> str:
+    """Returns why the started program may do more without environment variables that ``entry`` removes; empty where it does not."""
+    program = None if isinstance(start, Script) else table.find(start.words[0])
+    starts_or_configured = program and (program.commands or program.special or program.repository or program.project)
+    if program and program.harmless and not starts_or_configured and _STARTING.isdisjoint(program.operands):
+        return ""
+    if options.has(entry.clears):
+        return "it removes all variables, also those that keep git and pagers from starting programs"
+    return next(filter(None, (removed_risk(option.value or "") for option in options.values(entry.unsets))), "")
 
 
 def _with_language(effects: Effects, entry: Entry) -> Effects:

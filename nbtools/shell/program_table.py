@@ -27,6 +27,8 @@ _LISTS = (
     "empties",
     "removes",
     "takes",
+    "unsets",
+    "clears",
     "alarms",
     "editor",
     "links",
@@ -73,6 +75,8 @@ class Entry:
     empties: frozenset[str] = frozenset()
     removes: frozenset[str] = frozenset()
     takes: frozenset[str] = frozenset()
+    unsets: frozenset[str] = frozenset()
+    clears: frozenset[str] = frozenset()
     alarms: frozenset[str] = frozenset()
     editor: frozenset[str] = frozenset()
     links: frozenset[str] = frozenset()
@@ -202,8 +206,8 @@ def _compiled(name: str, raw: Mapping[str, Any]) -> Entry:
     values_by_field: dict[str, Any] = {**lists, **{key: raw[key] for key in (*_TEXTS, *_TRUE) if key in raw}}
     only = {option: re.compile(pattern, re.DOTALL) for option, pattern in raw.get("only", {}).items()}
     entry = Entry(name, only=only, operands=_roles(raw.get("operands", "")), **values_by_field)
-    values = entry.values | entry.reads | entry.writes | entry.folder | entry.removes | entry.shell_options
-    flags = (entry.flags | rewriting | entry.shows | entry.empties | entry.takes) - values
+    values = entry.values | entry.reads | entry.writes | entry.folder | entry.removes | entry.shell_options | entry.unsets
+    flags = (entry.flags | rewriting | entry.shows | entry.empties | entry.takes | entry.clears) - values
     return replace(entry, values=values, flags=flags, commands={})
 
 

@@ -44,7 +44,11 @@ def _test(started: StartedProgram, _: Entry, __: int) -> Effects:
     return Effects(harmless=known and clear, risk="" if known and clear else "what it compares is only known when it runs")
 
 
-_SET_BY_NAME = word_set("pipefail errexit nounset xtrace noglob")
+_BY_NAME = {
+    "o": word_set("pipefail errexit nounset xtrace noglob"),
+    "O": word_set("nullglob globstar nocasematch failglob"),
+}
+"""The settings that ``-o NAME`` and bash's ``-O NAME`` change without another meaning of a text; ``extglob`` changes how it is read."""
 
 
 def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
@@ -52,12 +56,15 @@ def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
     words, position, flags = started.words, 1, ""
     while position < len(words) and words[position][:1] in ("-", "+") and words[position] not in ("-", "--"):
         word = words[position]
-        set_by_name = not word.startswith("--") and word.endswith("o")
+        set_by_name = not word.startswith("--") and word.endswith(("o", "O"))
         letters = word[1:-1] if set_by_name else word[1:]
         known = word in entry.flags or (not word.startswith("--") and {f"-{letter}" for letter in letters} <= entry.flags | {"-c"})
-        known = known and (not set_by_name or "".join(words[position + 1 : position + 2]) in _SET_BY_NAME)
+        known = known and (not set_by_name or "".join(words[position + 1 : position + 2]) in _BY_NAME[word[-1]])
         if not started.is_literal(position) or not known:
-            return Effects(risk=f"{word} is not a known harmless option of {started.name}")
+            # Which of the later words is the text to run is not known: all of them are looked at.
+            texts = [place for place in range(position + 1, len(words)) if words[place][:1] not in ("-", "+")]
+            starts = tuple(Script(words[place], started.is_literal(place)) for place in texts)
+            return Effects(starts=starts, risk=f"{word} is not a known harmless option of {started.name}")
         flags += "" if word.startswith("--") else word
         position += 1 + set_by_name
     position += position < len(words) and words[position] in ("-", "--")

@@ -23,11 +23,16 @@ _LANGUAGES = re.compile(r"(?:[a-z]{2,3}(?:_[A-Z]{2})?(?::[a-z]{2,3}(?:_[A-Z]{2})
 _EXPORTED_VALUE = re.compile(r"(?!.*\.\.)[\w.:,/+@%=-]*")
 """Values without a meaning for make and other programs that evaluate variables."""
 _VALUES = {**dict.fromkeys(_LOCALE, _LOCALE_VALUE), "LANGUAGE": _LANGUAGES}
+_REMOVABLE = frozenset("VIRTUAL_ENV VIRTUAL_ENV_PROMPT CONDA_PREFIX PYTHONPATH PYTHONHOME NODE_PATH OLDPWD DISPLAY".split())  # noqa: SIM905
+"""Further variables without which no program does more."""
 _IDLE = re.compile(r"(?:GIT_|MAN)?PAGER=(?:cat|''|\"\")?|(?:GIT_)?EDITOR=(?:true|:)")
 """Variables that name a program, with a value that does nothing."""
 _FOLDER = r"(?:\.?[\w-][\w.-]*|\.)(?:/[\w-][\w.-]*)*"
 _OF_PROJECT = re.compile(rf"(?:PYTHONPATH|NODE_PATH)={_FOLDER}(?::{_FOLDER})*")
 """Variables with folders of the project, for a program that runs the project's code anyway."""
+_EVALUATED = "PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_ENV".split()  # noqa: SIM905
+_EVALUATED_VALUE = re.compile(rf"({'|'.join(_EVALUATED)})\+?=(.*)", re.DOTALL)
+_SETS_EVALUATED = re.compile(rf"(?<!\$)(?<!\$\{{)\b(?:{'|'.join(_EVALUATED)})\b|\$\{{(?:{'|'.join(_EVALUATED)}):?=")
 _OWN = re.compile(r"[a-z](?:[a-z0-9]{0,11}|[a-z0-9]{0,9}_[a-z0-9]{1,9})")
 _NOT_OWN = re.compile(r"\w+_proxy|(?:npm|pip|uv|git|ld|dyld|lc)_\w+")
 _OF_SHELLS = frozenset(
@@ -62,6 +67,28 @@ def _has_plain_value(assignment: str) -> bool:
     return name in _EXPORTED and bool(allowed.fullmatch(value))
 
 
+def evaluated_value(assignment: str) -> tuple[str, str] | None:
+    """Returns name and value of an assignment whose value bash evaluates as code: before each traced command, at prompts or at its start.
+
+    None for any other variable.
+    """
+    found = _EVALUATED_VALUE.fullmatch(assignment)
+    return (found[1], found[2]) if found else None
+
+
+def literal_value(source: str) -> str | None:
+    """Returns the value that an assignment's source text stands for; None where the shell expands or joins parts of it."""
+    if re.fullmatch(r"'[^']*'", source):
+        return source[1:-1]
+    found = re.fullmatch(r'"([^"$`\\]*)"|([\w+:,./@%=-]*)', source)
+    return (found[1] or found[2] or "") if found else None
+
+
+def names_evaluated_variable(text: str) -> bool:
+    """Whether a word may name such a variable, to set it; ``$PS1`` only reads it."""
+    return _SETS_EVALUATED.search(text) is not None
+
+
 def exported_risk(assignments: tuple[str, ...], *, project: bool = False) -> str:
     """Returns why environment variables may change what a program does; empty where they are known to be harmless."""
     for assignment in assignments:
@@ -69,6 +96,11 @@ def exported_risk(assignments: tuple[str, ...], *, project: bool = False) -> str
         if not named and not _has_plain_value(assignment):
             return f"the variable {name_of(assignment)} may change what it does"
     return ""
+
+
+def removed_risk(name: str) -> str:
+    """Returns why a program may do more without an environment variable; empty where it does not."""
+    return "" if name in _EXPORTED or name in _REMOVABLE else f"without the variable {name} it may do more"
 
 
 def variable_risk(assignment: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -21,6 +22,7 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
     - git treats only ``.git`` folders as repositories: anyone who can write files could create a bare repository whose settings start
       programs.
     - ``PATH`` keeps absolute folders only; a relative one would name different programs in each folder.
+    - Characters are those of UTF-8, as the analysis reads a command line.  In other multi-byte encodings a backslash may be a part of one.
     """
     removed = {"COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PID", "JPY_INTERRUPT_EVENT", "JPY_SESSION_NAME"}
     result = {name: value for name, value in outer.items() if name not in removed and (secrets or not is_secret(name, value))}
@@ -29,7 +31,19 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
     if "PATH" in result:
         result["PATH"] = os.pathsep.join(folder for folder in result["PATH"].split(os.pathsep) if os.path.isabs(folder))
     git = _git_setting(outer, "safe.bareRepository", "explicit")
-    return {**result, **git, "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
+    return {**result, **git, **_utf8(outer), "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
+
+
+_ASCII_OR_UTF8 = re.compile(r"C|POSIX|.*\.utf-?8(?:@.*)?", re.IGNORECASE)
+
+
+def _utf8(outer: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variable that makes the encoding UTF-8, where the locale is another one or none; ``C`` and ``POSIX`` stay."""
+    active = next((name for name in ("LC_ALL", "LC_CTYPE", "LANG") if outer.get(name)), "")
+    if active and _ASCII_OR_UTF8.fullmatch(outer[active]):
+        return {}
+    locale = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"  # macOS has no C.UTF-8
+    return {"LC_ALL" if active == "LC_ALL" else "LC_CTYPE": locale}
 
 
 def _git_setting(outer: Mapping[str, str], name: str, value: str) -> dict[str, str]:
