@@ -18,7 +18,7 @@ from nbtools.core.browser import IN_BROWSER, NO_TOOLS
 from nbtools.core.call import FinishedCall, LiveCall, Observer, ToolCallRequest
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, SessionError, ToolFailure, exception_text
+from nbtools.core.errors import ErrorCode, PolicyError, SessionError, ToolFailure, exception_text
 from nbtools.core.extension_points import extension
 from nbtools.core.message import did_you_mean
 from nbtools.core.redaction import Redactor
@@ -346,9 +346,12 @@ class Session:
         """Adds a grant for this session or, with ``save``, also for later sessions in this workspace.
 
         Calls that await approval and are covered by it run without another answer.
-        ``by``: the id of the call whose approval added it.  Raises ``PolicyError`` for an invalid rule, ``ToolFailure`` where it cannot be
-        saved; then nothing has changed.
+        ``by``: the id of the call whose approval added it.  Raises ``PolicyError`` for an invalid rule, and for one whose tool does not
+        exist and is spelt almost like one; ``ToolFailure`` where it cannot be saved; then nothing has changed.
         """
+        problem = self.unknown_tool(read_rule(rule).tool)
+        if "Did you mean" in problem:
+            raise PolicyError(f"The rule {rule} has no effect. {problem}")
         self._rules.allow(rule, save=save, by=self._calls.describe(by))
         self._scheduler.reconsider()
 

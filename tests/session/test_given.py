@@ -17,6 +17,7 @@ from nbtools import (
     FileDiff,
     Kind,
     Policy,
+    PolicyError,
     Session,
     SessionError,
     ToolConfirmationOutcome,
@@ -160,6 +161,12 @@ def test_a_rule_that_is_misspelt_is_named(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"Raed\(secrets.*Did you mean read"):
         Session(tmp_path, policy=Policy(deny=["Raed(secrets/**)"]))
     session = Session(tmp_path, policy=Policy(deny=["Read(secrets/**)", "mcp__x__y", "mcp_x_y", "Task", "not_yet_there", "sh*"]))
+    for rule in ("shel", "Raed(src/**)", "edti"):
+        with pytest.raises(PolicyError, match="Did you mean"):
+            session.allow(rule)
+    for rule in ("Read(src/**)", "mcp__x__y", "not_yet_there", "sh*", "*"):
+        session.allow(rule)
+    assert session.grants == ("Read(src/**)", "mcp__x__y", "not_yet_there", "sh*", "*")
     assert session.unknown_tool("shel").endswith("Did you mean shell?")
     assert session.unknown_tool("Bash") == ""
 

@@ -8,6 +8,7 @@ A page that follows gets nothing, and nothing is loaded for it, until there is a
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 STATE_TARGET = "nbtools.state"
 """Name of the comm target.  A page sends ``StateRequest`` and gets ``StateMessage``."""
 _MAX_WAITING = 16
+_log = logging.getLogger(__name__)
 
 
 class StateComm:
@@ -81,7 +83,10 @@ class StateComm:
                 self._publisher = StatePublisher(self._runtime)
             waiting, self._waiting = self._waiting, []
         for page in waiting:
-            self._publisher.add_page(page)
+            try:
+                self._publisher.add_page(page)
+            except Exception:  # noqa: BLE001 - the display edge: the other pages must not lose their state
+                _log.exception("A page could not be added")
         return self._publisher
 
     def _on_open(self, comm: Any, _: Any) -> None:

@@ -148,7 +148,7 @@ class StatePublisher:
         try:
             self._send_all(self._runtime.bridge)
         except Exception:  # noqa: BLE001 - the display edge: no page may break a session
-            _log.exception("The state could not be sent to a page")
+            _log.exception("The state could not be read")
 
     def _send_all(self, bridge: Bridge) -> None:
         with self._lock:
@@ -159,7 +159,10 @@ class StatePublisher:
             state = self._build(bridge, detailed=any(page.is_detailed for page in self._pages.values()))
             for page in ready:
                 page.version = version
-                page.show(state)
+                try:
+                    page.show(state)
+                except Exception:  # noqa: BLE001 - the display edge: the other pages must not wait
+                    _log.exception("The state could not be sent to a page")
 
     def _build(self, bridge: Bridge, *, detailed: bool) -> KernelState:
         self._attach(bridge)

@@ -317,3 +317,18 @@ def test_hostile_names_arrive_as_visible_text(lab: Lab, page: StatePage) -> None
 def test_unloading_closes_the_comms(lab: Lab, page: StatePage) -> None:
     lab.run("%unload_ext nbtools")
     page.until(lambda: page.comm in lab.closed)
+
+
+def test_one_pages_failure_leaves_the_others_their_state(lab: Lab) -> None:
+    broken, other = StatePage(lab), StatePage(lab)
+    lab.run(
+        f"import comm\npage = comm.get_comm_manager().comms[{broken.comm!r}]\n"
+        "def fail(*_, **__): raise RuntimeError('page')\npage.on_msg = fail"
+    )
+    lab.run("%tool ls")
+    other.until(lambda: "rules" in other.state)
+    late = StatePage(lab)
+    late.until(lambda: "rules" in late.state)
+    lab.run(f"comm.get_comm_manager().comms[{late.comm!r}].send = fail")
+    lab.run("%tools mode plan")
+    other.until(lambda: other.state["rules"]["mode"] == "plan")
