@@ -57,6 +57,7 @@ fuzz: $(DONE)/python
 	@for target in tests/fuzz/*_target.py; do $(BIN)/python $$target -max_len=400 -max_total_time=$(FUZZ) -artifact_prefix=$(DONE)/ || exit; done
 	$(BIN)/python tests/fuzz/run_allowed.py --seconds $(FUZZ)
 	$(BIN)/python tests/fuzz/run_scripts.py --seconds $(FUZZ)
+	$(BIN)/python tests/fuzz/run_options.py --seconds $(FUZZ)
 
 bench: $(DONE)/python
 	@$(BIN)/python bench/run.py --record $(BENCHES); missed=$$?; $(BIN)/python docs/scripts/performance.py; exit $$missed

@@ -318,8 +318,12 @@ def make_folder(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A git repository with a changed file, a new one, two branches, a stash, a tag and a signed commit."""
-    folder = make_folder(tmp_path_factory.mktemp("repository"))
+    return make_repository(tmp_path_factory.mktemp("repository"))
+
+
+def make_repository(folder: Path) -> Path:
+    """Makes a git repository with a changed file, a new one, two branches, a stash, a tag and a signed commit."""
+    make_folder(folder)
     block = "-----BEGIN PGP SIGNATURE-----\\n{0}\\n{0}x\\n{0}-----END PGP SIGNATURE-----"
     script = f"""
         git init -q -b main --template= && git add a b d && git commit -qm one && git tag one && git checkout -q -b other
