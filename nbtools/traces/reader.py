@@ -17,7 +17,7 @@ from nbtools.traces.json_access import mapping
 from nbtools.traces.json_document import open_document
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage
-from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Row, Session
+from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Ref, Row, Session
 from nbtools.traces.source import BYTE_ORDER_MARK, DECODE_ERRORS, Source, open_regular
 
 HEAD_BYTES = 64 << 10
@@ -150,6 +150,10 @@ class Format(Protocol):
 
     def detail(self, source: Source, call: Call) -> Detail: ...
 
+    def record(self, source: Source, ref: Ref) -> Any:
+        """Returns the record at ``ref``, with the texts that it refers to. Raises ``TraceError`` where it cannot be read."""
+        return source.record(ref)
+
     def texts(self, source: Source, call: Call) -> Detail:
         """Like ``detail``, but may leave out the display and the changes."""
         return self.detail(source, call)
@@ -185,6 +189,11 @@ class LogFile(Origin):
         read = getattr(self.format, "texts", self.format.detail)  # a reader of others need not have it
         found: Detail = read(self.source, call)
         return found
+
+    def record(self, ref: Ref) -> Any:
+        """Returns the record of a row, with the texts that it refers to."""
+        read = getattr(self.format, "record", None)  # a reader of others need not have it
+        return read(self.source, ref) if read else self.source.record(ref)
 
     def begin(self) -> LineReading | None:
         """Returns a reading that can continue when the log grows; None where the log can only be read as a whole."""

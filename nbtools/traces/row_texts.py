@@ -31,7 +31,7 @@ def text_of_event(event: Event, reading: LogFile | None) -> str:
     """
     if event.size <= len(event.text) or reading is None or not event.ref.length:
         return event.text
-    texts = [text for text in strings(reading.source.record(event.ref), _METADATA_KEYS) if text]
+    texts = [text for text in strings(reading.record(event.ref), _METADATA_KEYS) if text]
     for start, first in enumerate(texts):
         if event.text.startswith(first[: len(event.text)]):
             for separator in _SEPARATORS:

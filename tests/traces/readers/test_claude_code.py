@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.core.result import CommandOutput, FileDiff, FileText, Listing, Matches, Media, TodoList
 from nbtools.traces import Trace, TraceError
-from nbtools.traces.row_texts import text_of_event
 from tests.traces.recorded import SAMPLES
 
 SESSION = "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f"
@@ -703,23 +702,3 @@ def test_tokens_of_a_sub_agent_in_progress_records_are_counted_once(tmp_path: Pa
     assert (session.tokens.input, session.tokens.output, session.tokens.cache_read) == (11, 22, 5)
     assert session.models == ("claude-x",)
     assert [(one.model, one.tokens.output) for one in trace.usage] == [("claude-x", 2), ("claude-small", 20)]
-
-
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("claude-code/*.jsonl")), ids=lambda path: path.stem[:24])
-def test_every_text_of_a_record_is_in_an_event(path: Path) -> None:
-    trace = traces.load(path)
-    texts = "\0".join([text_of_event(event, trace.readings[0]) for event in trace.events])
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    missing = [text for line in lines for text in texts_of_record(line) if text not in texts]
-    assert missing == []
-
-
-def texts_of_record(line: Record) -> list[str]:
-    """The texts of more than 20 characters that somebody or a program wrote into the conversation."""
-    content = (line.get("message") or {}).get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
-    found = [block.get("text") or block.get("thinking") or "" for block in blocks if block.get("type") in {"text", "thinking"}]
-    if line.get("type") == "attachment":
-        found += [part["content"] for part in line.get("rendered") or [] if isinstance(part.get("content"), str)]
-        found += [value for key, value in line["attachment"].items() if key in {"prompt", "text"} and isinstance(value, str)]
-    return [text for text in found if len(text.strip()) > 20]

@@ -181,7 +181,7 @@ class Exporter:
         """Returns the full text of an event, of which the row has the beginning, if it can be found in the record."""
         if event.size <= len(event.text):
             return event.text
-        record = self._readings[id(event)].source.record(event.ref)
+        record = self._readings[id(event)].record(event.ref)
         found = [text for text in _texts(record) if text.startswith(event.text)]
         return max(found, key=len, default=f"{event.text} …")
 

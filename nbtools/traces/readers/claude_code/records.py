@@ -118,6 +118,7 @@ class Attachment(Struct, rename="camel", gc=False):
     content: Any = None
     stdout: Any = None
     system_prompt: Any = None
+    added_blocks: Any = None
 
 
 class Rendered(Struct, gc=False):

@@ -314,7 +314,10 @@ def _attached_text(line: Line) -> str:
         return "\n".join(rendered)
     if (attachment := line.attachment) is None:
         return ""
-    fields = (attachment.prompt, attachment.text, attachment.content, attachment.stdout, attachment.system_prompt)
+    fields = (
+        *(attachment.prompt, attachment.text, attachment.content, attachment.stdout),
+        *(attachment.system_prompt, attachment.added_blocks),
+    )
     return next((text for field in fields if field and (text := text_of(field))), "")
 
 

@@ -154,6 +154,9 @@ class RolloutReader:
             return
         if kind == "turn_context":
             self._context(payload)
+        elif kind == "session_meta":
+            self.session.event("system", _instructions(payload), ref, at, type=kind)
+            return
         elif kind == "token_usage_record":  # from 0.170 on; a token count with the same total follows
             total, latest = mapping(payload.thread_token_usage), mapping(payload.usage)
             self.session.set_usage(total, latest, self.model, at, ref, string(payload.response_id))
@@ -244,6 +247,12 @@ class RolloutReader:
 
     def _error(self, payload: Payload, at: float | None, ref: Ref) -> None:
         self._event("error", text_of(decode_raw(payload.message)), payload, at, ref)
+
+
+def _instructions(payload: Payload) -> str:
+    """Returns the system prompt, which the head of a session has."""
+    given = payload.base_instructions
+    return string(mapping(given).get("text")) or string(given) or string(payload.instructions)
 
 
 _ENVELOPE = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)"')

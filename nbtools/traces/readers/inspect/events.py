@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,6 +132,10 @@ class Sample:
         self.latest = ""
         self.decisions: dict[str, str] = {}
         self.records = 0
+        self.said: set[str] = set()
+        """The texts of the input, and of the messages that were added."""
+        self.inserted: list[tuple[Ref, Any, bool]] = []
+        """Messages to the model that have no event, with whether they were there before its first answer."""
 
     def event(self, text: bytes, ref: Ref, inside: str = "") -> None:
         """Adds an event. ``text`` is what stands at ``ref``; ``inside`` is the call in whose event this one is nested."""
@@ -156,6 +160,24 @@ class Sample:
             for begins, data in locate_items(text, raw_items(event.events)):
                 here = Ref(ref.offset + begins, len(data), 0, ref.file, ref.member)
                 self.event(data, here, self.latest if kind == "tool" else inside)
+
+    def note_messages(self, messages: Iterable[tuple[Ref, Any] | Problem]) -> None:
+        """Notes the messages to the model. Those that a solver inserts, such as its system message, have no event of their own."""
+        at_first = True
+        for item in messages:
+            if not isinstance(item, Problem):
+                role = mapping(item[1]).get("role")
+                at_first = at_first and role != "assistant"
+                if role in ("system", "user"):
+                    self.inserted.append((*item, at_first))
+
+    def _add_inserted(self, *, at_first: bool) -> None:
+        waiting, self.inserted = self.inserted, [one for one in self.inserted if at_first and not one[2]]
+        for ref, message, was_first in waiting:
+            for part in parts_of_message(self.attachments.resolve(message)) if was_first or not at_first else ():
+                if isinstance(part, TextPart) and part.text not in self.said:
+                    self.said.add(part.text)
+                    self.session.event("system", part.text, ref, None, part.role, type="message", key=id_text(mapping(message).get("id")))
 
     def message(self, message: Any, ref: Ref) -> None:
         """Adds a message of a sample that was recorded without events."""
@@ -218,6 +240,7 @@ class Sample:
         self.session.add(replace(call, op=_SANDBOX_OPS.get(action, "other")))
 
     def _model(self, event: _Event, ref: Ref, at: float | None) -> None:
+        self._add_inserted(at_first=True)
         model, parent, first = string(event.model), string(event.span_id), self.session.log.seq + 1
         self.session.see(None, model)
         for choice in mappings(mapping(event.output).get("choices")):
@@ -238,6 +261,7 @@ class Sample:
         for message in input_ if isinstance(input_, list) else [input_]:
             for part in parts_of_message(message):
                 if isinstance(part, TextPart):
+                    self.said.add(part.text)
                     self.session.message(part.kind, part.text, ref, at, part.role, type="sample_init")
 
     def _other(self, event: _Event, ref: Ref, at: float | None) -> None:
@@ -263,6 +287,7 @@ class Sample:
         return ""
 
     def end(self, ref: Ref, records: int) -> None:
+        self._add_inserted(at_first=False)
         usage, run = _usage(mapping(self.sample.model_usage)), self.run.eval
         revision, packages, title = mapping(run.get("revision")), mapping(run.get("packages")), self.sample.input
         of_run = {} if self.run.tokens is None else {"tokens": self.run.tokens}

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -103,6 +104,9 @@ class InspectAI(Format):
             else:
                 yield from _sample(text, Ref(0, len(text), member=name), run, log)
 
+    def record(self, source: Source, ref: Ref) -> Any:
+        return _resolved(source, ref)
+
     def detail(self, source: Source, call: Call) -> Detail:
         event = mapping(_resolved(source, call.ref))
         if "role" in event:
@@ -161,6 +165,7 @@ def _sample(text: bytes, ref: Ref, run: Run, log: LogBuilder) -> Iterator[Row]:
     sample = Sample(session, record, run)
     steps = raw_items(record.events) or raw_items(_transcript(record.transcript))
     if steps:
+        sample.note_messages(decode_items(document, raw_items(record.messages), ref))
         yield from log.read(decode_items(document, steps, ref, bytes), sample.event)
     else:
         steps = raw_items(record.messages)
@@ -181,6 +186,10 @@ def _transcript(transcript: msgspec.Raw) -> msgspec.Raw:
     return found.events if found else _NULL
 
 
+_LAST: WeakKeyDictionary[Source, tuple[tuple[int, str], bytes, Attachments]] = WeakKeyDictionary()
+"""The sample whose attachments were needed last, by source: its file and member, and its bytes."""
+
+
 def _attachments(source: Source, ref: Ref) -> Attachments:
     """Returns the attachments of the sample that contains the event at ``ref``."""
     text = source.read_file(ref.file, ref.member)
@@ -188,5 +197,9 @@ def _attachments(source: Source, ref: Ref) -> Attachments:
         log = open_document(text, _Log).value
         samples = raw_items(log.samples) if log else []
         text = next((data for begins, data in locate_items(text, samples) if begins <= ref.offset < begins + len(data)), b"{}")
-    found = open_document(text, _Attached).value
-    return Attachments(found.attachments if found else msgspec.Raw(b"null"))
+    place, last = (ref.file, ref.member), _LAST.get(source)
+    if last is None or last[0] != place or last[1] != text:
+        found = open_document(text, _Attached).value
+        last = place, text, Attachments(found.attachments if found else msgspec.Raw(b"null"))
+        _LAST[source] = last
+    return last[2]
