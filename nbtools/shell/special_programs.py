@@ -429,6 +429,8 @@ def _sqlite(started: StartedProgram, entry: Entry, _: int) -> Effects:
     clear = not started.dynamic and len(operands) == 2 and not operands[0].startswith("-") and sql_only_queries(operands[1])
     files = tuple(operands[:1])
     writes = () if "-readonly" in started.words or files == (":memory:",) else files  # it creates a missing database
+    if files and re.match(r"file:", files[0], re.IGNORECASE):  # its path may be escaped, and it may have parameters
+        return Effects(reads=files, risk=f"{files[0]} is an address, which SQLite decodes")
     risk = "" if clear and "-safe" in started.words else "it accepts commands that start programs; a query with -safe does not"
     reads_code = len(operands) < 2 and not started.dynamic
     return Effects(reads=files, writes=writes, risk=risk, language=entry.language if reads_code else "")

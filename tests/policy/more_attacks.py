@@ -1176,6 +1176,8 @@ MORE: dict[str, list[str]] = {
         "pytest -k @args",
         "ruff check @args",
         "sqlite3 x.db 'select 1' '.shell evil'",
+        "sqlite3 -safe 'file:secr%65ts/x.db' 'select 1'",
+        "sqlite3 -safe FILE:n1?mode=rwc 'select 1'",
         "sqlite3 x.db \"select 1; attach '/tmp/o' as a\"",
         "tar cf x.tar -L 20 f",
         "printf 'xx%n' PATH; ls",

@@ -7,6 +7,7 @@
 
 unset HISTFILE # the person's history is not for what is typed here
 set +H         # a "!" is a character
+bind 'set disable-completion on' # so is a tab: what a name is completed to has not been judged
 
 __nbtools_told="7711;$NBTOOLS_TERMINAL_KEY"
 __nbtools_mark="\\[\\e]$__nbtools_told;ready\\e\\\\\\]"

@@ -92,6 +92,7 @@ class Terminal:
         self.typed_text = ""
         """The text typed since the last Enter, which may still be at the prompt."""
         self.prompt_count = 0
+        self._bash_group = 0
         """How often bash has displayed its prompt."""
         self.exit_code: int | None = None
         """The exit code of the last command line."""
@@ -166,10 +167,13 @@ class Terminal:
     # --- typing
 
     async def type(self, text: str, *, enter: bool) -> None:
-        """Types ``text``; ``^C`` and so on, alone, press that key.  Raises ``ToolFailure`` if no program reads it."""
+        """Types ``text``; ``^C`` and so on, alone, press that key.
+
+        Several lines are pasted where bash or the program can take them so.  Raises ``ToolFailure`` if no program reads the text.
+        """
         if _KEY.fullmatch(text):
             keys = chr(ord(text[1]) & 0x1F)
-        elif self._emulator.bracketed_paste and self.screen.main is None and not _CONTROL.search(text) and re.search(r"[\n\t]", text):
+        elif self._can_paste and not _CONTROL.search(text) and re.search(r"[\n\t]", text):
             keys = f"\x1b[200~{text.removesuffix(chr(10))}\x1b[201~{chr(13) if enter else ''}"
         else:
             keys = text.removesuffix("\n").replace("\n", "\r") + ("\r" if enter else "")
@@ -185,6 +189,11 @@ class Terminal:
         except TimeoutError:
             raise ToolFailure(ErrorCode.TIMEOUT, "The program in the terminal does not read its input. End it with ^C.") from None
         self._last_output = self.loop.time()  # the idle time starts now, so that the program can react
+
+    @property
+    def _can_paste(self) -> bool:
+        """Whether what reads the keyboard takes pasted text; a program on the alternate screen may take it for commands."""
+        return self._emulator.bracketed_paste and (self.at_prompt or self.screen.main is None)
 
     async def _write(self, data: bytes) -> None:
         while data and self._master >= 0:
@@ -336,8 +345,20 @@ class Terminal:
         elif event == "ended":
             self.exit_code = int(code) if code.isdigit() else None
         elif event == "ready":
-            self._command_started = self.at_prompt = True
+            self._command_started, self.at_prompt = True, self._is_bash_in_front()
             self.prompt_count += 1
+
+    def _is_bash_in_front(self) -> bool:
+        """Whether no program has the keyboard.  Bash's first prompt, before anything is typed, tells its process group.
+
+        Any program can print what announces a prompt, because bash knows it.
+        """
+        try:
+            group = os.tcgetpgrp(self._master)
+        except OSError:
+            return True
+        self._bash_group = self._bash_group or group
+        return group == self._bash_group
 
 
 class Terminals:

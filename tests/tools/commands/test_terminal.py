@@ -364,6 +364,53 @@ async def test_tabs_are_refused(desk: Desk, command: str) -> None:
         desk.runner.build({"id": "1", "command": command})
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "true",
+        "printf '\\033[?1049h'",
+        "printf '\\033[?2004l'",
+        "TERM=dumb",
+        "TERM=dumb; printf '\\033[?2004h'",
+        "export TERM=dumb; printf '\\033[?1049h\\033[?2004h'",
+        "set +o emacs",
+        "set -o vi",
+    ],
+)
+async def test_a_tab_completes_no_name_at_the_prompt(desk: Desk, before: str) -> None:
+    (desk.workspace.root / "secrets").mkdir()
+    (desk.workspace.root / "secrets/key").write_text("hidden-from-models\n")
+    await desk.run(before)
+    for text in ("cat sec\t\t\ntrue", "true\ncat secrets/k\t", "cat < sec\t\t\n"):
+        await desk.run(text)
+    await desk.run("echo the end")
+    assert "hidden-from-models" not in (await desk.look()).screen
+
+
+@pytest.mark.parametrize(
+    ("start", "text"),
+    [
+        (f"{sys.executable} -q", "import os; os.mkdir('pwned')"),
+        ("cat > pwned", "ls"),
+        pytest.param("vim -u NONE a", ":!touch pwned", marks=pytest.mark.skipif(not shutil.which("vim"), reason="vim is not installed")),
+        pytest.param("less a", "!touch pwned", marks=pytest.mark.skipif(not shutil.which("less"), reason="less is not installed")),
+    ],
+)
+async def test_a_printed_prompt_is_no_prompt_while_a_program_runs(desk: Desk, start: str, text: str) -> None:
+    """Bash's marks can be read by whoever runs commands, and printed by a command that runs in the background."""
+    (desk.workspace.root / "a").write_text("1\n" * 500)
+    shown = (await desk.run("echo key=$__nbtools_told")).new
+    key = next(line for line in shown.splitlines() if line.startswith("key="))[4:]
+    await desk.run(f"(while test ! -e go; do sleep 0.05; done; printf '\\e]{key};ready\\e\\\\'; touch gone) &")
+    await desk.run(start, wait=2)
+    (desk.workspace.root / "go").touch()
+    deadline = time.monotonic() + 60
+    while not (desk.workspace.root / "gone").exists() and time.monotonic() < deadline:
+        await desk.look(wait=0.2)
+    await desk.look(wait=0.2)
+    assert desk.runner.build({"id": "1", "command": text}).asks == "always"
+
+
 @pytest.mark.parametrize(("first", "wait"), [("cd sub", 20), ("sleep 1; cd sub", 0), ("cd sub; ", 0)])
 async def test_a_command_is_not_typed_where_policy_did_not_see_it(desk: Desk, first: str, wait: float) -> None:
     judged = desk.runner.build({"id": "1", "command": "touch mark"})
