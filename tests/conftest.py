@@ -12,6 +12,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
+from tests.second_run import SecondRun
+
 # Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["NBTOOLS_CONFIG"] = tempfile.mkdtemp(prefix="nbtools-tests-")
@@ -42,6 +44,11 @@ class FileScheduling(LoadFileScheduling):
         first = [*browser, *others] if node in self.nodes[:2] else [*others, *browser]
         self.workqueue.move_to_end(first[0], last=False)
         super()._assign_work_unit(node)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("numprocesses", None):  # one test alone shows its failure at once
+        config.pluginmanager.register(SecondRun(config))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:

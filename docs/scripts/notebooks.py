@@ -104,13 +104,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="run nothing; exit with 1 if outputs are out of date")
     parser.add_argument("--all", action="store_true", help="also run those whose outputs belong to their sources")
+    parser.add_argument("notebooks", nargs="*", type=Path, help="run these, whatever their outputs belong to")
     options = parser.parse_args()
     stale = [path for path in notebooks() if options.all or not is_current(path)]
     if options.check:
         for path in stale:
             print(f"{path.relative_to(ROOT)}: its outputs are not those of its sources: run `make notebooks`", file=sys.stderr)
         return int(bool(stale))
-    run(stale)
+    run([path.resolve() for path in options.notebooks] or stale)
     return 0
 
 

@@ -17,6 +17,13 @@ from typing import Any, Self
 
 START = 90.0
 """Seconds that a server may take to start, on a slow machine too."""
+CONFIGURATION = f"""
+import sys
+sys.path.append({str(Path(__file__).parents[2])!r})
+from tests.warm_kernels import use_warm_kernels
+use_warm_kernels()
+"""
+"""What the server runs as its settings: its kernels are warm."""
 QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
@@ -120,6 +127,7 @@ def configure(home: Path) -> None:
     """Lets tests see the application behind the page, and keeps the page from talking about the world outside."""
     seen = {"expose_app_in_browser": True}
     write_json(home / "config" / "jupyter_server_config.json", {"LabApp": seen, "JupyterNotebookApp": seen})
+    (home / "config" / "jupyter_server_config.py").write_text(CONFIGURATION, encoding="utf-8")
     for plugin, settings in QUIET.items():
         package, name = plugin.split(":")
         write_json(home / "settings" / package / f"{name}.jupyterlab-settings", settings)

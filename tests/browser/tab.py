@@ -195,13 +195,14 @@ class Tab:
         await restored(self.page)
 
     async def end(self) -> None:
-        """Closes everything and ends the kernels.
+        """Closes everything, notices too, and ends the kernels.
 
         A page that was loaded with a file in its address is replaced by an empty one: JupyterLab opens that file some time after it is
         ready, which may be in the next story.  So is a page on which a failed story has left a dialog.
         """
         await self.page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
         await self.close()
+        await self.page.evaluate("document.querySelectorAll('.Toastify__close-button').forEach(button => button.click())")
         address = str(await self.page.evaluate("performance.getEntriesByType('navigation')[0].name"))
         base, named, _ = address.partition("/lab/tree/")
         if named:

@@ -124,7 +124,7 @@ async def opened(tab: Tab, log: str) -> Explorer:
 async def test_a_session_is_searched_and_its_steps_are_read(tab: Tab) -> None:
     explorer = await opened(tab, "logs/claude-code.log")
     await explorer.search.fill("e2e_require_lifecycle")
-    await expect(explorer.found).to_have_text(re.compile(r"^\d+ of 212"))
+    await expect(explorer.found).to_have_text(re.compile(r"^\d+ of 210"))
     await explorer.search.fill("")
     await explorer.chip("edits").click()
     await explorer.leaves(29)

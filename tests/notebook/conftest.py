@@ -16,7 +16,9 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from nbtools.notebook.cards.model import MIME, Card
+from tests.warm_kernels import use_warm_kernels
 
+use_warm_kernels()
 LIMIT = 60.0
 """Seconds to wait for what must happen."""
 

@@ -39,7 +39,7 @@ def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "cd {real} && echo changed > price.py",
         'echo changed > "{real}/price.py"',
         "git -C{real} commit -q --allow-empty -m x; git -C {real} stash -q",
-        "git --git-dir={real}/.git branch other",
+        "git -C {real} branch other",
         "cp new.txt {real}/price.py; mv {real}/new.txt {real}/old.txt",
         "cd ~/shop && echo changed > price.py",
         "echo changed > $HOME/shop/price.py; echo changed > ${HOME}/shop/new.txt",

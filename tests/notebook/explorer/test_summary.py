@@ -23,7 +23,7 @@ def test_a_session_in_one_line() -> None:
     assert summary.title == "upgrade-external-agents-e2e-tests"
     assert told(summary) == (
         "Claude Code 2.1.80 · claude-opus-4-6 · 22 min 29 s · 335 records · 102 calls (45 nested) · 8 failed · "
-        "19 edits · 13 files changed · 3.7 M tokens in · 26 k out"
+        "19 edits · 13 files changed · 4.0 M tokens in · 26 k out"
     )
 
 
