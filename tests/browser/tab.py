@@ -64,6 +64,11 @@ class Tab:
     def panel(self) -> Locator:
         return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
 
+    @property
+    def notices(self) -> Locator:
+        """What the application says in a corner of the page."""
+        return self.page.locator(".Toastify__toast")
+
     def cell(self, index: int) -> Locator:
         return self.panel.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
 

@@ -40,6 +40,7 @@ async def test_an_edit_is_undone_and_redone_at_its_card(open_notebook, app):
         await expect(tab.status(1)).to_have_text("Done")
         assert "Decimal(0)" in tab.read("src/cart.py")
     await expect(tab.card(1)).to_have_count(1)
+    await expect(tab.notices).to_have_count(0)
 
 
 async def test_what_was_changed_since_is_merged_when_the_person_says_so(open_notebook):
@@ -93,7 +94,7 @@ async def test_an_undo_without_nbtools_says_so_and_offers_to_load_it(open_notebo
     tab = await edited(open_notebook, app=app)
     await tab.restart()
     await press(tab, "undo")
-    notice = tab.page.locator(".jp-Notification-Toast, .Toastify__toast").filter(has_text="nbtools is not loaded")
+    notice = tab.notices.filter(has_text="nbtools is not loaded")
     await expect(notice).to_be_visible()
     await tab.look(f"undo-not-loaded-{app}")
     assert "Decimal(0)" in tab.read("src/cart.py")

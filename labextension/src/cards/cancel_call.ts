@@ -37,20 +37,20 @@ export class CallCanceller implements ICallCanceller {
     if (!kernel) {
       return false;
     }
-    let isReceived = true;
+    let isRefused = false;
     const comm = kernel.createComm(TARGET);
     comm.onClose = () => {
-      isReceived = false;
+      isRefused = true;
     };
     const opened = comm.open();
     comm.send(data);
-    const isAlive = await opened.done.then(
-      () => true,
+    const isReceived = await opened.done.then(
+      () => !isRefused,
       () => false
     );
     comm.isDisposed || comm.close();
     comm.dispose();
-    return isAlive && isReceived;
+    return isReceived;
   }
 
   /** Says that nothing was done, and offers to load nbtools. */
