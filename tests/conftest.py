@@ -9,9 +9,8 @@ import tempfile
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling
-from xdist.workermanage import WorkerController
 
+from tests.scheduling import FileScheduling, Recorder
 from tests.second_run import SecondRun
 
 # Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
@@ -29,26 +28,16 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False)
 settings.load_profile("same")
 
-BROWSER_TESTS = "tests/browser/"
 
-
-class FileScheduling(LoadFileScheduling):
-    """Gives each file to the next free process, and those of ``tests/browser`` to two of them as long as there are others.
-
-    Each of the two has a browser and the servers that it opens.  They begin with the files of the most tests.
-    """
-
-    def _assign_work_unit(self, node: WorkerController) -> None:
-        browser = sorted((file for file in self.workqueue if file.startswith(BROWSER_TESTS)), key=lambda file: -len(self.workqueue[file]))
-        others = [file for file in self.workqueue if not file.startswith(BROWSER_TESTS)]
-        first = [*browser, *others] if node in self.nodes[:2] else [*others, *browser]
-        self.workqueue.move_to_end(first[0], last=False)
-        super()._assign_work_unit(node)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-seconds", action="store_true", help="store how long each file takes, by which later runs are scheduled")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):  # one test alone shows its failure at once
         config.pluginmanager.register(SecondRun(config))
+    if config.getoption("--record-seconds") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder())
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
