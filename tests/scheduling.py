@@ -18,9 +18,9 @@ RECORDED = Path(__file__).with_name("seconds.json")
 
 
 class FileScheduling(LoadFileScheduling):
-    """Gives each file to the next free process, the longest first, and those of ``tests/browser`` to two of them as long as there are others.
+    """Gives each file to the next free process, the longest first.
 
-    Each of the two has a browser and the servers that it opens.
+    Those of ``tests/browser`` go to two of them as long as there are others.  Each of the two has a browser and the servers that it opens.
     """
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:

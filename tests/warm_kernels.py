@@ -93,7 +93,7 @@ class WarmProvisioner(LocalProvisioner):
         known = os.path.realpath(cmd[0]) == os.path.realpath(sys.executable) and tuple(cmd[1:3]) == LAUNCHER
         if not known or "stdout" in kwargs or "stderr" in kwargs or kwargs.get("independent"):
             return await super().launch_kernel(cmd, **kwargs)
-        folder = str(kwargs.get("cwd") or os.getcwd())
+        folder = str(kwargs.get("cwd") or Path.cwd())
         pid = Nursery.instance().fork(cmd[3:], kwargs.get("env") or os.environ, folder)
         self.process = ForkedKernel(pid)
         self.pid = self.pgid = pid
@@ -181,9 +181,13 @@ def become_kernel(*, arguments: list[str], environment: dict[str, str], folder: 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     random.seed()
     sys.argv = ["ipykernel_launcher.py", *arguments]
-    from ipykernel.kernelapp import launch_new_instance
+    from ipykernel.kernelapp import IPKernelApp
+    from ipywidgets import register_comm_target
 
-    launch_new_instance()
+    app = IPKernelApp.instance()
+    app.initialize()
+    register_comm_target(app.kernel)  # ipywidgets does it when it is imported into a kernel
+    app.start()
     sys.exit()
 
 

@@ -76,7 +76,7 @@ async def test_pieces_of_any_size_two_explorers_and_five_thousand_lines_at_once(
         await expect(one.chip("All").first).to_have_text("All 2,634")
     await expect(trace.chosen).to_have_text(chosen, use_inner_text=True)
     await eventually(True, other.list.evaluate, IS_AT_END)
-    await expect(trace.node.locator(".nbtools-trace-new-steps button")).to_have_text("2580 new steps")
+    await expect(trace.node.locator(".nbtools-trace-new-steps button")).to_have_text("2579 new steps")
 
 
 async def test_a_log_that_is_cut_deleted_and_replaced(open_growing):
