@@ -27,6 +27,8 @@ _HAS_CODE = frozenset("-c --command -f --file -e --execute --eval --help --versi
 """Options with which a program that accepts code reads none from its input."""
 _NARROWING = frozenset({"--include"})
 _LISTED_IN_A_FILE = frozenset({"--pathspec-from-file"})
+_LISTED = "$(cat …)"
+"""A file that is named in another file."""
 _LOADERS = re.compile(r"ld-linux|ld\.so|ld-musl")
 
 
@@ -206,6 +208,9 @@ class _EffectsBuilder:
         self._by_role()
         if options.options:
             self._by_options()
+        if options.has(entry.listed):
+            self._read(_LISTED)
+            self.unclear.append(_LISTED)
         if self.started.splits:
             self._further_words()
         if entry.pathspecs and options.has(_LISTED_IN_A_FILE):

@@ -27,6 +27,7 @@ _LISTS = (
     "empties",
     "removes",
     "takes",
+    "listed",
     "unsets",
     "clears",
     "alarms",
@@ -75,6 +76,7 @@ class Entry:
     empties: frozenset[str] = frozenset()
     removes: frozenset[str] = frozenset()
     takes: frozenset[str] = frozenset()
+    listed: frozenset[str] = frozenset()
     unsets: frozenset[str] = frozenset()
     clears: frozenset[str] = frozenset()
     alarms: frozenset[str] = frozenset()

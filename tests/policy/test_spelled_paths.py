@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -114,3 +115,16 @@ def test_essential_and_protected_paths_are_asked_in_yolo_however_they_are_spelle
     root = session.workspace.root
     line = line.format(root=root, name=root.name, up="../" * 12)
     assert Session(root, policy=Policy("yolo")).decide("shell", {"command": line}).action == "ask"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["wc --files0-from=list", "file -f list", "sha256sum -c list", "strings @list"],
+)
+def test_files_that_a_list_names_are_not_known(tmp_path: Path, line: str) -> None:
+    """The list names the hidden file; ``strings`` even prints it."""
+    rules = [f"shell({line.partition(' ')[0]}:*)"]
+    hidden = Session(tmp_path, policy=Policy(allow=rules, deny=("read(secrets/**)",))).decide("shell", {"command": line})
+    assert hidden.action == "ask"
+    expected = "ask" if "@" in line else "allow"  # strings takes options from such a file, too
+    assert Session(tmp_path, policy=Policy(allow=rules)).decide("shell", {"command": line}).action == expected
