@@ -27,26 +27,53 @@ class ToolConfirmationOutcome(StrEnum):
     CANCEL = "cancel"
 
 
+FileChoice: TypeAlias = bool | tuple[bool, ...] | str
+"""What of a file's change is applied: all or nothing, the hunks for which it is true (one value for each), or this text instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolConfirmationPayload:
     """The changes or answers that a person entered.
 
     ``new_content`` is the modified text of an edit, ``arguments`` are changed arguments by name, ``answers`` has one per question, and
-    ``rules`` are the offered rules that *always* adds instead of ``Confirmation.offers``.
+    ``rules`` are the offered rules that *always* adds instead of ``Confirmation.offers``.  ``files`` has one choice for each of the
+    ``parts`` of the request, in their order; an answer that takes nothing denies the call.
     """
 
     new_content: str | None = None
     arguments: Mapping[str, Any] | None = None
     answers: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    files: tuple[FileChoice, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileParts:
+    """The parts of a file's change that a person can choose: the whole, each of its ``hunks``, and where it ``is_text`` another text.
+
+    ``former`` is the name of a file before it is moved.  Without ``hunks`` the content is taken or left as a whole.
+    """
+
+    action: Literal["create", "delete", "edit", "move"]
+    former: str = ""
+    hunks: int = 0
+    is_text: bool = False
+
+
+def takes_nothing(choice: FileChoice, parts: FileParts) -> bool:
+    """Whether a choice leaves out all of a file's change.  A file can be moved without any of its hunks."""
+    if isinstance(choice, tuple):
+        return parts.action != "move" and not any(choice)
+    return choice is False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolEditConfirmationDetails:
     """A change to a file.  ``is_modifying`` says that the person has already modified the proposal.
 
-    ``others`` are further files of the same change: all are changed or none, and the change cannot be modified.  ``note`` is a remark for
-    the person who decides; ``language`` is that of a part of a file, as in ``FileDiff``.
+    ``others`` are further files of the same change: all that are chosen are changed or none.  ``parts`` says for each file what can be
+    chosen; empty: the change is approved or denied as a whole, or modified with ``new_content``.  ``note`` is a remark for the person who
+    decides; ``language`` is that of a part of a file, as in ``FileDiff``.
     """
 
     title: str
@@ -60,7 +87,14 @@ class ToolEditConfirmationDetails:
     others: tuple[FileDiff, ...] = ()
     note: str = ""
     language: str = ""
+    parts: tuple[FileParts, ...] = ()
     type: Literal["edit"] = "edit"
+
+    @property
+    def diffs(self) -> tuple[FileDiff, ...]:
+        """The changes of all files, in the order of ``parts``."""
+        first = FileDiff(self.file_diff, self.file_name, self.original_content, self.new_content, self.diff_stat, self.language)
+        return (first, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +228,9 @@ def rules_added(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
         case _ if confirmation.details.type == "ask" or not confirmation.offers:
             return ()
         case ToolConfirmationOutcome.PROCEED_ALWAYS:
-            return (answer.payload.rules if answer.payload is not None else ()) or confirmation.offers
+            offered = (*confirmation.offers, *confirmation.narrower)
+            chosen = answer.payload.rules if answer.payload is not None else ()
+            return tuple(rule for rule in chosen if rule in offered) or confirmation.offers
         case ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
             return confirmation.offers
         case ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER if confirmation.details.type == "mcp":

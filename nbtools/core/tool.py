@@ -5,12 +5,12 @@ The names are those of Gemini CLI's tool framework in Python spelling.  Calls ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.confirmation import FileChoice, ToolCallConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.result import ToolResult, ToolResultDisplay
 
 
@@ -205,6 +205,17 @@ class BaseToolInvocation(Generic[P]):
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         raise NotImplementedError(f"{type(self).__name__} does not implement execute()")
+
+
+class SelectableInvocation(Protocol):
+    """An invocation whose confirmation has ``parts``: a person may choose among them."""
+
+    def select(self, files: Sequence[FileChoice]) -> AnyToolInvocation:
+        """Returns the invocation that applies only what was chosen of the change that was put to the person, or none of it.
+
+        Raises ``ToolFailure`` (``invalid_tool_params``) for choices that do not fit the change.
+        """
+        ...
 
 
 @runtime_checkable

@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from nbtools.core.call import Approval, AwaitingApprovalCall, Clock, Plan, ToolCallRequest
 from nbtools.core.confirmation import (
     Answer,
     Confirmation,
     Confirmer,
+    FileChoice,
     ToolCallConfirmationDetails,
     ToolConfirmationOutcome,
     ToolConfirmationPayload,
@@ -23,12 +24,13 @@ from nbtools.core.confirmation import (
     approval_unavailable_message,
     confirmation_unavailable_message,
     rules_added,
+    takes_nothing,
 )
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, exception_text
 from nbtools.core.message import Advice, Message, SameCall, changed_arguments
 from nbtools.core.result import BATCH_ENDED, ToolResult, failed
-from nbtools.core.tool import ModifiableTool
+from nbtools.core.tool import ModifiableTool, SelectableInvocation
 from nbtools.policy.grants import GrantOffers, can_be_allowed, offered_grants
 
 if TYPE_CHECKING:
@@ -178,7 +180,18 @@ async def _ask(confirmer: Confirmer, confirmation: Confirmation) -> Answer:
             f"(offered: {', '.join(offered) or 'nothing'}). The call was not run and nothing was granted."
         )
         raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message)
-    return answer
+    return _as_denial(answer) if _takes_nothing(answer, confirmation.details) else answer
+
+
+def _takes_nothing(answer: Answer, details: ToolCallConfirmationDetails) -> bool:
+    files = answer.payload.files if answer.payload is not None else None
+    if not files or not isinstance(details, ToolEditConfirmationDetails) or len(files) != len(details.parts):
+        return False
+    return all(map(takes_nothing, files, details.parts))
+
+
+def _as_denial(answer: Answer) -> Answer:
+    return replace(answer, outcome=ToolConfirmationOutcome.CANCEL, reason=answer.reason or "No part of the change was chosen.")
 
 
 async def _tell(plan: Plan, answer: Answer) -> None:
@@ -211,6 +224,9 @@ def _is_change(draft: ApprovalState, details: ToolCallConfirmationDetails, paylo
         return False
     if payload.arguments is not None:
         return payload.arguments != draft.plan.arguments
+    if payload.files is not None:
+        is_whole = details.type == "edit" and len(payload.files) == len(details.parts) and all(one is True for one in payload.files)
+        return not is_whole
     return payload.new_content is not None and not (details.type == "edit" and payload.new_content == details.new_content)
 
 
@@ -284,6 +300,8 @@ async def _modified(
     if payload is not None and payload.arguments is not None:
         plan = await replan(replace(request, arguments=payload.arguments))
         return ApprovalState(_with_change_note(request, plan), draft.proposal, modified=True), payload.arguments
+    if payload is not None and payload.files is not None:
+        return _selected(request, draft, details, payload.files), draft.plan.arguments
     tool = draft.plan.tool
     if payload is None or payload.new_content is None or not isinstance(tool, ModifiableTool) or details.type != "edit":
         raise ToolFailure(
@@ -295,6 +313,17 @@ async def _modified(
     plan = await replan(replace(request, arguments=arguments))
     plan = replace(plan, invocation=context.remember_proposal(plan.invocation, proposal))
     return ApprovalState(plan, proposal, modified=True), arguments
+
+
+def _selected(
+    request: ToolCallRequest, draft: ApprovalState, details: ToolCallConfirmationDetails, files: tuple[FileChoice, ...]
+) -> ApprovalState:
+    """Leaves out what was not chosen.  The arguments stay: the tool itself reports what it did not apply."""
+    if not isinstance(details, ToolEditConfirmationDetails) or not details.parts:
+        message = f"{request.spoken} has no parts to choose from. Approve or deny it as a whole."
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
+    selected = cast("SelectableInvocation", draft.plan.invocation).select(files)
+    return replace(draft, plan=replace(draft.plan, invocation=selected), modified=True)
 
 
 def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from nbtools.core.confirmation import ToolEditConfirmationDetails
+from nbtools.core.confirmation import FileChoice, ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, joined
@@ -21,6 +23,7 @@ from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_disp
 from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.text.file_edit import FileChanged
+from nbtools.workspace.text.file_selection import describe_choices, parts_of, select_files
 from nbtools.workspace.text.match import MatchMode
 from nbtools.workspace.text.patch_plan import PatchedFile, PatchPlan, changed_since_read, plan_patch, read_patch, record_written
 from nbtools.workspace.workspace import Workspace
@@ -83,7 +86,7 @@ class PatchTool(BaseDeclarativeTool[PatchParams]):
 
 
 class PatchInvocation(BaseToolInvocation[PatchParams]):
-    __slots__ = ("approved_plan", "patch", "paths", "tool")
+    __slots__ = ("approved_plan", "choices", "patch", "paths", "selected", "tool")
 
     def __init__(self, tool: PatchTool, params: PatchParams) -> None:
         super().__init__(params)
@@ -91,6 +94,8 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         self.patch = read_patch(params.patch, params.path)
         self.paths = {name: tool.workspace.resolve(name) for name in _names(self.patch)}
         self.approved_plan: PatchPlan | None = None
+        self.selected: PatchPlan | None = None
+        self.choices: tuple[str, ...] = ()
 
     def get_description(self) -> str:
         names = [self.tool.workspace.relative(path) for path in dict.fromkeys(self.paths.values())]
@@ -109,10 +114,18 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         self.approved_plan = planned = await self._planned()
         compared = await asyncio.to_thread(_compared, planned)
         details = diffs_confirmation(_title(planned), self.tool.workspace.root, [diff for diff, _ in compared])
-        return replace(
-            details,
-            note=" ".join(f"{action}." for action in _file_actions(planned, ("Creates", "Deletes", "", "Moves")) if action[:1] != " "),
-        )
+        actions = [f"{action}." for action in _file_actions(planned, ("Creates", "Deletes", "", "Moves")) if action[:1] != " "]
+        chosen = [f"You {', '.join(self.choices)}."] if self.choices else []
+        return replace(details, note=" ".join([*actions, *chosen]), parts=tuple(map(parts_of, planned.files)))
+
+    def select(self, files: Sequence[FileChoice]) -> Self:
+        if self.approved_plan is None:
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Nobody was asked about the patch, so there is nothing to choose from.")
+        same = copy.copy(self)
+        same.approved_plan = same.selected = select_files(self.approved_plan, files)
+        names = [file.name for file in self.approved_plan.files]
+        same.choices = (*self.choices, *describe_choices(names, list(map(parts_of, self.approved_plan.files)), files))
+        return same
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         planned = await self._planned()
@@ -129,6 +142,8 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
                 raise ToolFailure(
                     ErrorCode.CONFLICT, f"{printable_path(name)} now resolves to a different path. Nothing was changed. Call again."
                 )
+        if self.selected is not None:  # its operations refuse files that have changed since
+            return self.selected
         try:
             return await asyncio.to_thread(plan_patch, workspace, self.patch, self.params.match)
         except ToolFailure as failure:
@@ -138,6 +153,8 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
             raise ToolFailure(ErrorCode.CONFLICT, why) from None
 
     def _notes(self, planned: PatchPlan, changed: list[str]) -> Iterator[str]:
+        if self.choices:
+            yield f"The person {', '.join(self.choices)}"
         yield from planned.notes[:_MOST_NOTES]
         if len(planned.notes) > _MOST_NOTES:
             yield f"{len(planned.notes) - _MOST_NOTES} more notes are omitted"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from nbtools.core.confirmation import ToolEditConfirmationDetails
+from nbtools.core.confirmation import FileChoice, FileParts, ToolEditConfirmationDetails, takes_nothing
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter
@@ -31,6 +32,7 @@ from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.regex_replace import HitLine, Hits, apply_hits, count_hits, find_hits, find_ignored, group_reference_error
 from nbtools.workspace.search.text_search import Query
+from nbtools.workspace.text.file_selection import chosen_content, content_parts, describe_choices
 from nbtools.workspace.text.result_check import refuse_broken_notebook
 from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
@@ -74,10 +76,12 @@ class ReplaceInFilesParams(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The write of a file's new content, and its diff if it is displayed."""
+    """The write of a file's new content, its diff if it is displayed, and the number of replacements in the file called ``name``."""
 
     step: Write
     diff: FileDiff | None
+    name: str
+    places: int
 
 
 class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
@@ -119,14 +123,16 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
 
 
 class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
-    __slots__ = ("approved_contents", "path", "query", "tool")
+    __slots__ = ("approved_changes", "choices", "path", "query", "selected", "tool")
 
     def __init__(self, tool: ReplaceInFilesTool, params: ReplaceInFilesParams) -> None:
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve(params.path)
         self.query = Query(params.pattern, params.ignore_case, params.fixed, params.word, params.glob, params.type)
-        self.approved_contents: dict[str, bytes] | None = None
+        self.approved_changes: tuple[_Change, ...] | None = None
+        self.selected: tuple[_Change, ...] | None = None
+        self.choices: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Kind | None:
@@ -147,13 +153,25 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
         """Returns the question. Raises ``ToolFailure`` if there is nothing to replace or too much, before anyone is asked."""
-        hits = self._check_count(await self._hits(_Progress(None)))
-        changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=True))
-        self.approved_contents = {change.step.subject: change.step.after for change in changes}
+        self.approved_changes = changes = self.selected or tuple(await self._all_changes(_Progress(None)))
         diffs = [change.diff for change in changes if change.diff]
-        more = f" ({_MOST_SHOWN} of the files are displayed)" if len(changes) > len(diffs) else ""
-        title = f"Replace {count_noun(hits.places, 'place')} in {count_noun(len(changes), 'file')}?{more}"
-        return diffs_confirmation(title, self.tool.workspace.root, diffs)
+        is_complete = len(changes) == len(diffs)
+        more = "" if is_complete else f" ({_MOST_SHOWN} of the files are displayed)"
+        title = f"Replace {_summary(_counts(changes))}?{more}"
+        details = diffs_confirmation(title, self.tool.workspace.root, diffs)
+        note = f"You {', '.join(self.choices)}." if self.choices else ""
+        return replace(details, note=note, parts=tuple(map(_parts, changes)) if is_complete else ())
+
+    def select(self, files: Sequence[FileChoice]) -> Self:
+        changes = self.approved_changes or ()
+        if len(files) != len(changes):
+            message = f"The answer is about {len(files)} files; the change has {len(changes)}. Nothing was changed."
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
+        same = copy.copy(self)
+        chosen = tuple(filter(None, map(_selected, changes, files)))
+        same.approved_changes = same.selected = chosen
+        same.choices = (*self.choices, *describe_choices([change.name for change in changes], list(map(_parts, changes)), files))
+        return same
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         progress = _Progress(update_output)
@@ -169,20 +187,35 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         limit = self.params.limit
         over = f"over the limit of {count_noun(limit, 'file')}; raise limit to apply the change" if len(hits.files) > limit else ""
         notes = [note for note in (*omitted, over) if note]
-        preview = f"{_summary(hits)} would be replaced; nothing was changed. Call again with apply to replace."
-        return self._result(preview if hits.files else "No matches.", hits, changes, notes)
+        counts = tuple(FileCount(name, count_hits(lines)) for name, lines in hits.files.items())
+        preview = f"{_summary(counts)} would be replaced; nothing was changed. Call again with apply to replace."
+        return self._result(preview if counts else "No matches.", counts, changes, notes)
 
     async def _apply(self, progress: _Progress) -> ToolResult:
-        hits = self._check_count(await self._hits(progress))
-        changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=True))
-        self._check_unchanged(changes)
+        omitted = list[str]()
+        if self.selected is None:
+            changes = await self._all_changes(progress, omitted)
+            self._check_unchanged(changes)
+        else:  # its operations refuse files that have changed since
+            self._start()
+            changes = list(self.selected)
+            omitted.append(f"the person {', '.join(self.choices)}")
         steps = [change.step for change in changes]
         await make_changes(self.tool.workspace.journal, steps, lambda done: progress.report(f"Changed {done:,} of {len(changes):,} files"))
         for change in changes:
             self.tool.workspace.read_tracker.record(change.step.path, change.step.after)
-        return self._result(f"Replaced {_summary(hits)}.", hits, changes, [*_omitted_files(hits)])
+        counts = _counts(changes)
+        return self._result(f"Replaced {_summary(counts)}.", counts, changes, omitted)
 
-    async def _hits(self, progress: _Progress) -> Hits:
+    async def _all_changes(self, progress: _Progress, omitted: list[str] | None = None) -> list[_Change]:
+        """Returns all changes; adds notes on files that are left out to ``omitted``."""
+        hits = self._check_count(await self._hits(progress))
+        if omitted is not None:
+            omitted += _omitted_files(hits)
+        return await run_in_thread(lambda halt: self._changes(hits, halt, with_all=True))
+
+    def _start(self) -> str:
+        """Returns where to search, relative to the workspace.  Raises ``ToolFailure`` if that is not what was approved, or missing."""
         workspace, params = self.tool.workspace, self.params
         path = workspace.resolve(params.path)
         if path != self.path:
@@ -190,10 +223,13 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
             raise ToolFailure(ErrorCode.CONFLICT, f"{printable_path(params.path)} {why}")
         if not path.is_dir() and not path.is_file():
             raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, path_not_found(workspace, params.path, "file or folder").message)
-        start = workspace.relative(path)
+        return workspace.relative(path)
+
+    async def _hits(self, progress: _Progress) -> Hits:
+        workspace, params = self.tool.workspace, self.params
         return await find_hits(
             workspace.root,
-            start,
+            self._start(),
             self.query,
             params.replacement,
             progress.found,
@@ -235,11 +271,11 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         diff = file_diff_with_hunks(name, text.text, after)[0] if with_diff else None
         data = encode(after, text.encoding, text.text)
         refuse_broken_notebook(path, subject, before, data)
-        return _Change(Write(path, subject, before, data), diff)
+        return _Change(Write(path, subject, before, data), diff, name, count_hits(lines))
 
     def _check_unchanged(self, changes: Sequence[_Change]) -> None:
         """Raises ``ToolFailure`` (``conflict``) if the new contents are not those that a person approved."""
-        if self.approved_contents is not None and self.approved_contents != {change.step.subject: change.step.after for change in changes}:
+        if self.approved_changes is not None and _contents(self.approved_changes) != _contents(changes):
             why = "The files were changed after the diff was displayed. Nothing was replaced. Call again."
             raise ToolFailure(ErrorCode.CONFLICT, why)
 
@@ -255,10 +291,9 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         ignored = len(found - hits.files.keys() - hits.same)
         return (f"{count_noun(ignored, 'file')} with matches omitted: ignored by git, or hidden",) if ignored else ()
 
-    def _result(self, message: str, hits: Hits, changes: Sequence[_Change], notes: Sequence[str]) -> ToolResult:
-        counts = tuple(FileCount(name, count_hits(lines)) for name, lines in hits.files.items())
+    def _result(self, message: str, counts: tuple[FileCount, ...], changes: Sequence[_Change], notes: Sequence[str]) -> ToolResult:
         diffs = [change.diff for change in changes if change.diff]
-        rest = len(hits.files) - len(diffs)
+        rest = len(counts) - len(diffs)
         notes = [*([f"the diffs of {count_noun(rest, 'more file')} are omitted"] if rest else []), *notes]
         text = "\n".join([message, *_file_counts(counts), *(f"[{note}]" for note in notes)])
         more = f", {line_counts(diffs)}" if diffs and not rest else ""
@@ -266,8 +301,8 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         return ToolResult(
             "\n".join([text, *filter(None, [truncated_diffs(diffs)])]),
             diffs_display(diffs) if diffs else "\n".join((text, *hidden)),
-            summary=f"{_summary(hits)}{more}{'' if self.params.apply else ', not applied'}" if hits.files else "No matches",
-            data=ReplaceInFilesData(counts, hits.places, self.params.apply),
+            summary=f"{_summary(counts)}{more}{'' if self.params.apply else ', not applied'}" if counts else "No matches",
+            data=ReplaceInFilesData(counts, sum(count.places for count in counts), self.params.apply),
             notes=hidden,
         )
 
@@ -294,11 +329,43 @@ class _Progress:
 
     def _beat(self) -> None:
         if self._update is not None:
-            self._update(f"{_summary(self._hits)} so far" if self._hits is not None else self._text)
+            hits = self._hits
+            self._update(self._text if hits is None else f"{_places(hits.places, len(hits.files))} so far")
 
 
-def _summary(hits: Hits) -> str:
-    return f"{count_noun(hits.places, 'place')} in {count_noun(len(hits.files), 'file')}"
+def _contents(changes: Sequence[_Change]) -> dict[str, bytes]:
+    return {change.step.subject: change.step.after for change in changes}
+
+
+def _parts(change: _Change) -> FileParts:
+    return content_parts(change.step.before, change.step.after)
+
+
+def _selected(change: _Change, choice: FileChoice) -> _Change | None:
+    """Returns the part of a file's change that was chosen; None if nothing of it is left."""
+    if takes_nothing(choice, _parts(change)):
+        return None
+    if isinstance(choice, bool):
+        return change
+    step = change.step
+    after = chosen_content(step.path, step.subject, step.before, step.after, choice)
+    before, now = decode(step.before or b""), decode(after)
+    if after == step.before or before is None or now is None:
+        return None
+    diff = file_diff_with_hunks(change.name, before.text, now.text)[0]
+    return _Change(replace(step, after=after), diff, change.name, 1 if isinstance(choice, str) else sum(choice))
+
+
+def _counts(changes: Sequence[_Change]) -> tuple[FileCount, ...]:
+    return tuple(FileCount(change.name, change.places) for change in changes)
+
+
+def _summary(counts: Sequence[FileCount]) -> str:
+    return _places(sum(count.places for count in counts), len(counts))
+
+
+def _places(places: int, files: int) -> str:
+    return f"{count_noun(places, 'place')} in {count_noun(files, 'file')}"
 
 
 def _omitted_files(hits: Hits) -> Iterator[str]:

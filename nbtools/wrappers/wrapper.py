@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.confirmation import FileChoice, ToolCallConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import (
     AnyToolBuilder,
@@ -15,6 +15,7 @@ from nbtools.core.tool import (
     Kind,
     ModifiableTool,
     ModifyContext,
+    SelectableInvocation,
     Target,
     ToolInvocation,
     ToolLocation,
@@ -132,6 +133,9 @@ class WrapperInvocation:
 
     async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
         await self.inner.on_confirm(outcome, payload)
+
+    def select(self, files: Sequence[FileChoice]) -> WrapperInvocation:
+        return WrapperInvocation(self.wrapper, cast("SelectableInvocation", self.inner).select(files))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         return await self.wrapper.run(self.inner, update_output)

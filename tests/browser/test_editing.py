@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.accessibility import is_accessible
+
 LONG = "".join(f"value_{number} = {number}\n" for number in range(40))
 CHANGED = (
     LONG.replace("value_3 = 3\n", "value_3 = 'three'\n")
@@ -118,3 +120,62 @@ async def test_code_in_a_here_document_is_shown_as_code(open_notebook, app):
     await tab.answer(1, "Approve once")
     await tab.done(1)
     await expect(tab.card(1)).to_contain_text("code 3")
+
+
+PATCH = """\
+*** Begin Patch
+*** Update File: long.py
+@@
+-value_3 = 3
++value_3 = 'three'
+@@
+ value_36 = 36
++more = 1
+*** Add File: new.md
++# New
+*** Delete File: notes.txt
+*** Update File: README.md
+*** Move to: docs/README.md
+*** End Patch
+"""
+PATCHED = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.patch({PATCH!r}).ok"
+
+
+async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open_notebook, app):
+    tab = await open_notebook(PATCHED, app=app)
+    await tab.start(1)
+    await tab.asked(1)
+    question = tab.question(1)
+    titles = question.locator(".nbtools-diff .nbtools-title")
+    await expect(titles).to_have_count(4)
+    for number, text in enumerate(("long.py", "new file", "deleted", "moved from README.md")):
+        await expect(titles.nth(number)).to_contain_text(text)
+    for width in (1280, 800, 380):
+        await tab.page.set_viewport_size({"width": width, "height": 800})
+        await tab.look(f"patch-{app}-{width}", question)
+    await tab.page.set_viewport_size({"width": 1280, "height": 800})
+    await is_accessible(tab.page)
+    approve = question.locator("button.nbtools-approve")
+    await question.get_by_role("checkbox", name="Change 1 of 2").uncheck()
+    gone = question.get_by_role("checkbox", name="Apply the change of notes.txt")
+    await gone.focus()
+    await tab.page.keyboard.press("Space")
+    await expect(gone).not_to_be_checked()
+    await expect(gone).to_be_focused()
+    await expect(approve).to_contain_text("Approve 3 of 5 changes")
+    await expect(question.locator("button.nbtools-always").first).to_be_disabled()
+    await question.get_by_role("button", name="Modify new.md…").click()
+    await expect(question.locator(".nbtools-merge .cm-content")).to_be_focused()
+    await tab.page.keyboard.type("mine ")
+    await tab.page.keyboard.press("Control+Enter")
+    await expect(question.locator(".nbtools-merge")).to_have_count(0)
+    await expect(titles).to_have_count(3)
+    await expect(question).to_contain_text("left out the deletion of notes.txt")
+    await expect(question).to_contain_text("mine # New")
+    await tab.answer(1, "Approve once")
+    await tab.done(1)
+    assert tab.read("new.md") == "mine # New\n"
+    assert tab.read("long.py") == LONG.replace("value_36 = 36\n", "value_36 = 36\nmore = 1\n")
+    assert (tab.folder / "notes.txt").exists()
+    assert (tab.folder / "docs" / "README.md").exists()
+    await expect(tab.record(1)).to_contain_text("with your changes")

@@ -51,7 +51,7 @@ export class AnswerBar {
   }
 
   /** Says on the button that approves how many of the changes it approves.  It cannot approve none. */
-  showHunks(taken: number, count: number): void {
+  showTaken(taken: number, count: number): void {
     const button = this.button('once');
     if (button) {
       const { trans } = this;

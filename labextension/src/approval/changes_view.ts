@@ -31,7 +31,7 @@ export class ChangesView {
       this.diff.node.remove();
       this.diff = null;
     } else {
-      this.diff = new DiffView({ ...this.context, hunks: null }, () => undefined);
+      this.diff = new DiffView(this.context, () => undefined);
       this.node.append(this.diff.node);
       this.diff.update(this.block);
     }

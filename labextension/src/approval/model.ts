@@ -4,15 +4,10 @@ import * as parse from '../shared/parse.js';
 import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';
 
 
-/** A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors. */
-export interface AnswerMessage {
-  readonly question: string;
-  readonly outcome: 'once' | 'always' | 'folder' | 'server' | 'modify' | 'deny' | 'answers';
-  readonly reason: string;
-  readonly text: string | null;
-  readonly hunks: readonly boolean[] | null;
-  readonly answers: readonly string[] | null;
-  readonly remember: boolean;
+/** The part of a file's change that is applied: none of it, or its chosen hunks.  ``hunks`` is empty where it has no choice of them. */
+export interface TakenFile {
+  readonly taken: boolean;
+  readonly hunks: readonly boolean[];
 }
 
 /** One button of a question.  ``rules`` are what an "always allow" adds, ``covers`` says what they cover, ``tip`` is all of it.
@@ -33,6 +28,16 @@ export const parseButtonChoice: parse.Parser<ButtonChoice> = parse.record<Button
   tip: parse.otherwise(parse.text, ''),
   covers: parse.otherwise(parse.text, ''),
   rules: parse.otherwise(parse.list(parse.text), []),
+});
+
+/** The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text. */
+export interface ChangedFile {
+  readonly hunks: number;
+  readonly can_modify: boolean;
+}
+export const parseChangedFile: parse.Parser<ChangedFile> = parse.record<ChangedFile>({
+  hunks: parse.otherwise(parse.number, 0),
+  can_modify: parse.otherwise(parse.flag, false),
 });
 
 /** The text that *Modify* edits: of ``path``, now ``original``, ``proposed`` by the call.  A command has one line and no original. */
@@ -60,6 +65,20 @@ export const parseFieldOption: parse.Parser<FieldOption> = parse.record<FieldOpt
   label: parse.text,
   description: parse.otherwise(parse.text, ''),
 });
+
+/** A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors.
+
+``files`` is what is taken of each file, with ``once`` and ``modify``; ``file`` is the number of the one that gets ``text``. */
+export interface AnswerMessage {
+  readonly question: string;
+  readonly outcome: 'once' | 'always' | 'folder' | 'server' | 'modify' | 'deny' | 'answers';
+  readonly reason: string;
+  readonly text: string | null;
+  readonly files: readonly TakenFile[] | null;
+  readonly file: number | null;
+  readonly answers: readonly string[] | null;
+  readonly remember: boolean;
+}
 
 /** The kernel's message to a question's widget: the editable text, or why an answer was not accepted. */
 export interface WidgetReply {
@@ -101,7 +120,7 @@ export interface QuestionData {
   readonly card: Card;
   readonly choices: readonly ButtonChoice[];
   readonly fields: readonly FormField[];
-  readonly hunks: number;
+  readonly files: readonly ChangedFile[];
   readonly changes: DiffBlock | null;
   readonly can_save: boolean;
 }
@@ -110,7 +129,7 @@ export const parseQuestionData: parse.Parser<QuestionData> = parse.record<Questi
   card: parseCard,
   choices: parse.list(parseButtonChoice),
   fields: parse.otherwise(parse.list(parseFormField), []),
-  hunks: parse.otherwise(parse.number, 0),
+  files: parse.otherwise(parse.list(parseChangedFile), []),
   changes: parse.otherwise(parse.nullable(parseDiffBlock), null),
   can_save: parse.otherwise(parse.flag, true),
 });

@@ -1,6 +1,6 @@
 import { CardView } from '../cards/card.js';
 import { element, makeScrollable } from '../shared/element.js';
-import type { CardContext } from '../shared/tokens.js';
+import type { CardContext, ChangeChoice } from '../shared/tokens.js';
 import { AnswerBar } from './answer_bar.js';
 import { formAction, keyAction, type FormField as FieldKind, type KeyPress, type Role } from './answer_keys.js';
 import { ChangesView } from './changes_view.js';
@@ -17,15 +17,22 @@ const MARGIN = 16;
 const SLOW_REPLY = 2000;
 
 /** Sends a message to the kernel: an answer, or the request for the editable text. */
-export type Send = (message: AnswerMessage | { readonly question: string; readonly edit: true }) => void;
+export type Send = (message: AnswerMessage | EditRequest) => void;
+
+interface EditRequest {
+  readonly question: string;
+  readonly edit: true;
+  /** The number of the file whose text is wanted; null for that of the call. */
+  readonly file: number | null;
+}
 
 /** An open question: its card, and the buttons or the form that answer it.  It is answered once; the kernel then removes it. */
 export class QuestionView {
   readonly node = element('div', 'nbtools-asking');
-  /** The hunks to apply, in their order; empty where the change is all or nothing. */
-  private readonly hunks: boolean[];
+  /** What to apply of each file, in their order; empty where the change is all or nothing. */
+  private readonly files: readonly TakenChange[];
   private readonly card: CardView;
-  private readonly changes: ChangesView | null;
+  private readonly changed: ChangesView | null;
   private readonly fields: readonly FieldView[];
   private readonly bar: AnswerBar;
   private readonly problem = element('div', 'nbtools-problem');
@@ -33,6 +40,8 @@ export class QuestionView {
   private readonly sizes = new ResizeObserver(() => this.fit());
   private readonly onWindowKey = (event: KeyboardEvent): void => this.onKey(event);
   private editor: ModifyPane | null = null;
+  /** The number of the file in the editor. */
+  private edited: number | null = null;
   private isSent = false;
   private hasFocus = false;
   private notebook: HTMLElement | null = null;
@@ -43,13 +52,10 @@ export class QuestionView {
     private readonly context: CardContext,
     private readonly send: Send
   ) {
-    this.hunks = Array.from({ length: data.hunks }, () => true);
-    this.card = new CardView({
-      ...context,
-      hunks: data.hunks ? { taken: this.hunks, take: (...choice) => this.takeHunk(...choice) } : null
-    });
+    this.files = this.changes();
+    this.card = new CardView({ ...context, choices: this.files });
     this.fields = data.fields.map(field => new FieldView(field, context.trans));
-    this.changes = data.changes && new ChangesView(data.changes, context, () => this.fit());
+    this.changed = data.changes && new ChangesView(data.changes, context, () => this.fit());
     this.bar = new AnswerBar(data, context.trans, role => this.press(role));
     this.draw();
     this.listen();
@@ -82,7 +88,7 @@ export class QuestionView {
     window.removeEventListener('keydown', this.onWindowKey, true);
     this.sizes.disconnect();
     this.card.dispose();
-    this.changes?.dispose();
+    this.changed?.dispose();
     this.editor?.dispose();
     if (this.isSent || this.hasFocus) {
       const { notebook, outputs } = this;
@@ -110,7 +116,7 @@ export class QuestionView {
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', [card.tool, card.subject, card.status].filter(Boolean).join(' '));
     this.node.classList.toggle('nbtools-form', this.isForm);
-    const changes = this.changes ? [this.changes.node] : [];
+    const changes = this.changed ? [this.changed.node] : [];
     const form = this.isForm ? [element('div', 'nbtools-fields', ...this.fields.map(({ node }) => node))] : [];
     this.node.append(this.card.node, ...changes, ...form, this.bar.node, this.problem);
     (this.isForm ? this.fields[0]!.control : this.bar.button('deny')!).dataset['nbtoolsSafe'] = '';
@@ -131,9 +137,18 @@ export class QuestionView {
     this.sizes.observe(this.node);
   }
 
-  private takeHunk(hunk: number, taken: boolean): void {
-    this.hunks[hunk] = taken;
-    this.bar.showHunks(this.hunks.filter(Boolean).length, this.hunks.length);
+  /** Returns the choices of all files, each taken at first. */
+  private changes(): TakenChange[] {
+    const diffs = this.data.card.blocks.filter(block => block.type === 'diff');
+    return this.data.files.map(({ hunks, can_modify }, file) => {
+      const isMoved = !!diffs[file]?.former;
+      return new TakenChange(hunks, this.data.files.length > 1, isMoved, () => this.showTaken(), can_modify ? () => this.edit(file) : null);
+    });
+  }
+
+  private showTaken(): void {
+    const parts = this.files.flatMap(file => file.parts);
+    this.bar.showTaken(parts.filter(Boolean).length, parts.length);
   }
 
   private updateForm(): void {
@@ -164,10 +179,18 @@ export class QuestionView {
       return;
     }
     if (role === 'modify') {
-      this.send({ question: this.data.id, edit: true });
-      this.wait();
+      this.edit(null);
     } else {
       this.answer(role);
+    }
+  }
+
+  /** Requests the text of the call, or of one of its files, for the editor. */
+  private edit(file: number | null): void {
+    if (!this.isSent && this.editor === null) {
+      this.edited = file;
+      this.send({ question: this.data.id, edit: true, file });
+      this.wait();
     }
   }
 
@@ -175,13 +198,16 @@ export class QuestionView {
     if (this.isSent) {
       return;
     }
+    const isFile = outcome === 'modify' && this.edited !== null;
+    const isPart = outcome === 'once' && this.files.some(file => !file.isWhole);
     const isAlways = outcome === 'always' || outcome === 'folder' || outcome === 'server';
     this.send({
       question: this.data.id,
       outcome,
       reason: outcome === 'deny' ? this.bar.reason : '',
       text,
-      hunks: outcome === 'once' && this.hunks.includes(false) ? this.hunks : null,
+      files: isFile || isPart ? this.files.map(({ taken, hunks }) => ({ taken, hunks })) : null,
+      file: isFile ? this.edited : null,
       answers: outcome === 'answers' ? this.fields.map(field => field.answer) : null,
       remember: isAlways && this.bar.isRemembered
     });
@@ -221,7 +247,9 @@ export class QuestionView {
     this.problem.textContent = '';
     this.node.classList.remove('nbtools-modifying');
     this.fit();
-    this.bar.button('modify')?.focus();
+    const files = this.node.querySelectorAll<HTMLElement>('.nbtools-modify-file');
+    const number = this.files.slice(0, this.edited ?? 0).filter(({ modify }) => modify).length;
+    (this.edited === null ? this.bar.button('modify') : files[number])?.focus();
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -288,6 +316,44 @@ export class QuestionView {
       this.bar.button('deny')?.focus();
     }
     return action !== 'pass';
+  }
+}
+
+/** What the person takes of a file's change. */
+class TakenChange implements ChangeChoice {
+  taken = true;
+  readonly hunks: boolean[];
+
+  constructor(
+    hunks: number,
+    readonly hasBox: boolean,
+    private readonly isMoved: boolean,
+    private readonly onChange: () => void,
+    readonly modify: (() => void) | null
+  ) {
+    this.hunks = Array.from({ length: hunks }, () => true);
+  }
+
+  get isWhole(): boolean {
+    return this.taken && !this.hunks.includes(false);
+  }
+
+  /** What is counted: the hunks, and the file where it is moved or there is no choice of hunks. */
+  get parts(): readonly boolean[] {
+    return [...(this.isMoved || !this.hunks.length ? [this.taken] : []), ...this.hunks];
+  }
+
+  take(taken: boolean): void {
+    this.taken = taken;
+    this.hunks.fill(taken);
+    this.onChange();
+  }
+
+  /** A file can be moved without any of its hunks; another one without hunks is left out. */
+  takeHunk(hunk: number, taken: boolean): void {
+    this.hunks[hunk] = taken;
+    this.taken = this.isMoved ? this.taken || taken : this.hunks.includes(true);
+    this.onChange();
   }
 }
 

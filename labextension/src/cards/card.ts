@@ -17,7 +17,7 @@ import { HeadView } from './head.js';
 import { phrase } from './phrases.js';
 import { shortName } from '../shared/path.js';
 import { chooseWrapping, hasLongLines, onWrappingChange, wraps } from './wrapping.js';
-import type { CardContext } from '../shared/tokens.js';
+import type { CardContext, ChangeChoice } from '../shared/tokens.js';
 import type { Card, CardAction, CardPlace } from './model.js';
 
 const MAX_PLACES = 4;
@@ -110,15 +110,16 @@ export class CardView {
 
   private replace(index: number, type: Block['type']): void {
     const old = this.drawn[index];
-    const view = this.create(type) as BlockView<never>;
+    const diffs = this.drawn.slice(0, index).filter(drawn => drawn.type === 'diff').length;
+    const view = this.create(type, this.context.choices?.[diffs] ?? null) as BlockView<never>;
     old ? old.view.node.replaceWith(view.node) : this.body.append(view.node);
     old?.view.dispose?.();
     this.drawn[index] = { type, view, key: '' };
   }
 
-  private create(type: Block['type']): BlockView<never> {
+  private create(type: Block['type'], choice: ChangeChoice | null): BlockView<never> {
     const make: { [T in Block['type']]: () => BlockView<Extract<Block, { type: T }>> } = {
-      diff: () => new DiffView(this.context, () => this.drawFoot()),
+      diff: () => new DiffView(this.context, () => this.drawFoot(), choice),
       command: () => new CommandView(),
       output: () => new OutputView(this.context),
       matches: () => new MatchesView(this.context),

@@ -448,6 +448,8 @@ export interface DiffBlock {
   readonly removed: number;
   readonly hunks: readonly Hunk[];
   readonly created: boolean;
+  readonly deleted: boolean;
+  readonly former: string;
   readonly titled: boolean;
 }
 export const parseDiffBlock: parse.Parser<DiffBlock> = parse.record<DiffBlock>({
@@ -457,6 +459,8 @@ export const parseDiffBlock: parse.Parser<DiffBlock> = parse.record<DiffBlock>({
   removed: parse.number,
   hunks: parse.list(parseHunk),
   created: parse.otherwise(parse.flag, false),
+  deleted: parse.otherwise(parse.flag, false),
+  former: parse.otherwise(parse.text, ''),
   titled: parse.otherwise(parse.flag, false),
 });
 

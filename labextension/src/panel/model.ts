@@ -6,18 +6,6 @@ import { parseCard, type Card } from '../cards/model.js';
 
 export const STATE_TARGET = 'nbtools.state';
 
-/** A file that a call changed, relative to the workspace.  The numbers of lines are null where they are not known. */
-export interface ChangedFile {
-  readonly path: string;
-  readonly added: number | null;
-  readonly removed: number | null;
-}
-export const parseChangedFile: parse.Parser<ChangedFile> = parse.record<ChangedFile>({
-  path: parse.text,
-  added: parse.nullable(parse.number),
-  removed: parse.nullable(parse.number),
-});
-
 /** The person has confirmed a consequence. */
 export interface ConfirmTask {
   readonly type: 'confirm';
@@ -59,6 +47,18 @@ export const parseEndedCall: parse.Parser<EndedCall> = parse.record<EndedCall>({
   subject: parse.text,
   status: parse.text,
   failed: parse.flag,
+});
+
+/** A file that a call changed, relative to the workspace.  The numbers of lines are null where they are not known. */
+export interface nbtools__notebook__state__model__ChangedFile {
+  readonly path: string;
+  readonly added: number | null;
+  readonly removed: number | null;
+}
+export const parsenbtools__notebook__state__model__ChangedFile: parse.Parser<nbtools__notebook__state__model__ChangedFile> = parse.record<nbtools__notebook__state__model__ChangedFile>({
+  path: parse.text,
+  added: parse.nullable(parse.number),
+  removed: parse.nullable(parse.number),
 });
 
 /** A rule that the person has granted, and in words what it covers. */
@@ -138,6 +138,16 @@ export interface ModeTask {
   readonly mode: string;
 }
 
+/** The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text. */
+export interface nbtools__notebook__approval__model__ChangedFile {
+  readonly hunks: number;
+  readonly can_modify: boolean;
+}
+export const parsenbtools__notebook__approval__model__ChangedFile: parse.Parser<nbtools__notebook__approval__model__ChangedFile> = parse.record<nbtools__notebook__approval__model__ChangedFile>({
+  hunks: parse.otherwise(parse.number, 0),
+  can_modify: parse.otherwise(parse.flag, false),
+});
+
 /** Removes a grant. */
 export interface RevokeTask {
   readonly type: 'revoke';
@@ -190,19 +200,13 @@ export interface UndoTask {
   readonly later: boolean;
 }
 
-/** Answers a question. */
-export interface AnswerTask {
-  readonly type: 'answer';
-  readonly answer: AnswerMessage;
-}
-
 /** The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone.
 
 ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it did not. */
 export interface FileChange {
   readonly id: string;
   readonly tool: string;
-  readonly files: readonly ChangedFile[];
+  readonly files: readonly nbtools__notebook__state__model__ChangedFile[];
   readonly more: number;
   readonly at: number;
   readonly undone_by: string;
@@ -212,7 +216,7 @@ export interface FileChange {
 export const parseFileChange: parse.Parser<FileChange> = parse.record<FileChange>({
   id: parse.text,
   tool: parse.text,
-  files: parse.list(parseChangedFile),
+  files: parse.list(parsenbtools__notebook__state__model__ChangedFile),
   more: parse.number,
   at: parse.number,
   undone_by: parse.text,
@@ -232,6 +236,12 @@ export const parseRulesState: parse.Parser<RulesState> = parse.record<RulesState
   grants: parse.list(parseGrantRow),
   rules: parse.list(parseRuleRow),
 });
+
+/** Answers a question. */
+export interface AnswerTask {
+  readonly type: 'answer';
+  readonly answer: AnswerMessage;
+}
 
 /** A request of a page; ``id`` is repeated in the reply. */
 export interface StateRequest {

@@ -94,7 +94,16 @@ export class Notifier {
     const { card, id } = question.data;
     const message = trans.__('%1 asks: %2', notebookNames(kernel), shorten(`${card.tool} ${card.subject}`));
     const deny = () => {
-      const answer = { question: id, outcome: 'deny', reason: '', text: null, hunks: null, answers: null, remember: false } as const;
+      const answer = {
+        question: id,
+        outcome: 'deny',
+        reason: '',
+        text: null,
+        files: null,
+        file: null,
+        answers: null,
+        remember: false
+      } as const;
       void request(this.states, kernel.kernel, { type: 'answer', answer }, trans);
     };
     return Notification.warning(message, {

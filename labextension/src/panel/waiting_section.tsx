@@ -71,7 +71,7 @@ function Question({ row: { kernel, question }, context, isSettled }: QuestionPro
     setSent(true);
     const task: AnswerTask = {
       type: 'answer',
-      answer: { question: question.data.id, outcome, reason: '', text: null, hunks: null, answers: null, remember: false }
+      answer: { question: question.data.id, outcome, reason: '', text: null, files: null, file: null, answers: null, remember: false }
     };
     const reply = await send(context, kernel, task);
     setSent(false);

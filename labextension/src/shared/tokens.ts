@@ -51,14 +51,20 @@ export interface CardContext {
   runAction(card: HTMLElement, action: CardAction): void;
   /** Renders markdown to sanitized nodes. */
   markdown(source: string): Promise<HTMLElement>;
-  /** The choice of hunks, in the diff of a question that offers it. */
-  readonly hunks?: HunkChoice | null;
+  /** What is applied of each diff of a question that offers a choice, in their order. */
+  readonly choices?: readonly ChangeChoice[] | null;
 }
 
-/** Which hunks of a diff are applied, in their order. */
-export interface HunkChoice {
-  readonly taken: readonly boolean[];
-  take(hunk: number, taken: boolean): void;
+/** What is applied of a diff: the file's change as a whole, and its hunks in their order. */
+export interface ChangeChoice {
+  readonly taken: boolean;
+  readonly hunks: readonly boolean[];
+  /** Whether the file can be left out; a single one is denied instead. */
+  readonly hasBox: boolean;
+  take(taken: boolean): void;
+  takeHunk(hunk: number, taken: boolean): void;
+  /** Opens the editor of the file's text; null if there is none. */
+  readonly modify: (() => void) | null;
 }
 
 /** The settings of the front end (*Settings → nbtools*).  Nothing in them concerns the kernel's policy. */

@@ -77,7 +77,7 @@ class NotebookConfirmer:
                 kernel.call_soon_threadsafe(close.close, context=target.context.copy())
         if answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR:
             card.proposal_before = None
-        elif card.proposal_before is None:
+        elif card.proposal_before is None and not (answer.payload and answer.payload.files):
             card.proposal_before = question.proposal.text
         return answer
 

@@ -18,7 +18,7 @@ MAX_REASON = 4_000
 MAX_ANSWER = 100_000
 """Characters of the answer to one question of a form."""
 MAX_PARTS = 10_000
-"""Number of hunks, and of answers."""
+"""Number of files, of hunks of a file, and of answers."""
 
 Role: TypeAlias = Literal["once", "always", "folder", "server", "modify", "deny", "answers"]
 """What a button does: approve once; always allow the tool or programs, the folder, the server; modify; deny; send a form's answers."""
@@ -59,6 +59,13 @@ class FormField(Wire):
     optional: bool = False
 
 
+class ChangedFile(Wire):
+    """The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text."""
+
+    hunks: int = 0
+    can_modify: bool = False
+
+
 class QuestionData(Wire):
     """An open question as a front end draws it: its card, and the buttons or the form below it."""
 
@@ -66,8 +73,8 @@ class QuestionData(Wire):
     card: Card
     choices: tuple[ButtonChoice, ...]
     fields: tuple[FormField, ...] = ()
-    hunks: int = 0
-    """Number of hunks that can be taken or left one by one; 0 where the change is all or nothing."""
+    files: tuple[ChangedFile, ...] = ()
+    """The files of the card's diffs, in their order, each of which can be taken or left out; none where it is all or nothing."""
     changes: DiffBlock | None = None
     """What the person has changed of the call since it was first asked about."""
     can_save: bool = True
@@ -84,20 +91,32 @@ class EditableText(Wire):
 
 
 class EditRequested(Wire):
-    """A page's message to a question's widget: it wants the editable text."""
+    """A page's message to a question's widget: it wants the editable text, of the whole call or of one of its files."""
 
     question: str
     edit: Literal[True]
+    file: Annotated[int, Field(strict=True, ge=0)] | None = None
+
+
+class TakenFile(Wire):
+    """The part of a file's change that is applied: none of it, or its chosen hunks.  ``hunks`` is empty where it has no choice of them."""
+
+    taken: StrictBool
+    hunks: Annotated[tuple[StrictBool, ...], Field(max_length=MAX_PARTS)] = ()
 
 
 class AnswerMessage(Wire):
-    """A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors."""
+    """A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors.
+
+    ``files`` is what is taken of each file, with ``once`` and ``modify``; ``file`` is the number of the one that gets ``text``.
+    """
 
     question: str = Field(max_length=100)
     outcome: Role
     reason: Annotated[str, StringConstraints(strict=True, max_length=MAX_REASON)] = ""
     text: Annotated[str, StringConstraints(strict=True, max_length=MAX_TEXT)] | None = None
-    hunks: Annotated[tuple[StrictBool, ...], Field(max_length=MAX_PARTS)] | None = None
+    files: Annotated[tuple[TakenFile, ...], Field(max_length=MAX_PARTS)] | None = None
+    file: Annotated[int, Field(strict=True, ge=0)] | None = None
     answers: (
         Annotated[tuple[Annotated[str, StringConstraints(strict=True, max_length=MAX_ANSWER)], ...], Field(max_length=MAX_PARTS)] | None
     ) = None

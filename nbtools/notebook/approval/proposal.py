@@ -62,6 +62,8 @@ def proposal_of(call: AwaitingApprovalCall) -> Proposal:
     body = grammar_of(tool).body
     if isinstance(details, ToolExecuteConfirmationDetails) and body is not None:
         return Proposal(str(arguments.get(body.name, details.command)), "the command", True, tool, arguments, body.name)
+    if isinstance(details, ToolEditConfirmationDetails) and body is not None and isinstance(arguments.get(body.name), str):
+        return Proposal(arguments[body.name], f"the {body.name}", False, tool, arguments, body.name)
     return Proposal(json.dumps(arguments, indent=2, ensure_ascii=False), "the arguments", False, tool, arguments, "")
 
 

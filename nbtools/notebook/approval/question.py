@@ -5,19 +5,23 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import (
     Answer,
     Confirmation,
+    FileChoice,
     Question,
     ToolAskConfirmationDetails,
     ToolConfirmationOutcome,
     ToolConfirmationPayload,
     ToolEditConfirmationDetails,
+    takes_nothing,
 )
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.result import FileDiff
+from nbtools.core.tool import SelectableInvocation
 from nbtools.diff.partial_change import count_hunks, take_hunks
 from nbtools.notebook.approval.labels import (
     ALWAYS_ALLOW,
@@ -32,7 +36,16 @@ from nbtools.notebook.approval.labels import (
     always_for,
     always_tip,
 )
-from nbtools.notebook.approval.model import AnswerMessage, ButtonChoice, EditableText, FieldOption, FormField, QuestionData
+from nbtools.notebook.approval.model import (
+    AnswerMessage,
+    ButtonChoice,
+    ChangedFile,
+    EditableText,
+    FieldOption,
+    FormField,
+    QuestionData,
+    TakenFile,
+)
 from nbtools.notebook.approval.proposal import Proposal, proposal_of
 from nbtools.notebook.cards.diff_rows import diff_block
 from nbtools.notebook.cards.model import Card, DiffBlock
@@ -84,17 +97,24 @@ class OpenQuestion:
         return proposal_of(self._call)
 
     @cached_property
-    def hunks(self) -> int:
-        """The number of hunks that can be taken or left one by one; 0 where the change is all or nothing.
+    def files(self) -> tuple[ChangedFile, ...]:
+        """The parts of each file that the card shows, to take or leave out; empty where the change is all or nothing.
 
-        That is one change of one existing file, which a person can modify and of which the card shows every changed line.
+        Of several files each can be left out, and of each its hunks, if the card shows every changed line.
         """
+        details = self._call.confirmation.details
         shown = [block for block in self.card.blocks if isinstance(block, DiffBlock)]
-        if not self.proposal.is_whole_file or len(shown) != 1 or (texts := self._texts()) is None:
-            return 0
-        changes = [hunk for hunk in shown[0].hunks if not hunk.folded]
-        count = count_hunks(*texts)
-        return count if count > 1 and count == len(changes) and not any(hunk.hidden for hunk in changes) else 0
+        if not isinstance(details, ToolEditConfirmationDetails):
+            return ()
+        if self.proposal.is_whole_file and len(shown) == 1 and (texts := self._texts()) is not None:
+            hunks = _hunks_shown(shown[0], count_hunks(*texts))
+            return (ChangedFile(hunks=hunks),) if hunks else ()
+        if len(details.parts) != len(shown):
+            return ()
+        several = len(shown) > 1
+        pairs = zip(shown, details.parts, strict=True)
+        files = tuple(ChangedFile(hunks=_hunks_shown(block, part.hunks), can_modify=several and part.is_text) for block, part in pairs)
+        return files if several or files[0].hunks else ()
 
     def _texts(self) -> tuple[str, str] | None:
         """Returns the file now and as proposed, None where it is created, emptied or changed with others.
@@ -116,7 +136,7 @@ class OpenQuestion:
             card=self.card,
             choices=self.choices,
             fields=fields,
-            hunks=self.hunks,
+            files=self.files,
             changes=self._changes(),
             can_save=self._call.confirmation.can_save,
         )
@@ -131,12 +151,24 @@ class OpenQuestion:
         )
         return diff_block(path, self.before, self.proposal.text, language=_LANGUAGES.get(details.type, ""))
 
-    def editable(self) -> EditableText:
-        """Returns the text that *Modify* edits."""
-        details, label, proposed = self._call.confirmation.details, one_line(self.proposal.label, 80), self.proposal.text
-        if isinstance(details, ToolEditConfirmationDetails):
+    def editable(self, file: int | None = None) -> EditableText:
+        """Returns the text that *Modify* edits: of the call, or of one of its files.  Raises ``ToolFailure`` if there is no such text."""
+        details = self._call.confirmation.details
+        if file is not None:
+            diff = self._diff(file)
+            label = one_line(f"{diff.file_name}, proposed content", 80)
+            return EditableText(label=label, path=diff.file_name, original=diff.original_content or "", proposed=diff.new_content)
+        label, proposed = one_line(self.proposal.label, 80), self.proposal.text
+        if isinstance(details, ToolEditConfirmationDetails) and self.proposal.is_whole_file:
             return EditableText(label=label, path=details.file_path, original=details.original_content or "", proposed=proposed)
         return EditableText(label=label, path="", original="", proposed=proposed)
+
+    def _diff(self, file: int) -> FileDiff:
+        """Returns the change of a file whose text can be modified.  Raises ``ToolFailure`` for another number."""
+        details = self._call.confirmation.details
+        if not isinstance(details, ToolEditConfirmationDetails) or file >= len(self.files) or not self.files[file].can_modify:
+            raise _refused(f"The text of file {file + 1} cannot be modified here.")
+        return details.diffs[file]
 
     def accept(self, message: AnswerMessage) -> Answer:
         """Returns the answer that a message stands for.
@@ -152,6 +184,8 @@ class OpenQuestion:
         match message.outcome:
             case "once":
                 return self._approval(message)
+            case "modify" if message.file is not None:
+                return self._modified_file(message.file, message.text or "", message.files)
             case "modify":
                 return self.proposal.answer(message.text or "")
             case "deny":
@@ -162,16 +196,46 @@ class OpenQuestion:
                 return self._always(message.outcome, save=message.remember)
 
     def _approval(self, message: AnswerMessage) -> Answer:
-        if message.hunks is not None and len(message.hunks) != self.hunks:
-            raise _refused(f"The answer has {len(message.hunks)} hunks; the question has {self.hunks}.")
-        texts = self._texts()
-        if message.hunks is None or all(message.hunks) or texts is None:
+        choices = self._choices_of(message.files)
+        if all(choice is True for choice in choices):
             return Answer(ToolConfirmationOutcome.PROCEED_ONCE)
-        if not any(message.hunks):
+        details = self._call.confirmation.details
+        if not isinstance(details, ToolEditConfirmationDetails) or not self._takes_something(choices):
             raise _refused("No change is selected. Select one, or deny the call.")
-        details, text = self._call.confirmation.details, take_hunks(*texts, message.hunks)
-        text = text.removesuffix("\n") if isinstance(details, ToolEditConfirmationDetails) and details.language else text
+        if details.parts:
+            return self._selected(ToolConfirmationOutcome.PROCEED_ONCE, choices)
+        texts, (choice,) = self._texts(), choices
+        if texts is None or not isinstance(choice, tuple):
+            raise _refused("The change is approved or denied as a whole.")
+        text = take_hunks(*texts, choice)
+        text = text.removesuffix("\n") if details.language else text
         return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(new_content=text))
+
+    def _modified_file(self, file: int, text: str, files: Sequence[TakenFile] | None) -> Answer:
+        if text == self._diff(file).new_content:
+            raise _refused("The text is the proposed one. Change it, or go back.")
+        choices = self._choices_of(files) or [True] * len(self.files)
+        return self._selected(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, [*choices[:file], text, *choices[file + 1 :]])
+
+    def _selected(self, outcome: ToolConfirmationOutcome, choices: Sequence[FileChoice]) -> Answer:
+        """Returns the answer with these choices.  Raises ``ToolFailure`` if they do not fit: the question then stays open."""
+        cast("SelectableInvocation", self._call.plan.invocation).select(choices)
+        return Answer(outcome, ToolConfirmationPayload(files=tuple(choices)))
+
+    def _choices_of(self, files: Sequence[TakenFile] | None) -> list[FileChoice]:
+        """Returns the choices that a message stands for; empty without any.  Raises ``ToolFailure`` for those of another question."""
+        if files is None:
+            return []
+        if [len(taken.hunks) for taken in files] != [file.hunks for file in self.files]:
+            raise _refused("The answer is about other files and changes than the question.")
+        return [taken.taken if not taken.taken or all(taken.hunks) else taken.hunks for taken in files]
+
+    def _takes_something(self, choices: Sequence[FileChoice]) -> bool:
+        details = self._call.confirmation.details
+        parts = details.parts if isinstance(details, ToolEditConfirmationDetails) else ()
+        if parts:
+            return not all(map(takes_nothing, choices, parts))
+        return any(choice is True or (isinstance(choice, tuple) and any(choice)) for choice in choices)
 
     def _always(self, role: Always, *, save: bool) -> Answer:
         if role == "server":
@@ -190,19 +254,25 @@ class OpenQuestion:
         return given
 
 
-_PARTS = {"text": "modify", "hunks": "once", "answers": "answers"}
-"""Parts of a message by the only outcome that has them."""
+_PARTS = {"text": ("modify",), "file": ("modify",), "files": ("once", "modify"), "answers": ("answers",)}
+"""Parts of a message by the outcomes that have them."""
 
 
 def _check_parts(message: AnswerMessage) -> None:
     """Refuses parts of a message that its outcome does not have: they would be ignored, against the intention of the person."""
-    for part, outcome in _PARTS.items():
-        if getattr(message, part) is not None and message.outcome != outcome:
+    for part, outcomes in _PARTS.items():
+        if getattr(message, part) is not None and message.outcome not in outcomes:
             raise _refused(f"The answer {message.outcome!r} has no {part}.")
     if message.outcome == "modify" and message.text is None:
         raise _refused("The answer 'modify' needs a text.")
     if message.remember and message.outcome not in ("always", "folder", "server"):
         raise _refused(f"The answer {message.outcome!r} cannot be remembered.")
+
+
+def _hunks_shown(block: DiffBlock, count: int) -> int:
+    """Returns the number of hunks to choose from: ``count`` if there are several and the diff shows every changed line, else 0."""
+    changes = [hunk for hunk in block.hunks if not hunk.folded]
+    return count if count > 1 and count == len(changes) and not any(hunk.hidden for hunk in changes) else 0
 
 
 def _refused(message: str) -> ToolFailure:

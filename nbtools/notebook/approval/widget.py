@@ -43,8 +43,8 @@ def _on_message(widget: Any, question: OpenQuestion, questions: OpenQuestions, c
         return
     reply: dict[str, Any]
     try:
-        if _is_edit_request(content, question):
-            reply = {"editable": question.editable()}
+        if (wanted := _edit_request(content, question)) is not None:
+            reply = {"editable": question.editable(wanted.file)}
         else:
             questions.answer(question.id, content)
             return
@@ -54,11 +54,12 @@ def _on_message(widget: Any, question: OpenQuestion, questions: OpenQuestions, c
     answer_on_subshell(widget.comm)
 
 
-def _is_edit_request(content: Any, question: OpenQuestion) -> bool:
+def _edit_request(content: Any, question: OpenQuestion) -> EditRequested | None:
     try:
-        return EditRequested.model_validate(content).question == question.id
+        wanted = EditRequested.model_validate(content)
     except ValidationError:
-        return False
+        return None
+    return wanted if wanted.question == question.id else None
 
 
 @cache

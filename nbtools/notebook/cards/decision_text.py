@@ -24,6 +24,7 @@ from nbtools.core.confirmation import (
     Confirmation,
     ToolAskConfirmationDetails,
     ToolConfirmationOutcome,
+    ToolConfirmationPayload,
     ToolEditConfirmationDetails,
     rules_added,
 )
@@ -85,11 +86,15 @@ def _approved(approval: Approval) -> str:
     question, answer = approval.confirmation, approval.answer
     if isinstance(question.details, ToolAskConfirmationDetails):
         return one_line(f"✓ Answered by {answer.by}, {clock(approval.at)}")
-    details, text = question.details, answer.payload and answer.payload.new_content
-    changed = isinstance(details, ToolEditConfirmationDetails) and (details.is_modifying or text not in (None, details.new_content))
+    details, payload = question.details, answer.payload or ToolConfirmationPayload()
+    changed = isinstance(details, ToolEditConfirmationDetails) and (
+        details.is_modifying or payload.new_content not in (None, details.new_content)
+    )
     parts = [f"✓ {OUTCOMES[answer.outcome].format(answer.by)}, {clock(approval.at)}", _required(question.decision)]
     if changed:
         parts.insert(1, "with your changes")
+    elif payload.files is not None:
+        parts.insert(1, "in part")
     if answer.outcome is ToolConfirmationOutcome.PROCEED_ALWAYS and (rules := rules_added(answer, question)):
         parts.append(f"granted for {'this project' if answer.save else 'this session'}: {', '.join(rules)}")
     return one_line(" · ".join(parts))

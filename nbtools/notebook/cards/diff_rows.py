@@ -193,6 +193,13 @@ def _best_path(similarity: list[list[float]]) -> list[tuple[int, int]]:
     return pairs
 
 
+def file_action(block: DiffBlock) -> str:
+    """Returns what becomes of a file besides its content: it is new, deleted or moved; empty if it stays."""
+    if block.former:
+        return f"moved from {block.former}"
+    return "new file" if block.created else "deleted" if block.deleted else ""
+
+
 def one_sided(block: DiffBlock) -> bool:
     """Whether one side of the diff is empty."""
     rows = [row for hunk in block.hunks for row in hunk.rows]

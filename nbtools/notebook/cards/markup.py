@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.html_templates import HtmlTemplates
-from nbtools.notebook.cards.diff_rows import UnifiedLine, number_width, one_sided, unified_lines
+from nbtools.notebook.cards.diff_rows import UnifiedLine, file_action, number_width, one_sided, unified_lines
 from nbtools.notebook.cards.first_lines import entry_name, preview
 from nbtools.notebook.cards.model import Card, ListingBlock, Span, TextBlock
 from nbtools.notebook.cards.phrases import TODO_MARKS, counted, size
@@ -161,6 +161,7 @@ render = HtmlTemplates(
     number_width=number_width,
     preview=preview,
     one_sided=one_sided,
+    file_action=file_action,
     one_line=one_line,
     seen=seen,
     size=size,

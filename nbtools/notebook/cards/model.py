@@ -63,6 +63,9 @@ class DiffBlock(Wire):
     removed: int
     hunks: tuple[Hunk, ...]
     created: bool = False
+    deleted: bool = False
+    former: str = ""
+    """The path before the file is moved."""
     titled: bool = False
     """Whether the path is shown above the diff, as where there are several."""
 

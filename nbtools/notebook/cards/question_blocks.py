@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from nbtools.core.confirmation import (
+    FileParts,
     Question,
     ToolAskConfirmationDetails,
     ToolCallConfirmationDetails,
@@ -18,7 +19,7 @@ from nbtools.core.confirmation import (
 )
 from nbtools.notebook.cards.blocks import changed_file, diff_blocks, text_block
 from nbtools.notebook.cards.diff_rows import diff_block
-from nbtools.notebook.cards.model import Block, QuestionBlock
+from nbtools.notebook.cards.model import Block, DiffBlock, QuestionBlock
 from nbtools.notebook.hidden_characters import one_line, seen
 
 
@@ -47,7 +48,16 @@ def _changes(details: ToolEditConfirmationDetails, path: str) -> tuple[Block, ..
     several = bool(details.others)
     name = details.file_name if several else changed_file(path, details.file_name)
     first = diff_block(name, details.original_content, details.new_content, titled=several, language=details.language)
-    return (*_note(details.note), first, *diff_blocks(details.others))
+    diffs = [first, *diff_blocks(details.others)]
+    blocks = [_with_action(block, part) for block, part in zip(diffs, details.parts, strict=False)]
+    return (*_note(details.note), *blocks, *diffs[len(blocks) :])
+
+
+def _with_action(block: Block, part: FileParts) -> Block:
+    """Returns the diff with what becomes of the file, and with its path as title where it does not stay where it is."""
+    if not isinstance(block, DiffBlock) or part.action not in ("delete", "move"):
+        return block
+    return block.model_copy(update={"deleted": part.action == "delete", "former": seen(part.former), "titled": True})
 
 
 def _note(note: str) -> tuple[Block, ...]:

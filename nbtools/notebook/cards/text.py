@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from nbtools.notebook.cards.diff_rows import UnifiedLine, number_width, unified_lines
+from nbtools.notebook.cards.diff_rows import UnifiedLine, file_action, number_width, unified_lines
 from nbtools.notebook.cards.first_lines import entry_name, preview, whole
 from nbtools.notebook.cards.highlighting import cut, text_of
 from nbtools.notebook.cards.model import (
@@ -166,7 +166,7 @@ class CardTextRenderer:
 
     def diff(self, block: DiffBlock) -> Iterator[str]:
         if block.titled:
-            yield self.ink(f"  {block.path}", "1")
+            yield self.ink(f"  {' · '.join(filter(None, (block.path, file_action(block))))}", "1")
         wide = number_width(block)
         for hunk in block.hunks:
             if hunk.folded:

@@ -32,7 +32,10 @@ _ADVICE = "Change it with a command."
 
 @dataclass(slots=True)
 class PatchedFile:
-    """A file that a patch changes, before and after; None: it does not exist then.  Names are relative to the workspace."""
+    """A file that a patch changes, before and after; None: it does not exist then.  Names are relative to the workspace.
+
+    ``steps`` are the operations of the plan that change it, in their order.
+    """
 
     path: Path
     before: bytes | None
@@ -40,6 +43,7 @@ class PatchedFile:
     name: str
     former: str
     places: int = 0
+    steps: list[Step] = field(default_factory=list)
 
     @property
     def moved(self) -> bool:
@@ -100,7 +104,7 @@ class _Planner:
             raise _exists(printable_path(file.name), "It is not overwritten: use an update, or delete it first.")
         refuse_placeholder(content, "", printable_path(file.name))
         data = encode(content, UTF8)
-        self.steps.append(Write(file.path, printable_path(file.name), self._deleted_content(file), data))
+        self._append(file, Write(file.path, printable_path(file.name), self._deleted_content(file), data))
         file.after, file.places = data, file.places + 1
 
     def _deleted_content(self, file: PatchedFile) -> bytes | None:
@@ -112,7 +116,13 @@ class _Planner:
         if removal is None:
             return None
         self.steps.remove(removal)
+        for one in self.touched:
+            one.steps = [step for step in one.steps if step is not removal]
         return removal.before
+
+    def _append(self, file: PatchedFile, step: Step) -> None:
+        self.steps.append(step)
+        file.steps.append(step)
 
     def _delete(self, file: Delete) -> None:
         self._refuse_link(file.path)
@@ -123,7 +133,7 @@ class _Planner:
                 ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
                 f"{subject}: its content differs from what the patch deletes. Nothing was changed. Read it and make a new patch.",
             )
-        self.steps.append(Remove(target.path, subject, before))
+        self._append(target, Remove(target.path, subject, before))
         target.after = None
 
     def _update(self, file: Update) -> None:
@@ -140,7 +150,7 @@ class _Planner:
                 ErrorCode.EDIT_NO_CHANGE, f"{printable_path(target.name)}: the patch changes nothing in it. Nothing was changed."
             )
         if after != before:
-            self.steps.append(Write(target.path, printable_path(target.name), before, after))
+            self._append(target, Write(target.path, printable_path(target.name), before, after))
         target.after = after
 
     def _applied(self, target: PatchedFile, before: bytes, file: Update) -> bytes:
@@ -167,7 +177,7 @@ class _Planner:
         name = printable_path(target.name)
         if target.after is not None or (target.before is None and not self._was_moved_away(target.name) and os.path.lexists(target.path)):
             raise _exists(name, f"{printable_path(source.name)} is not moved over it.")
-        self.steps.append(Move(source.path, target.path, name))
+        self._append(source, Move(source.path, target.path, name))
         if target.before is None:
             self.touched.remove(target)
         source.path, source.name = target.path, target.name

@@ -47,6 +47,13 @@ class Waiting:
             assert not task.done(), task.result()
         return self.questions.current()[-1], task
 
+    async def next(self):
+        """Returns the question that is asked after an answer."""
+        async with asyncio.timeout(60):
+            while not self.questions.current():
+                await asyncio.sleep(0)
+        return self.questions.current()[-1]
+
 
 @pytest.fixture
 async def waiting(project):
@@ -101,9 +108,11 @@ HOSTILE = [
     {"outcome": "once", "question": 3},
     {"outcome": "deny", "reason": "x" * (MAX_REASON + 1)},
     {"outcome": "deny", "reason": ["x"]},
-    {"outcome": "once", "hunks": [True]},
-    {"outcome": "once", "hunks": ["yes"]},
-    {"outcome": "deny", "hunks": []},
+    {"outcome": "once", "files": [{"taken": True}]},
+    {"outcome": "once", "files": [{"taken": "yes"}]},
+    {"outcome": "deny", "files": []},
+    {"outcome": "modify", "text": "x", "file": 0},
+    {"outcome": "once", "file": 0},
     {"outcome": "once", "text": "x"},
     {"outcome": "modify"},
     {"outcome": "modify", "text": 3},
@@ -192,16 +201,87 @@ LONG = "".join(f"line {number}\n" for number in range(40))
 CHANGED = LONG.replace("line 3\n", "three\n").replace("line 20\n", "").replace("line 36\n", "line 36\nmore\n")
 
 
+def taken(*files):
+    """What a page sends of the files: the hunks of each, or whether it is taken."""
+    return [{"taken": one} if isinstance(one, bool) else {"taken": any(one), "hunks": one} for one in files]
+
+
+PATCH = """\
+*** Begin Patch
+*** Update File: long.txt
+@@
+-line 3
++three
+@@
+ line 36
++more
+*** Add File: new.txt
++hello
+*** Delete File: src/items.py
+*** Update File: README.md
+*** Move to: docs/README.md
+*** End Patch
+"""
+
+
+async def test_files_and_hunks_of_a_patch_are_taken_and_the_rest_stays(waiting, project):
+    path = project / "long.txt"
+    path.write_text(LONG)
+    (project / "src" / "items.py").write_text("items = []\n")
+    (project / "README.md").write_text("# Cart\n")
+    question, task = await waiting.open("patch", {"patch": PATCH})
+    data = question.data()
+    assert [(file.hunks, file.can_modify) for file in data.files] == [(2, True), (0, True), (0, False), (0, True)]
+    diffs = [block for block in data.card.blocks if block.type == "diff"]
+    assert [(block.created, block.deleted, block.former) for block in diffs] == [
+        (False, False, ""), (True, False, ""), (False, True, ""), (False, False, "README.md"),
+    ]  # fmt: skip
+    refused(waiting, question, outcome="once", files=taken([True, False], True, True))
+    refused(waiting, question, outcome="once", files=taken([False, False], False, False, False))
+    refused(waiting, question, outcome="always", files=taken([True, True], False, True, True))
+    message = {"question": question.id, "outcome": "once", "files": taken([False, True], False, False, True)}
+    assert waiting.questions.answer(question.id, message)
+    result = await task
+    assert path.read_text() == LONG.replace("line 36\n", "line 36\nmore\n")
+    assert not (project / "new.txt").exists()
+    assert (project / "src" / "items.py").exists()
+    assert (project / "docs" / "README.md").exists()
+    assert "left out the new file new.txt, left out the deletion of src/items.py" in str(result.llm_content)
+
+
+async def test_the_text_of_one_file_of_a_patch_is_modified_and_asked_again(waiting, project):
+    (project / "long.txt").write_text(LONG)
+    (project / "src" / "items.py").write_text("items = []\n")
+    (project / "README.md").write_text("# Cart\n")
+    question, task = await waiting.open("patch", {"patch": PATCH})
+    assert question.editable().proposed == PATCH
+    assert question.editable(1).proposed == "hello\n"
+    assert question.editable(1).path == "new.txt"
+    for number in (2, 4):
+        with pytest.raises(ToolFailure):
+            question.editable(number)
+    refused(waiting, question, outcome="modify", text="hello\n", file=1, files=taken([True, True], True, True, True))
+    refused(waiting, question, outcome="modify", text="x", file=2, files=None)
+    message = {"outcome": "modify", "text": "mine\n", "file": 1, "files": taken([True, True], True, False, False)}
+    assert waiting.questions.answer(question.id, {"question": question.id, **message})
+    again = await waiting.next()
+    assert [block.path for block in again.card.blocks if block.type == "diff"] == ["long.txt", "new.txt"]
+    assert waiting.questions.answer(again.id, {"question": again.id, "outcome": "once"})
+    await task
+    assert (project / "new.txt").read_text() == "mine\n"
+    assert (project / "src" / "items.py").exists()
+
+
 async def test_some_hunks_of_an_edit_are_taken(waiting, project):
     path = project / "long.txt"
     path.write_text(LONG)
     question, task = await waiting.open("write", {"path": "long.txt", "content": CHANGED})
-    assert question.data().hunks == 3
-    refused(waiting, question, outcome="once", hunks=[True, True])
-    refused(waiting, question, outcome="once", hunks=[False, False, False])
-    refused(waiting, question, outcome="always", hunks=[True, False, True])
+    assert [file.hunks for file in question.data().files] == [3]
+    refused(waiting, question, outcome="once", files=taken([True, True]))
+    refused(waiting, question, outcome="once", files=taken([False, False, False]))
+    refused(waiting, question, outcome="always", files=taken([True, False, True]))
     assert path.read_text() == LONG
-    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "hunks": [True, False, True]})
+    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "files": taken([True, False, True])})
     result = await task
     assert result.ok
     assert path.read_text() == LONG.replace("line 3\n", "three\n").replace("line 36\n", "line 36\nmore\n")
@@ -213,7 +293,7 @@ async def test_all_hunks_are_the_call_as_proposed(waiting, project):
     path = project / "long.txt"
     path.write_text(LONG)
     question, task = await waiting.open("write", {"path": "long.txt", "content": CHANGED})
-    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "hunks": [True] * 3})
+    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "files": taken([True] * 3)})
     assert (await task).ok
     assert path.read_text() == CHANGED
 
@@ -232,7 +312,7 @@ async def test_all_hunks_are_the_call_as_proposed(waiting, project):
 async def test_what_is_all_or_nothing_has_no_hunks(waiting, project, name, arguments):
     (project / "long.txt").write_text(LONG)
     question, task = await waiting.open(name, arguments)
-    assert question.hunks == 0
+    assert question.files == ()
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task

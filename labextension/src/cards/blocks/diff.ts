@@ -2,7 +2,7 @@ import { element, linkButton } from '../../shared/element.js';
 import { unify, type UnifiedLine } from '../diff_rows.js';
 import { drawSpans } from '../highlighting.js';
 import { DEFAULT_SETTINGS } from '../../shared/setting_values.js';
-import type { CardContext } from '../../shared/tokens.js';
+import type { CardContext, ChangeChoice } from '../../shared/tokens.js';
 import type { DiffBlock, Hunk, Line, Row } from '../model.js';
 import { setNumberWidth, placeLink, type Action, type BlockView } from './block.js';
 
@@ -23,7 +23,8 @@ export class DiffView implements BlockView<DiffBlock> {
 
   constructor(
     private readonly context: CardContext,
-    private readonly onLayoutChange: () => void
+    private readonly onLayoutChange: () => void,
+    private readonly choice: ChangeChoice | null = null
   ) {
     this.node.setAttribute('role', 'group');
     this.resizeObserver.observe(this.node);
@@ -95,9 +96,47 @@ export class DiffView implements BlockView<DiffBlock> {
     });
   }
 
-  /** The path as a title, if the card contains several diffs. */
+  /** The path as a title, if the card contains several diffs, with the control that takes or leaves the file. */
   private title(block: DiffBlock): HTMLElement[] {
-    return block.titled ? [element('div', 'nbtools-title', placeLink(this.context, block.path, block.path, null))] : [];
+    if (!block.titled) {
+      return [];
+    }
+    const { choice, context } = this;
+    const action = this.fileAction(block);
+    const title = element('div', 'nbtools-title', placeLink(context, block.path, block.path, null));
+    action && title.append(element('span', 'nbtools-quiet', ` · ${action}`));
+    choice?.hasBox && title.prepend(this.fileBox(block, choice));
+    choice?.hasBox && !choice.taken && title.append(element('span', 'nbtools-quiet', ` – ${context.trans.__('left out')}`));
+    if (choice?.modify) {
+      const modify = linkButton(context.trans.__('Modify…'), choice.modify, '');
+      modify.setAttribute('aria-label', context.trans.__('Modify %1…', block.path));
+      modify.classList.add('nbtools-modify-file');
+      title.append(modify);
+    }
+    return [title];
+  }
+
+  /** What becomes of the file besides its content. */
+  private fileAction({ former, created, deleted }: DiffBlock): string {
+    const { trans } = this.context;
+    if (former) {
+      return trans.__('moved from %1', former);
+    }
+    return created ? trans.__('new file') : deleted ? trans.__('deleted') : '';
+  }
+
+  private fileBox(block: DiffBlock, choice: ChangeChoice): HTMLElement {
+    const box = element('input', 'nbtools-file-box');
+    box.type = 'checkbox';
+    box.checked = choice.taken;
+    box.indeterminate = choice.taken && choice.hunks.includes(false);
+    box.setAttribute('aria-label', this.context.trans.__('Apply the change of %1', block.path));
+    box.addEventListener('change', () => {
+      choice.take(box.checked);
+      this.draw();
+      this.node.querySelector<HTMLElement>('.nbtools-file-box')?.focus({ preventScroll: true });
+    });
+    return box;
   }
 
   private pane(side: 'old' | 'new' | 'both'): HTMLElement {
@@ -124,23 +163,24 @@ export class DiffView implements BlockView<DiffBlock> {
   /** A hunk with changes, below the control that takes it or leaves it, where the diff has a choice. */
   private drawChange(hunk: Hunk, index: number, side: 'old' | 'new' | 'both', change: number): HTMLElement[] {
     const lines = this.drawHunk(hunk, index, side);
-    const { hunks: choice, trans } = this.context;
-    if (!choice) {
+    const { choice } = this;
+    const { trans } = this.context;
+    const taken = choice === null || (choice.taken && (choice.hunks[change] ?? true));
+    lines.forEach(line => line.classList.toggle('nbtools-left-out', !taken));
+    if (!choice?.hunks.length) {
       return lines;
     }
-    const taken = choice.taken[change] ?? true;
-    lines.forEach(line => line.classList.toggle('nbtools-left-out', !taken));
     const head = element('div', 'nbtools-hunk');
     if (side !== 'new') {
       const box = element('input');
       box.type = 'checkbox';
       box.checked = taken;
       box.addEventListener('change', () => {
-        choice.take(change, box.checked);
+        choice.takeHunk(change, box.checked);
         this.draw();
         this.node.querySelectorAll<HTMLElement>('.nbtools-hunk input')[change]?.focus({ preventScroll: true });
       });
-      const label = trans.__('Change %1 of %2', change + 1, choice.taken.length);
+      const label = trans.__('Change %1 of %2', change + 1, choice.hunks.length);
       head.append(element('label', '', box, taken ? label : trans.__('%1 – left out', label)));
     }
     return [head, ...lines];
