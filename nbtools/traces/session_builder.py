@@ -227,7 +227,10 @@ class SessionBuilder:
     def take(self, call: Call) -> Any:
         """Stops waiting for the call's result and returns its ``args``."""
         self._by_native[call.native_id].remove(call.id)
-        return self._waiting.pop(call.id)[1]
+        args = self._waiting.pop(call.id)[1]
+        if not self._waiting:
+            self._waiting.clear()  # else looking for the oldest one passes the places of all that were taken
+        return args
 
     def complete(self, call: Call, args: Any = None, changes: Iterable[FileChange] | None = None) -> None:
         """Adds a call and what it changed: ``changes``, or what the arguments of a known tool say."""
@@ -283,11 +286,24 @@ class SessionBuilder:
         source: StatusSource = "flag" if known else "none" if code is None else "exit_code"
         self.result(call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code)
 
-    def request(self, tokens: Tokens, ref: Ref, first: int | None = None, **fields: Any) -> None:
+    def request(
+        self,
+        tokens: Tokens,
+        ref: Ref,
+        first: int | None = None,
+        *,
+        id: str = "",  # noqa: A002 - the field's name
+        model: str = "",
+        at: float | None = None,
+        cost: float | None = None,
+        **fields: Any,
+    ) -> None:
         """Notes the token usage of a request. Its answer are the steps from ``first`` to the last one so far, if there are any."""
         last = self.log.seq if first is not None and first <= self.log.seq else None
-        steps = {"seq": None if last is None else first, "last": last, "turn": self.turn, "live": self.live}
-        self.requests.append(RequestUsage(self.id, **{**steps, "tokens": tokens, "ref": ref, **fields}))
+        if last is None:
+            first = None
+        request = RequestUsage(self.id, first, last, "request", id, model, at, self.turn, self.live, tokens, cost, (), ref)
+        self.requests.append(replace(request, **fields) if fields else request)
 
     @property
     def spent(self) -> Tokens:

@@ -21,10 +21,9 @@ from nbtools.traces.json_document import JsonDocument, decode_items, open_docume
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import Source
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
 
 _OPENING = re.compile(r"```(bash|mswea_bash_command)([ \t]*\r?\n)")
-_CLOSING = re.compile(r"\n?```")
 _MESSAGES = re.compile(rb'\s*\{\s*"(?:messages|info)"')
 _CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
 _KINDS: dict[str, EventKind] = {"user": "user", "assistant": "assistant_text", "response": "assistant_text", "tool": "tool_result"}
@@ -37,6 +36,65 @@ class _Document(msgspec.Struct):
     info: Any = None
     trajectory_format: Any = None
     instance_id: Any = None
+
+
+class _Response(msgspec.Struct, gc=False):
+    """The answer of the model's API, without the choices, which the message repeats."""
+
+    id: Any = None
+    model: Any = None
+    usage: Any = None
+
+
+class _Extra(msgspec.Struct, gc=False):
+    timestamp: Any = None
+    actions: Any = None
+    response: _Response | None = None
+    returncode: Any = None
+    cost: Any = None
+    interrupt_type: Any = None
+    exit_status: Any = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    """The fields of a message that rows need. ``object`` is ``response`` where it is an answer of OpenAI's Responses API."""
+
+    role: str = ""
+    content: Any = None
+    extra: _Extra | None = None
+    object: Any = None
+    output: Any = None
+    reasoning_content: Any = None
+    timestamp: Any = None
+    type: Any = None
+    tool_call_id: Any = None
+    call_id: Any = None
+    id: Any = None
+    model: Any = None
+    usage: Any = None
+
+
+_decode_typed = msgspec.json.Decoder(_Message).decode
+_NO_EXTRA = _Extra()
+_FIELDS = tuple(name for name in _Message.__struct_fields__ if name not in ("role", "extra"))
+
+
+def _decode(data: bytes) -> _Message:
+    """Decodes a message. Raises ``TraceError`` where it is not JSON."""
+    try:
+        return _decode_typed(data)
+    except DECODE_ERRORS:  # a field of another type than usual
+        return _message_of(mapping(decode_json(data)))
+
+
+def _message_of(record: Mapping[str, Any]) -> _Message:
+    """Returns the fields of a decoded message, whatever their types are."""
+    fields = {name: record[name] for name in _FIELDS if name in record}
+    extra = mapping(record.get("extra"))
+    response = mapping(extra.get("response"))
+    known = {name: extra[name] for name in _Extra.__struct_fields__ if name in extra and name != "response"}
+    answer = _Response(response.get("id"), response.get("model"), response.get("usage")) if response else None
+    return _Message(string(record.get("role")), extra=_Extra(response=answer, **known) if extra else None, **fields)
 
 
 class _Action(NamedTuple):
@@ -68,7 +126,7 @@ class MiniSweAgent(Format):
         info = mapping(document.value.info)
         log = LogBuilder(self.name, origin)
         reading = _TrajectoryReader(log.session(string(document.value.instance_id) or source.path.name.partition(".")[0]))
-        yield from log.read(decode_items(document, document.value.messages), reading.message)
+        yield from log.read(decode_items(document, document.value.messages, decode=_decode), reading.message)
         reading.end()
         statistics, config = mapping(info.get("model_stats")), mapping(info.get("config"))
         model = string(mapping(config.get("model")).get("model_name"))
@@ -85,13 +143,13 @@ class MiniSweAgent(Format):
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        record = mapping(source.record(call.ref))
+        record = _message_of(mapping(source.record(call.ref)))
         actions = _actions(record, _text(record))
         index = int(call.id.rpartition(".")[2])
         if index >= len(actions):
             raise TraceError(f"{source.path} has changed since it was read; load it again.")
         answer = mapping(source.record(call.result_ref)) if call.result_ref.length else {}
-        text = _text(answer)
+        text = _text(_message_of(answer))
         extra = mapping(answer.get("extra"))
         printed = string(extra.get("raw_output")) or _output(text)
         command = actions[index].command
@@ -110,53 +168,51 @@ class _TrajectoryReader:
     def __init__(self, session: SessionBuilder) -> None:
         self.session = session
 
-    def message(self, message: Any, ref: Ref) -> None:
-        session, record = self.session, mapping(message)
-        extra = mapping(record["extra"]) if "extra" in record else {}
-        time = record.get("timestamp") or extra.get("timestamp")
+    def message(self, record: _Message, ref: Ref) -> None:
+        session, extra = self.session, record.extra or _NO_EXTRA
+        time = record.timestamp or extra.timestamp
         at = epoch_seconds(time) if time is not None else None
-        is_response = record.get("object") == "response"
-        role = "tool" if record.get("type") == "function_call_output" else string(record.get("role")) or string(record.get("object"))
-        response, first = record if is_response else mapping(extra.get("response")), session.log.seq + 1
-        session.see(at, string(response.get("model")))
-        text = _text(record)
-        actions = _actions(record, text)
+        is_response = record.object == "response"
+        role = "tool" if record.type == "function_call_output" else record.role or string(record.object)
+        answer = record if is_response else extra.response
+        model = "" if answer is None else string(answer.model)
+        first = session.log.seq + 1
+        if at is not None or model:
+            session.see(at, model)
+        text = content if type(content := record.content) is str else _text(record)
+        actions = _actions(record, text) if is_response or record.role == "assistant" else ()
         waiting = session.oldest_waiting()
         if waiting is not None:
-            native = string(record.get("tool_call_id")) or string(record.get("call_id"))
+            native = string(record.tool_call_id) or string(record.call_id)
             call = (session.waiting(native) if native else None) or waiting
             self._result(call, text, extra, role, at, ref)
+        if (is_response or record.reasoning_content is not None) and (thought := _thought(record)):
+            session.event("thinking", thought, ref, at, role, model, role)
         if text or not actions:
             kind = "tool_result" if waiting is not None and role in _RESULT_ROLES else _KINDS.get(role, "system")
             session.message(kind, text, ref, at, role, "", role)
-        for number, action in enumerate(actions):
-            command = action.command
-            subject = command.strip().partition("\n")[0]
+        for number, action in enumerate(actions) if actions else ():
+            subject = action.command.strip().partition("\n")[0]
+            id_ = f"{session.records}.{number}"
             session.wait(
-                session.call(
-                    f"{session.records}.{number}",
-                    "bash",
-                    ref,
-                    op="shell",
-                    subject=subject,
-                    at=at,
-                    native_id=action.native,
-                    counted=action.counted,
-                )
+                session.call(id_, "bash", ref, op="shell", subject=subject, at=at, native_id=action.native, counted=action.counted)
             )
         session.records += 1
-        usage = Usage()
-        usage.add(mapping(response.get("usage")))
-        cost = float_of(extra.get("cost"))
-        if usage.native or cost is not None:
-            model, native = string(response.get("model")), string(response.get("id"))
-            session.request(usage.tokens(), ref, first, id=native, model=model, at=at, cost=cost)
+        if answer is not None or extra.cost is not None:
+            self._request(answer, extra, first, ref, at)
 
-    def _result(self, call: Call, text: str, extra: Mapping[str, Any], role: str, at: float | None, ref: Ref) -> None:
-        code = integer_of(extra.get("returncode"))
+    def _request(self, answer: _Message | _Response | None, extra: _Extra, first: int, ref: Ref, at: float | None) -> None:
+        usage, cost = Usage(), float_of(extra.cost)
+        usage.add(mapping(None if answer is None else answer.usage))
+        if usage.native or cost is not None:
+            model, native = ("", "") if answer is None else (string(answer.model), string(answer.id))
+            self.session.request(usage.tokens(), ref, first, id=native, model=model, at=at, cost=cost)
+
+    def _result(self, call: Call, text: str, extra: _Extra, role: str, at: float | None, ref: Ref) -> None:
+        code = integer_of(extra.returncode)
         if code is None and (found := _CODE.match(text)):
             code = int(found[1])
-        stopped = bool(extra.get("interrupt_type")) or (role == "exit" and extra.get("exit_status") != "Submitted")
+        stopped = bool(extra.interrupt_type) or (role == "exit" and extra.exit_status != "Submitted")
         status: Status = "interrupted" if stopped else "unknown" if code is None else "error" if code else "ok"
         source: StatusSource = "text" if stopped else "none" if code is None else "exit_code"
         self.session.result(call, ref, len(text), at, status, source, (), duration_of(call.at, at), exit_code=code)
@@ -177,15 +233,14 @@ def _open(text: bytes) -> JsonDocument[_Document]:
     return JsonDocument(None if bare.value is None else _Document(bare.value), bare.text, bare.end, bare.problems)
 
 
-def _actions(record: Mapping[str, Any], text: str) -> Sequence[_Action]:
-    is_response = record.get("object") == "response"
-    if record.get("role") != "assistant" and not is_response:
+def _actions(record: _Message, text: str) -> Sequence[_Action]:
+    is_response = record.object == "response"
+    if record.role != "assistant" and not is_response:
         return ()
-    actions = items(mapping(record["extra"]).get("actions")) if "extra" in record else ()
-    if actions:
+    if record.extra is not None and (actions := items(record.extra.actions)):
         return [_Action(_command(one), string(mapping(one).get("tool_call_id"))) for one in actions]
     if is_response:
-        calls = [one for one in mappings(record.get("output")) if one.get("type") == "function_call"]
+        calls = [one for one in mappings(record.output) if one.get("type") == "function_call"]
         return [_Action(_command(arguments(one.get("arguments"))), string(one.get("call_id"))) for one in calls]
     return _block_actions(text)
 
@@ -196,14 +251,16 @@ def _block_actions(text: str) -> Sequence[_Action]:
     The counting rules want one block, opened without blanks after its tag. Later versions execute the only block of the later tag,
     whatever else the message contains.
     """
-    if "```" not in text:
+    if (first := _OPENING.search(text)) is None:
         return ()
+    if _OPENING.search(text, first.end()) is None:
+        return [_Action(_block(text, first.end()), "", first[2] == "\n")]
     found = [*_OPENING.finditer(text)]
     counted = [one for one in found if one[2] == "\n"]
     if len(counted) == 1:
         return [_Action(_block(text, counted[0].end()))]
     later = [one for one in found if one[1] != "bash"]
-    only = found if len(found) == 1 else later if len(later) == 1 else []
+    only = later if len(later) == 1 else []
     return [_Action(_block(text, one.end()), counted=False) for one in only]
 
 
@@ -213,16 +270,28 @@ def _command(action: Any) -> str:
 
 def _block(text: str, start: int) -> str:
     """Returns the block that begins at ``start``; everything after it where the block is not closed."""
-    closing = _CLOSING.search(text, start)
-    return text[start : closing.start() if closing else None].strip()
+    end = text.find("```", start)
+    return text[start : None if end < 0 else end].strip()
 
 
-def _text(record: Mapping[str, Any]) -> str:
-    content = record.get("content")
-    if record.get("object") == "response":  # of OpenAI's Responses API: its texts are in its items
-        texts = [text_of(item.get("content")) for item in mappings(record.get("output")) if item.get("type") == "message"]
+def _text(record: _Message) -> str:
+    content = record.content
+    if type(content) is str:
+        return content
+    if record.object == "response":  # of OpenAI's Responses API: its texts are in its items
+        texts = [text_of(item.get("content")) for item in mappings(record.output) if item.get("type") == "message"]
         return "\n".join(filter(None, texts))
-    return content if type(content) is str else text_of(record.get("output") if content is None else content)
+    return text_of(record.output if content is None else content)
+
+
+def _thought(record: _Message) -> str:
+    """Returns the model's reasoning, as far as its API gives it."""
+    if record.reasoning_content is not None:
+        return text_of(record.reasoning_content)
+    if record.object != "response":
+        return ""
+    thoughts = (item for item in mappings(record.output) if item.get("type") == "reasoning")
+    return "\n".join(filter(None, (text_of(item.get("summary")) or text_of(item.get("content")) for item in thoughts)))
 
 
 def _output(text: str) -> str:

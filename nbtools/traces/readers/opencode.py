@@ -219,7 +219,13 @@ class _SessionReader:
         self._add_request()
         if spent := self._spend(info):
             first, turn, session = self.session.log.seq + 1, self.session.turn, self.session
-            about = {"id": string(info.get("id")), "model": model, "at": epoch_seconds(time.get("created")), "cost": spent[1], "turn": turn}
+            about: dict[str, Any] = {
+                "id": string(info.get("id")),
+                "model": model,
+                "at": epoch_seconds(time.get("created")),
+                "cost": spent[1],
+                "turn": turn,
+            }
             self._request = lambda: session.request(spent[0], ref, first, **about)
         self._error(info.get("error"), ref, epoch_seconds(time.get("created")))
 

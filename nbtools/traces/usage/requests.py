@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from msgspec.structs import replace
 
 from nbtools.traces.model import RequestUsage, Tokens
 
 TOKEN_KINDS = ("input", "cache_read", "cache_write", "output", "reasoning")
+_counts = attrgetter(*TOKEN_KINDS)
 _COST_TOLERANCE = 1e-6
 """Differences below this, in US dollars, are those of floating-point sums."""
 
@@ -17,11 +19,9 @@ _COST_TOLERANCE = 1e-6
 def sum_of_tokens(parts: Iterable[Tokens]) -> Tokens:
     """Adds token counts; a count that no part has is None."""
     sums: list[int | None] = [None] * len(TOKEN_KINDS)
-    for part in parts:
-        for place, kind in enumerate(TOKEN_KINDS):
-            count = getattr(part, kind)
-            if count is not None:
-                sums[place] = (sums[place] or 0) + count
+    for place, counts in enumerate(zip(*map(_counts, parts), strict=True)):
+        recorded = [count for count in counts if count is not None]
+        sums[place] = sum(recorded) if recorded else None
     return Tokens(*sums)
 
 

@@ -380,3 +380,27 @@ def test_the_project_is_the_one_of_the_table_that_has_the_sessions_hash(tmp_path
     for meta, cwd in ((head, "/work/shop"), (META, "")):
         (chats / "session-1.jsonl").write_bytes(written([meta, message("1")]))
         assert traces.load(chats / "session-1.jsonl").sessions[0].cwd == cwd
+
+
+@pytest.mark.parametrize("odd", [7, None, ["x"], {"a": 1}])
+@pytest.mark.parametrize("field", ["model", "thoughts", "tokens", "parts"])
+def test_a_field_of_an_odd_type_loses_only_itself(tmp_path: Path, field: str, odd: Any) -> None:
+    spent = {"input": 9, "output": 2, "cached": 4, "thoughts": 1, "tool": 0, "total": 12}
+    thoughts = [{"subject": "Plan", "description": "Look first.", "timestamp": "2026-01-01T00:00:01.000Z"}]
+    fields: dict[str, Any] = {"model": "gemini-x", "thoughts": thoughts, "tokens": spent}
+    calls = [call("read_file", {"file_path": "a.py"}, "text"), call("write_file", {"file_path": "b.py", "content": "x\n"}, id="w")]
+    plain = log(tmp_path / "plain.jsonl", message("m", "gemini", "Done.", toolCalls=calls, **{**fields, field: None}))
+    trace = log(tmp_path / "odd.jsonl", message("m", "gemini", "Done.", toolCalls=calls, **{**fields, field: odd}))
+    kept = [(one.kind, one.text, one.model) for one in plain.events if field != "thoughts" or one.kind != "thinking"]
+    assert [(one.kind, one.text, one.model) for one in trace.events if field != "thoughts" or one.kind != "thinking"] == kept
+    assert [(one.name, one.paths, one.status, one.detail.result) for one in trace.calls] == [
+        (one.name, one.paths, one.status, one.detail.result) for one in plain.calls
+    ]
+    assert [(one.path, one.added) for one in trace.file_changes] == [("b.py", 1)]
+    assert trace.problems == []
+
+
+def test_a_call_of_an_odd_type_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    calls = [7, call("glob", {"pattern": "*"}, "none"), {"id": 3, "name": None, "args": "x", "status": 5, "resultDisplay": [1]}]
+    trace = log(tmp_path / "log.jsonl", message("m", "gemini", "", toolCalls=calls))
+    assert [(one.name, one.status) for one in trace.calls] == [("glob", "ok"), ("?", "unanswered")]

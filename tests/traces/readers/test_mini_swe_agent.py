@@ -147,3 +147,34 @@ def test_answers_of_the_responses_api_have_calls_results_texts_and_tokens(tmp_pa
     ]
     assert [(row.tokens.input, row.tokens.cache_read, row.tokens.output) for row in trace.usage] == [(20, 10, 4)]
     assert trace.facts()["tool_calls"] == 1
+
+
+ACTION = {"command": "ls -a", "tool_call_id": "c1"}
+
+
+@pytest.mark.parametrize("odd", [7, None, ["x"], {"a": 1}, "x"])
+@pytest.mark.parametrize("field", ["response", "timestamp", "cost", "usage"])
+def test_a_field_of_an_odd_type_loses_only_itself(tmp_path: Path, field: str, odd: Any) -> None:
+    extra = {"actions": [ACTION], field: odd}
+    trace = run(tmp_path / "t", says("I look.", extra=extra), {"role": "tool", "tool_call_id": "c1", "content": "a.py"})
+    assert [(one.subject, one.native_id, one.answered, one.result_size) for one in trace.calls] == [("ls -a", "c1", True, 4)]
+    assert [one.text for one in trace.events if one.kind == "assistant_text"] == ["I look."]
+    assert trace.problems == []
+
+
+@pytest.mark.parametrize("role", [7, None, ["x"]])
+def test_a_message_without_a_role_is_kept(tmp_path: Path, role: Any) -> None:
+    trace = run(tmp_path / "t", {"role": role, "content": "Words."}, says("```bash\nls\n```"), observes("a", 0))
+    assert [one.text for one in trace.events if one.kind == "system"] == ["You …", "Words."]
+    assert len(trace.calls) == 1
+
+
+def test_the_models_reasoning_is_a_thought(tmp_path: Path) -> None:
+    chat = says("I look.", reasoning_content="First the test, then the code.", extra={"actions": [ACTION]})
+    reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "The rate is in percent."}]}
+    asked = {"type": "function_call", "call_id": "c2", "name": "bash", "arguments": json.dumps({"command": "make"})}
+    items = {"object": "response", "output": [reasoning, asked], "model": "m", "usage": {"input_tokens": 3, "output_tokens": 2}}
+    answers = [{"role": "tool", "tool_call_id": "c1", "content": "a"}, {"type": "function_call_output", "call_id": "c2", "output": "ok"}]
+    trace = run(tmp_path / "t", chat, answers[0], items, answers[1])
+    assert [one.text for one in trace.events if one.kind == "thinking"] == ["First the test, then the code.", "The rate is in percent."]
+    assert [one.subject for one in trace.calls] == ["ls -a", "make"]

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from nbtools.diff.line_diff import LineDiff
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import count_patch_lines
 from nbtools.traces.json_access import epoch_seconds, integer_of, items, mapping, mappings, string
 from nbtools.traces.model import Call, EventKind, FileChange, Op, Ref, Status, Tokens
+from nbtools.traces.readers.gemini_cli.records import Record, Recorded
 from nbtools.traces.session_builder import SessionBuilder
+from nbtools.traces.source import DECODE_ERRORS
 
 EDITS = {"write_file", "replace", "edit"}
 _OPS: dict[str, Op] = {
@@ -46,15 +50,15 @@ _LONGEST_COMPARED = 1 << 18
 """Largest number of characters in which changed lines are counted while reading."""
 
 
-def kind_of(record: Mapping[str, Any]) -> EventKind | None:
+def kind_of(record: Record) -> EventKind | None:
     """Returns the kind of event; None for an unknown type.  Results and the context of the session are recorded as the user's."""
-    kind = _KINDS.get(string(record.get("type")))
+    kind = _KINDS.get(record.type)
     if kind != "user":
         return kind
-    parts = items(record.get("content"))
+    parts = items(record.content)
     if parts and all("functionResponse" in mapping(part) for part in parts):
         return "tool_result"
-    return "system" if text_of(record.get("content")).startswith(_CONTEXT) else "user"
+    return "system" if text_of(record.content).startswith(_CONTEXT) else "user"
 
 
 def text_of(content: Any) -> str:
@@ -75,9 +79,15 @@ def _part(part: Mapping[str, Any]) -> str:
 
 def response_of(call: Mapping[str, Any]) -> str:
     """Returns what the model read: the texts of its function responses."""
-    result = call.get("result")
+    return text_of_result(call.get("result"))
+
+
+def text_of_result(result: Any) -> str:
+    """Returns the texts of function responses."""
     if isinstance(result, str):
         return result
+    if type(result) is list and len(result) == 1 and type(result[0]) is dict:  # nearly always
+        return _response(result[0])
     parts = mappings(result) if isinstance(result, list) else [mapping(result)]
     texts = [text for part in parts if (text := _response(part))]
     return texts[0] if len(texts) == 1 else "\n".join(texts)
@@ -93,19 +103,20 @@ def _response(part: Mapping[str, Any]) -> str:
     return ""
 
 
-def add_events(session: SessionBuilder, record: Mapping[str, Any], at: float | None, ref: Ref, *, silent: bool) -> None:
-    """Adds its thoughts and its message; ``silent``: the message may be empty."""
-    model, type_, key = string(record.get("model")), string(record.get("type")), string(record.get("id"))
-    for thought in mappings(record.get("thoughts")):
-        subject, description = string(thought.get("subject")), string(thought.get("description"))
+def add_events(session: SessionBuilder, record: Record, kind: EventKind | None, at: float | None, ref: Ref) -> None:
+    """Adds its thoughts and its message, which may be empty where it has calls."""
+    model, type_, key = record.model, record.type, record.id
+    for thought in record.thoughts:
+        subject, description = thought.subject, thought.description
         text = f"{subject}\n{description}" if subject and description else subject or description
-        session.event("thinking", text, ref, epoch_seconds(thought.get("timestamp")) or at, "", model, type_, key)
-    kind = kind_of(record) or "system"
-    text = text_of(record.get("content")) or text_of(record.get("parts"))
+        session.event("thinking", text, ref, epoch_seconds(thought.timestamp) or at, "", model, type_, key)
+    content = record.content
     if kind == "tool_result":
-        text = response_of({"result": record.get("content")})
-    if text or not silent:
-        session.event(kind, text, ref, at, type_, model, type_, key)
+        text = text_of_result(content)
+    else:
+        text = (content if type(content) is str else text_of(content)) or text_of(record.parts)
+    if text or not record.tool_calls:
+        session.event(kind or "system", text, ref, at, type_, model, type_, key)
 
 
 def op_of(name: str) -> Op:
@@ -132,31 +143,38 @@ def tokens_of_native(counts: dict[str, int]) -> Tokens:
     return tokens_of({name: counts[native] for native, name in names.items() if native in counts})
 
 
-def add_call(session: SessionBuilder, recorded: Mapping[str, Any], id_: str, at: float | None, ref: Ref) -> None:
+def add_call(session: SessionBuilder, recorded: Recorded, id_: str, at: float | None, ref: Ref) -> None:
     """Adds the call, and the file that it changed.  Each id is counted once."""
-    name = string(recorded.get("name")) or "?"
-    arguments = mapping(recorded.get("args"))
-    answer = response_of(recorded)
-    state, native = string(recorded.get("status")), string(recorded.get("id"))
+    name, native, child = recorded.name or "?", recorded.id, recorded.agent_id
+    arguments = mapping(recorded.args)
+    answer = text_of_result(recorded.result)
+    status = _STATUSES.get(recorded.status)
     call = session.call(
         id_,
         name,
         ref,
-        op="agent" if recorded.get("agentId") else op_of(name),
+        op="agent" if child else op_of(name),
         native_id=native,
         subject=subject_of(arguments),
         paths=paths_of(arguments),
-        at=epoch_seconds(recorded.get("timestamp")) or at,
-        status=_STATUSES.get(state, "unanswered"),
-        status_source="flag" if state in _STATUSES else "none",
+        at=epoch_seconds(recorded.timestamp) or at,
+        status=status or "unanswered",
+        status_source="flag" if status else "none",
         exit_code=exit_code_of(answer) if name == "run_shell_command" else None,
-        answered=state in _STATUSES,
+        answered=status is not None,
         result_size=len(answer),
-        child=string(recorded.get("agentId")),
+        child=child,
         counted=session.live and (not native or id_ == native),
         result_ref=ref,
     )
-    session.complete(call, changes=[change_of(call, arguments, mapping(recorded.get("resultDisplay")), answer)] if name in EDITS else ())
+    session.complete(call, changes=[change_of(call, arguments, _display(recorded), answer)] if name in EDITS else ())
+
+
+def _display(recorded: Recorded) -> Mapping[str, Any]:
+    try:
+        return mapping(msgspec.json.decode(recorded.result_display))
+    except DECODE_ERRORS:
+        return {}
 
 
 def exit_code_of(answer: str) -> int | None:

@@ -19,11 +19,12 @@ from typing import Any
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.json_access import epoch_seconds, integer_of, items, mapping, mappings, string
+from nbtools.traces.json_access import epoch_seconds, items, mapping, mappings, string
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row, Tokens
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.readers.gemini_cli.messages import add_call, add_events, kind_of, tokens_of_native
+from nbtools.traces.readers.gemini_cli.messages import add_call, add_events, kind_of
+from nbtools.traces.readers.gemini_cli.records import Record, TokenCounts, decode_record
 from nbtools.traces.readers.gemini_cli.results import detail_of
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, read_regular
@@ -70,19 +71,19 @@ class MessageLog:
         self._live: list[StoredMessage] = []
         self._at: dict[Any, int] = {}
 
-    def messages(self, source: Source, file: int = 0) -> Iterator[tuple[StoredMessage, Mapping[str, Any]]]:
+    def messages(self, source: Source, file: int = 0) -> Iterator[tuple[StoredMessage, Record]]:
         """Yields all messages in reading order, dropped ones included, each with its content."""
         at = 0
         with source.open_file(file) as opened:
             for message in self._order:
                 start, length = message.ref.offset, message.ref.length
                 if self._text:
-                    yield message, mapping(decode_json(self._text[start : start + length]))
+                    yield message, decode_record(self._text[start : start + length])
                 elif not message.replaced:
                     if start != at:
                         opened.seek(start)
                     at = start + length
-                    yield message, mapping(decode_json(opened.read(length)))
+                    yield message, decode_record(opened.read(length))
 
     def read(self, source: Source, file: int = 0) -> Iterator[Problem]:
         if _is_document(source, file):
@@ -226,7 +227,8 @@ class GeminiCli(Format):
             main = main or reading.session.id
             for number, (message, record) in enumerate(changes.messages(source, file)):
                 reading.message(record, message.ref, number, live=message.live)
-                yield from log.take()
+                yield from log.rows
+                log.rows.clear()
             reading.end(main if file else "", Ref(0, path.stat().st_size, 0, file))
             yield from log.take()
 
@@ -261,54 +263,56 @@ class _SessionReader:
         self.session = SessionBuilder(log, string(about.get("sessionId")) or path.stem)
         self.agent = "gemini-cli"
         self.cancelled = 0
-        self.native: dict[str, int] = {}
+        self.spent: list[TokenCounts] = []
         self.ids: set[str] = set()
         self.messages: set[str] = set()
 
-    def message(self, record: Mapping[str, Any], ref: Ref, number: int, *, live: bool) -> None:
-        at, calls = epoch_seconds(record.get("timestamp")), mappings(record.get("toolCalls"))
-        self.session.live = live
-        first = self.session.log.seq + 1
-        tokens = self._count(record, calls, at) if live else None
-        if kind_of(record) == "tool_result" and self._answers_of(record) <= self.ids:
-            self.session.event("progress", "", ref, at, type="functionResponse", key=string(record.get("id")))  # the calls have the results
+    def message(self, record: Record, ref: Ref, number: int, *, live: bool) -> None:
+        session, calls, kind = self.session, record.tool_calls, kind_of(record)
+        at = epoch_seconds(record.timestamp)
+        session.live = live
+        first = session.log.seq + 1
+        tokens = self._count(record, kind, at) if live else None
+        if kind == "tool_result" and self._answers_of(record) <= self.ids:
+            session.event("progress", "", ref, at, type="functionResponse", key=record.id)  # the calls have the results
             return
-        add_events(self.session, record, at, ref, silent=bool(calls))
+        add_events(session, record, kind, at, ref)
         for position, recorded in enumerate(calls):
-            native = string(recorded.get("id"))
+            native = recorded.id
             id_ = native if native and native not in self.ids else f"{native or 'call'}#{number}.{position}"
             self.ids.add(id_)
-            if child := string(recorded.get("agentId")):
+            if child := recorded.agent_id:
                 self.children.setdefault(child, id_)
-            add_call(self.session, recorded, id_, at, ref)
+            add_call(session, recorded, id_, at, ref)
         if tokens is not None:
-            used = tokens_of_native(tokens)
-            self.session.request(used, ref, first, id=string(record.get("id")), model=string(record.get("model")), at=at)
+            cached, counted = tokens.cached, tokens.input
+            used = Tokens(max(counted - cached, 0), cached, None, tokens.output, tokens.thoughts)
+            session.request(used, ref, first, id=record.id, model=record.model, at=at)
 
     @staticmethod
-    def _answers_of(record: Mapping[str, Any]) -> set[str]:
+    def _answers_of(record: Record) -> set[str]:
         """Returns the ids of the calls that a message of results answers."""
-        return {string(mapping(part.get("functionResponse")).get("id")) for part in mappings(record.get("content"))}
+        return {string(mapping(part.get("functionResponse")).get("id")) for part in mappings(record.content)}
 
-    def _count(self, record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], at: float | None) -> dict[str, int] | None:
+    def _count(self, record: Record, kind: EventKind | None, at: float | None) -> TokenCounts | None:
         """Updates the session's totals by a live message, and returns its tokens, which count once for each id."""
-        session, kind, tokens = self.session, kind_of(record), record.get("tokens")
+        session, tokens = self.session, record.tokens
         session.records += 1
         session.turn += kind == "user"
-        session.see(at, string(record.get("model")))
+        session.see(at, record.model)
         if kind is None:
             session.flags["unknown_records"] = None
-        if record.get("type") == "qwen":  # the first versions of Qwen Code wrote this format
+        if record.type == "qwen":  # the first versions of Qwen Code wrote this format
             self.agent = "qwen-code"
-        for call in calls:
-            self.cancelled += call.get("status") == "cancelled"
-        key = id_ if isinstance(id_ := record.get("id"), str) else repr(id_)
-        used = None
-        if isinstance(tokens, dict) and key not in self.messages:
-            used = {name: integer_of(tokens.get(name)) or 0 for name in _TOKENS}
-            self.native = {name: self.native.get(name, 0) + count for name, count in used.items()}
+        for call in record.tool_calls:
+            self.cancelled += call.status == "cancelled"
+        key = record.number or record.id
+        if key in self.messages:
+            return None
         self.messages.add(key)
-        return used
+        if tokens is not None:
+            self.spent.append(tokens)
+        return tokens
 
     def end(self, parent: str, ref: Ref) -> None:
         started_by = self.children.get(self.session.id) or self.children.get(self.path.stem, "")
@@ -318,7 +322,7 @@ class _SessionReader:
             parent_call=started_by if parent else "",
             title=string(self.about.get("summary")),
             cwd=next(map(string, items(self.about.get("directories"))), "") or self.project,
-            native_tokens=self.native,
+            native_tokens={name: sum(getattr(one, name) for one in self.spent) for name in _TOKENS} if self.spent else {},
             counts={"cancelled": self.cancelled},
             ref=ref,
         )
