@@ -208,6 +208,8 @@ class _EffectsBuilder:
         self._by_role()
         if options.options:
             self._by_options()
+        if entry.configures and self._configures():
+            self.writes.append(".git")
         if options.has(entry.listed):
             self._read(_LISTED)
             self.unclear.append(_LISTED)
@@ -244,6 +246,11 @@ class _EffectsBuilder:
             note="changes files in place" if self.rewriting else entry.note,
             warn=entry.warn or options.has(entry.alarms),
         )
+
+    def _configures(self) -> bool:
+        """Whether it brings a configuration or hooks into a repository; git accepts options that are cut short."""
+        words = [word.partition("=")[0] for word in self.started.words[self.first :] if word.startswith("--") and len(word) > 3]
+        return any(option.startswith(word) for word in words for option in self.entry.configures)
 
     def _lists(self) -> bool:
         """Whether it prints only file names.  An unlisted option may make it print anything."""

@@ -28,6 +28,7 @@ _LISTS = (
     "removes",
     "takes",
     "listed",
+    "configures",
     "unsets",
     "clears",
     "alarms",
@@ -77,6 +78,7 @@ class Entry:
     removes: frozenset[str] = frozenset()
     takes: frozenset[str] = frozenset()
     listed: frozenset[str] = frozenset()
+    configures: frozenset[str] = frozenset()
     unsets: frozenset[str] = frozenset()
     clears: frozenset[str] = frozenset()
     alarms: frozenset[str] = frozenset()
@@ -208,7 +210,8 @@ def _compiled(name: str, raw: Mapping[str, Any]) -> Entry:
     values_by_field: dict[str, Any] = {**lists, **{key: raw[key] for key in (*_TEXTS, *_TRUE) if key in raw}}
     only = {option: re.compile(pattern, re.DOTALL) for option, pattern in raw.get("only", {}).items()}
     entry = Entry(name, only=only, operands=_roles(raw.get("operands", "")), **values_by_field)
-    values = entry.values | entry.reads | entry.writes | entry.folder | entry.removes | entry.shell_options | entry.unsets
+    values = entry.values | entry.reads | entry.writes | entry.folder | entry.removes | entry.shell_options
+    values |= entry.unsets | entry.configures
     flags = (entry.flags | rewriting | entry.shows | entry.empties | entry.takes | entry.clears) - values
     return replace(entry, values=values, flags=flags, commands={})
 
