@@ -1,17 +1,18 @@
 """Finds secrets in texts that a person is about to share.
 
 It finds what ``redaction`` finds, and more: further forms of tokens, cookies, passwords in command lines and connection strings, short
-passwords with a telling name, and secrets behind the escapes of JSON, invisible characters, line wrapping and base64.  Nothing is lost
-where it finds too much, because the person sees what would be removed; commit hashes and UUIDs without a telling name are left alone.
+passwords with a telling name, and secrets behind the escapes of JSON and HTML, invisible characters, line wrapping and base64.  Nothing is
+lost where it finds too much, because the person sees what would be removed; commit hashes and UUIDs without a telling name are left alone.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -121,7 +122,11 @@ _INVISIBLE = re.compile(
 _WRAP = re.compile(r"(?<=[A-Za-z0-9+/=_.~\-])\r?\n[ \t]{0,16}(?=[A-Za-z0-9+/=_.~\-])")
 _FULL_LINE = 72
 _CODED = re.compile(r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{24,20000}+={0,2}(?![A-Za-z0-9+/_\-=])")
+_CODED_LINES = re.compile(r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,200}+(?:\r?\n[ \t]{0,16}[A-Za-z0-9+/_\-]{1,200}+){1,300}+={0,2}")
+_MOST_CUT = 3
+"""Lines behind base64 that may be something else."""
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +142,8 @@ class SecretSearch:
         found = self._spans(text)
         plain = text
         positions: list[_Positions] = []
-        while "\\" in plain and len(positions) < _MAX_NESTING and _ESCAPE.search(plain):
-            plain, position = _unescaped(plain)
+        while len(positions) < _MAX_NESTING and (unescaped := _unescaped(plain)):
+            plain, position = unescaped
             positions.insert(0, position)
             for kind, start, end in self._spans(plain):
                 for outer in positions:
@@ -161,6 +166,14 @@ class SecretSearch:
             kind = next((found.kind for found in (*_spans(plain), *self._own(plain))), "") if plain else ""
             if kind:
                 yield Found(kind, *one.span())
+        for one in _CODED_LINES.finditer(text):
+            lines = one[0].split("\n")
+            for count in range(len(lines), max(1, len(lines) - _MOST_CUT), -1):
+                plain = _decoded("".join(line.strip() for line in lines[:count]))
+                kind = next((found.kind for found in (*_spans(plain), *self._own(plain))), "") if plain else ""
+                if kind:
+                    yield Found(kind, one.start(), one.start() + len("\n".join(lines[:count])))
+                    break
 
     def _own(self, text: str) -> Iterator[Found]:
         for pattern in self.patterns:
@@ -264,16 +277,29 @@ class _Positions:
         return self._raw[at] + position - self._plain[at]
 
 
-def _unescaped(text: str) -> tuple[str, _Positions]:
-    """Returns a text without the escapes of JSON and JavaScript."""
+def _of_escape(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _PLAIN.get(found[3], found[3])
+
+
+def _unescaped(text: str) -> tuple[str, _Positions] | None:
+    """Returns a text without the escapes of JSON and JavaScript or, where it has none, those of HTML; None where it has neither."""
+    if "\\" in text and _ESCAPE.search(text):
+        return _replaced(_ESCAPE, _of_escape, text)
+    if "&" in text and _ENTITY.search(text) and html.unescape(text) != text:
+        return _replaced(_ENTITY, lambda found: html.unescape(found[0]), text)
+    return None
+
+
+def _replaced(expression: re.Pattern[str], character: Callable[[re.Match[str]], str], text: str) -> tuple[str, _Positions]:
+    """Returns a text in which the matches of an expression are replaced by characters."""
     pieces: list[str] = []
     plain, raw = [0], [0]
     length = end = 0
-    for one in _ESCAPE.finditer(text):
+    for one in expression.finditer(text):
         pieces.append(text[end : one.start()])
-        code = one[1] or one[2]
-        pieces.append(chr(int(code, 16)) if code else _PLAIN.get(one[3], one[3]))
-        length += one.start() - end + 1
+        pieces.append(character(one))
+        length += one.start() - end + len(pieces[-1])
         end = one.end()
         plain.append(length)
         raw.append(end)

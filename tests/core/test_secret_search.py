@@ -147,3 +147,27 @@ def test_a_token_in_base64_is_found(text: str, code: Callable[[bytes], bytes]) -
 def test_the_word_in_the_next_line_is_no_part_of_a_token() -> None:
     text = f"{TOKEN}\nnext line"
     assert [text[one.start : one.end] for one in SEARCH.find(text)] == [TOKEN]
+
+
+@pytest.mark.parametrize("width", [20, 57, 64, 76])
+@pytest.mark.parametrize("indent", ["", "    "])
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("data: ", "\n"), ("", "\n\nthe end"), ("", "\nend")])
+def test_a_token_in_wrapped_base64_is_found(width: int, indent: str, before: str, after: str) -> None:
+    coded = base64.b64encode(f"first=1\nexport GITHUB_TOKEN={TOKEN}\nlast=2 {'x' * 40}\n".encode()).decode()
+    wrapped = f"\n{indent}".join(coded[at : at + width] for at in range(0, len(coded), width))
+    text = f"{before}{wrapped}{after}"
+    found = [text[one.start : one.end] for one in SEARCH.find(text)]
+    assert any(wrapped in one for one in found)
+
+
+@pytest.mark.parametrize(
+    "code", [lambda one: f"&#{ord(one)};", lambda one: f"&#x{ord(one):x};", lambda one: "&lowbar;" if one == "_" else one]
+)
+def test_a_token_in_entities_of_html_is_found(code: Callable[[str], str]) -> None:
+    coded = "".join(map(code, TOKEN))
+    for text in (f"<p>the token is {coded} and more</p>", json.dumps(f'a "{coded}"')):
+        assert [text[one.start : one.end] for one in SEARCH.find(text)] == [coded]
+
+
+def test_an_unknown_entity_is_text() -> None:
+    assert SEARCH.find("a &nothing; b &#0; c &amp;amp; d " * 50) == []

@@ -172,6 +172,7 @@ class Corpus:
         logs, size = self._manifest.counts()
         facts = {"logs": f"{logs:,}, {size / 1e6:,.1f} MB"}
         unread = [f"{path}: {entry.why}" for path, entry in sorted(self._manifest.logs().items()) if entry.why]
+        unread += [f"{name} is damaged: {why}" for name, why in sorted(self._manifest.damaged.items())]
         with suppress(TraceError):
             facts |= self._counts()
         return render("corpus", folder=self._storage.address, facts=facts, unread=unread)

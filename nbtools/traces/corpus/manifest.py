@@ -12,6 +12,7 @@ import io
 import re
 import time
 import uuid
+import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -105,6 +106,8 @@ class Manifest:
     entries: dict[str, Entry] = field(default_factory=dict)
     failures: dict[str, Entry] = field(default_factory=dict)
     _part_files: dict[str, PartFiles] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)
+    """The files that are left out, with the reason; the logs that only they list are read again by the next ingest."""
     _known: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
@@ -114,12 +117,12 @@ class Manifest:
         return len(self._known)
 
     def refresh(self) -> None:
-        """Reads the changes that are new. Raises ``TraceError`` where they are of another version or damaged."""
+        """Reads the changes that are new. Warns of damaged ones, and leaves them out. Raises ``TraceError`` for another version."""
         with self._lock:
             previous: set[str] | None = None
             # While files are replaced, a listing may miss the new one and the old ones; then the next listing differs.
             while (names := self._names()) != previous:
-                new = sorted(names - self._known)
+                new = sorted(names - self._known - self.damaged.keys())
                 if not new and self._known:
                     return
                 with ThreadPoolExecutor(_THREADS) as threads:
@@ -198,12 +201,18 @@ class Manifest:
     def _read(self, name: str) -> Change | None:
         """Returns None where the file has been replaced since it was listed."""
         try:
-            return msgspec.json.decode(_unpacked(self.storage.read(name)), type=Change)
+            packed = self.storage.read(name)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise TraceError(f"{self.storage.address}/{name} cannot be read: {error}.") from error
+        try:
+            return msgspec.json.decode(_unpacked(packed), type=Change)
         except (OSError, EOFError, ValueError, zlib.error, msgspec.MsgspecError) as error:
-            message = f"{self.storage.address}/{name} is damaged: {error}. Delete this file and ingest the logs again."
-            raise TraceError(message) from error
+            self.damaged[name] = str(error)
+            message = f"{self.storage.address}/{name} is damaged and left out: {error}."
+            warnings.warn(f"{message} Ingest the logs again, then delete this file.", stacklevel=2)
+            return None
 
     def _write(self, content: bytes) -> str:
         name = f"{MANIFEST}/{time.time_ns():020}-{uuid.uuid4().hex}.v{VERSION}.json.gz"

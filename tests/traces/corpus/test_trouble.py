@@ -187,11 +187,27 @@ def test_a_corpus_of_an_older_nbtools_says_so(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.sqlite"]
 
 
+def test_a_damaged_file_of_the_manifest_leaves_the_rest_of_the_corpus(corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(logs / "a.json")
+    (first,) = (corpus.folder / "manifest").iterdir()
+    corpus.ingest(logs)
+    (second,) = set((corpus.folder / "manifest").iterdir()) - {first}
+    os.truncate(second, second.stat().st_size // 2)
+    with pytest.warns(UserWarning, match="damaged and left out"):
+        again = Corpus(corpus.folder)
+    assert len(again.sessions) == 1
+    assert second.name in again._repr_html_()
+    assert len(again.ingest(logs).read) == 2
+    assert len(again.sessions) == 3
+    second.unlink()
+    assert len(Corpus(corpus.folder).sessions) == 3
+
+
 def test_a_manifest_that_is_cut_says_so_and_what_to_do(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(logs)
     (manifest,) = (corpus.folder / "manifest").iterdir()
     os.truncate(manifest, manifest.stat().st_size // 2)
-    with pytest.raises(traces.TraceError, match=r"damaged.*Delete this file"):
+    with pytest.warns(UserWarning, match=r"damaged.*delete this file"):
         Corpus(corpus.folder)
     manifest.unlink()
     assert len(corpus.ingest(logs).read) == 0, "this process has read it before it was cut"
@@ -205,7 +221,7 @@ def test_a_manifest_of_somebody_else_deletes_and_reads_nothing_outside_the_corpu
         path.mkdir(parents=True)
     victim.write_text("years of work")
     (folder / f"{1:020}-{'0' * 32}.v{VERSION}.json.gz").write_bytes(gzip.compress(msgspec.json.encode(change)))
-    with pytest.raises(traces.TraceError, match="damaged"):
+    with pytest.warns(UserWarning, match="damaged"):
         Corpus(tmp_path / "corpus").ingest(logs)
     assert victim.exists()
 
@@ -219,7 +235,7 @@ def test_a_small_manifest_that_unpacks_to_gigabytes_is_refused_with_little_memor
     (folder / f"{1:020}-{'0' * 32}.v{VERSION}.json.gz").write_bytes(bomb)
     tracemalloc.start()
     try:
-        with pytest.raises(traces.TraceError, match=r"damaged.*Delete this file"):
+        with pytest.warns(UserWarning, match=r"damaged.*delete this file"):
             Corpus(tmp_path)
         assert tracemalloc.get_traced_memory()[1] < 600 << 20
     finally:
