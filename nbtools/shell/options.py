@@ -46,6 +46,9 @@ def read_options(started: StartedProgram, entry: Entry, first: int = 1, *, stop:
         return ParsedOptions([], list(range(first, len(words))))
     while position < len(words):
         word = words[position]
+        if word == "--" and started.is_literal(position) and entry.through:
+            position += 1
+            continue
         if word == "--" and started.is_literal(position):
             parser.operands.extend(range(position + 1, len(words)))
             parser.after_dashes(position + 1)

@@ -53,6 +53,7 @@ _TRUE = (
     "responses",
     "prefixes",
     "pathspecs",
+    "through",
 )
 _TEXTS = ("default", "beside", "asks", "note", "special", "style", "language")
 _OTHERS = ("also", "like", "only", "operands")
@@ -110,6 +111,7 @@ class Entry:
     responses: bool = False
     prefixes: bool = False
     pathspecs: bool = False
+    through: bool = False
     commands: dict[str, Entry] = field(default_factory=dict, compare=False)
 
 

@@ -1177,6 +1177,8 @@ MORE: dict[str, list[str]] = {
         "ruff check @args",
         "sqlite3 x.db 'select 1' '.shell evil'",
         "git --help log",
+        "cargo fmt --check -- --print-config default src/cart.py",
+        "cargo fmt -- --print-config=default src/cart.py",
         "strings @args",
         "git -h log",
         "sqlite3 -safe 'file:secr%65ts/x.db' 'select 1'",
