@@ -5,6 +5,7 @@ Also parses timestamps in the notations that logs use.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -61,12 +62,24 @@ def float_of(value: Any) -> float | None:
 
 def parse_json(value: Any) -> Any:
     """Parses a text as JSON. Returns a text that is not JSON, and any other value, as it is."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not _may_be_json(value):
         return value
     try:
         return decode_json(value.encode("utf-8", "replace"))
     except TraceError:
         return value
+
+
+_CLOSING = {"{": "}", "[": "]", '"': '"'}
+_SCALAR = re.compile(r"\s*(?:true|false|null|NaN|-?Infinity|-?\d[\d.eE+-]*)\s*")
+_BLANKS = " \t\r\n\ufeff"
+
+
+def _may_be_json(text: str) -> bool:
+    """Whether a text begins and ends like JSON; most results of tools do not, and trying to repair one takes long."""
+    inner = text.strip(_BLANKS)
+    closing = _CLOSING.get(inner[:1])
+    return inner[-1:] == closing if closing else _SCALAR.fullmatch(inner) is not None
 
 
 def arguments(value: Any) -> Mapping[str, Any]:

@@ -265,3 +265,22 @@ def test_a_damaged_export_is_read(tmp_path_factory: pytest.TempPathFactory, data
     read_whole(path, Otlp())
     path.write_bytes(data.draw(spoilt(written(WHOLE, data.draw(st.sampled_from([None, 1]))))))
     read_whole(path, Otlp())
+
+
+@pytest.mark.parametrize(
+    "odd", [{"value": {"stringValue": 7}}, {"key": 5, "value": {"stringValue": "x"}}, {"key": "k"}, 7, {"key": "k", "value": [1]}]
+)
+def test_an_attribute_of_an_odd_type_does_not_take_the_others_with_it(tmp_path: Path, odd: Any) -> None:
+    named = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "ls",
+        "gen_ai.tool.call.id": "c1",
+        "gen_ai.tool.call.result": "[a] b",
+    }
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in named.items()]
+    times = {"startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000001000000000"}
+    found = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "execute_tool ls", **times, "attributes": [odd, *attributes]}
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [found]}]}]}))
+    trace = traces.load(path)
+    assert [(one.name, one.native_id, one.status, one.detail.result) for one in trace.calls] == [("ls", "c1", "ok", "[a] b")]

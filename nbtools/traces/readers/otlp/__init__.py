@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, string, text_of
@@ -26,6 +25,7 @@ from nbtools.traces.readers.otlp.conventions import (
     arguments_of,
     attributes_of,
     call_id_of,
+    decode_span,
     exception_of,
     first_text,
     parts_in_span,
@@ -33,7 +33,7 @@ from nbtools.traces.readers.otlp.conventions import (
 )
 from nbtools.traces.readers.otlp.spans import Span, line_of_spans, spans_in
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import Source, decode_json
+from nbtools.traces.source import Source
 
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
 _TOKENS = {
@@ -71,7 +71,7 @@ class Otlp(Format):
         _, _, number = call.id.partition("/")
         answer = _result_in_message(source, call) if call.result_ref != call.ref or number else None
         if number:
-            request = next((piece for index, (_, _, piece) in enumerate(parts_in_span(span)) if str(index) == number), None)
+            request = next((piece for index, (_, _, piece) in enumerate(parts_in_span(span, attributes)) if str(index) == number), None)
             content, args = answer, arguments(request.args) if isinstance(request, CallPart) else {}
         else:
             content = result_of(span, attributes) if answer is None else answer
@@ -83,7 +83,8 @@ def _result_in_message(source: Source, call: Call) -> object:
     """Returns the result of the call in a message."""
     if not call.answered:
         return None
-    message_parts = (piece for _, _, piece in parts_in_span(mapping(source.record(call.result_ref))))
+    span = mapping(source.record(call.result_ref))
+    message_parts = (piece for _, _, piece in parts_in_span(span, attributes_of(span.get("attributes"))))
     return next((piece.content for piece in message_parts if isinstance(piece, ResultPart) and piece.id == call.native_id), None)
 
 
@@ -126,8 +127,9 @@ class _TraceReader:
         yield from self.session.log.take()
 
     def _span(self, span: Span) -> None:
-        recorded, first = self._record(span.ref), self.session.log.seq + 1
-        attributes = attributes_of(recorded.get("attributes"))
+        self.file.seek(span.ref.offset)
+        recorded, attributes = decode_span(self.file.read(span.ref.length))
+        first = self.session.log.seq + 1
         self._note(span, attributes)
         if span.meaning == "tool":
             self._tool(span, recorded, attributes)
@@ -142,18 +144,13 @@ class _TraceReader:
             self._request(span, attributes, first)
 
     def _request(self, span: Span, attributes: Mapping[str, Any], first: int) -> None:
+        used = _usage_in(attributes)
         usage = Usage()
-        usage.add(_usage_in(attributes))
+        usage.add(used)
         if usage.native:
+            self.usage.add(used)
             model = first_text(attributes, _MODELS)
             self.session.request(usage.tokens(), span.ref, first, id=span.id, model=model, at=span.start)
-
-    def _record(self, ref: Ref) -> Mapping[str, Any]:
-        self.file.seek(ref.offset)
-        try:
-            return mapping(decode_json(self.file.read(ref.length)))
-        except TraceError:
-            return {}
 
     def _note(self, span: Span, attributes: Mapping[str, Any]) -> None:
         self.session.see(span.start)
@@ -162,7 +159,6 @@ class _TraceReader:
         self.conversation = self.conversation or first_text(attributes, ("gen_ai.conversation.id", "session.id"))
         if span.meaning == "model":
             self.session.see(None, first_text(attributes, _MODELS))
-            self.usage.add(_usage_in(attributes))
 
     def _tool(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
         session, args, result = self.session, arguments(arguments_of(attributes)), result_of(recorded, attributes)
@@ -193,7 +189,7 @@ class _TraceReader:
     def _messages(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
         """Adds the new parts of a conversation: each request repeats all earlier messages."""
         session, model = self.session, first_text(attributes, _MODELS)
-        for index, (message_number, is_response, piece) in enumerate(parts_in_span(recorded)):
+        for index, (message_number, is_response, piece) in enumerate(parts_in_span(recorded, attributes)):
             key = _part_key(message_number, piece)
             if key in self.seen_parts:
                 continue

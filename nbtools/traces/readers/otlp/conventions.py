@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+import msgspec
+
+from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import MessagePart, parts_of_message
 from nbtools.traces.json_access import id_text, integer_of, items, mapping, mappings, parse_json, string
+from nbtools.traces.source import DECODE_ERRORS, decode_json
 
 Meaning: TypeAlias = Literal["tool", "model", "agent", "other"]
 _OPERATIONS: dict[str, Meaning] = {
@@ -93,12 +97,11 @@ def exception_of(span: Mapping[str, Any]) -> str:
     return next(filter(None, texts), "") or string(mapping(span.get("status")).get("message"))
 
 
-def parts_in_span(span: Mapping[str, Any]) -> Iterator[tuple[int, bool, MessagePart]]:
+def parts_in_span(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[tuple[int, bool, MessagePart]]:
     """Yields the message parts of a span with their positions.
 
     Each comes with the number of its message in the conversation and whether it is the model's response.
     """
-    attributes = attributes_of(span.get("attributes"))
     is_record = "body" in span or "eventName" in span or "event.name" in attributes
     messages = [] if is_record else [*_messages_in(attributes)]
     for event in [span] if is_record else mappings(span.get("events")):
@@ -117,14 +120,21 @@ def _messages_in(attributes: Mapping[str, Any]) -> Iterator[_Message]:
     """Yields the messages in attributes with their role: first the model's input, then its response."""
     if instructions := parse_json(attributes.get("gen_ai.system_instructions")):
         yield {"role": "system", "parts": instructions} if isinstance(instructions, list) else instructions, "system", False
-    for key, role in (("gen_ai.input.messages", "user"), ("gen_ai.prompt", "user"), ("ai.prompt.messages", "user")):
-        yield from ((one, role, False) for one in _as_list(attributes.get(key)))
-    yield from ((_openai_message(one), "user", False) for one in unflatten(attributes, "llm.input_messages"))
-    yield from ((_openai_message(one), "user", False) for one in unflatten(attributes, "gen_ai.prompt"))
-    for key in ("gen_ai.output.messages", "gen_ai.completion", "ai.response.text"):
-        yield from ((one, "assistant", True) for one in _as_list(attributes.get(key)))
-    yield from ((_openai_message(one), "assistant", True) for one in unflatten(attributes, "llm.output_messages"))
-    yield from ((_openai_message(one), "assistant", True) for one in unflatten(attributes, "gen_ai.completion"))
+    is_flat = any(key.startswith(_FLAT) for key in attributes)
+    for keys, flat, role in _MESSAGES:
+        for key in keys:
+            if key in attributes:
+                yield from ((one, role, role == "assistant") for one in _as_list(attributes[key]))
+        for prefix in flat if is_flat else ():
+            yield from ((_openai_message(one), role, role == "assistant") for one in unflatten(attributes, prefix))
+
+
+_MESSAGES = (
+    (("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages"), ("llm.input_messages", "gen_ai.prompt"), "user"),
+    (("gen_ai.output.messages", "gen_ai.completion", "ai.response.text"), ("llm.output_messages", "gen_ai.completion"), "assistant"),
+)
+"""The attributes with messages, the prefixes of messages whose fields are attributes of their own, and the role."""
+_FLAT = tuple(f"{prefix}." for _, flat, _ in _MESSAGES for prefix in flat)
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -191,6 +201,57 @@ def value_of(any_value: Any, depth: int = 0) -> Any:
         if kind == "kvlistValue" and depth < _MAX_DEPTH:
             return attributes_of(mapping(plain).get("values"), depth + 1)
     return None
+
+
+class _Value(msgspec.Struct, gc=False):
+    """An ``AnyValue``; nearly all are texts or integers."""
+
+    stringValue: str | None = None  # noqa: N815 - the format's names
+    intValue: str | int | None = None  # noqa: N815
+
+
+class _Attribute(msgspec.Struct, gc=False):
+    key: str
+    value: _Value
+
+
+class _Recorded(msgspec.Struct, gc=False):
+    attributes: list[msgspec.Raw] = []
+    events: Any = None
+    status: Any = None
+    name: Any = None
+    body: Any = msgspec.UNSET
+    eventName: Any = msgspec.UNSET  # noqa: N815
+
+
+_decode_recorded = msgspec.json.Decoder(_Recorded).decode
+_decode_attribute = msgspec.json.Decoder(_Attribute).decode
+_decode_any = msgspec.json.Decoder().decode
+
+
+def decode_span(data: bytes) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Returns the fields of a span that rows need, and its attributes. Both are empty where it is not JSON."""
+    try:
+        span = _decode_recorded(data)
+        attributes: dict[str, Any] = {}
+        for raw in span.attributes:
+            one = _decode_attribute(raw)
+            value = one.value
+            if value.stringValue is not None:
+                attributes[one.key] = value.stringValue
+            elif value.intValue is not None:
+                attributes[one.key] = integer_of(value.intValue)
+            else:
+                attributes[one.key] = value_of(_decode_any(raw).get("value"))
+    except (*DECODE_ERRORS, AttributeError):  # written otherwise, as some exporters do
+        try:
+            fields = mapping(decode_json(data))
+        except TraceError:
+            return {}, {}
+        return fields, attributes_of(fields.get("attributes"))
+    found = {"events": span.events, "status": span.status, "name": span.name}
+    optional = {"body": span.body, "eventName": span.eventName}
+    return found | {name: value for name, value in optional.items() if value is not msgspec.UNSET}, attributes
 
 
 def attributes_of(attributes: Any, depth: int = 0) -> dict[str, Any]:
