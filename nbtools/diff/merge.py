@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from nbtools.diff.line_diff import opcodes
 from nbtools.diff.text_lines import split_lines
@@ -39,10 +39,14 @@ class Merged:
         return not self.conflicts
 
 
-def merge(base: str, ours: str, theirs: str, *, our_label: str = "ours", their_label: str = "theirs") -> Merged:
+Side: TypeAlias = Literal["ours", "theirs"]
+
+
+def merge(base: str, ours: str, theirs: str, *, our_label: str = "ours", their_label: str = "theirs", prefer: Side | None = None) -> Merged:
     """Merges the changes that ``ours`` and ``theirs`` make to ``base``.  Line ends, and a missing last one, are those of the side taken.
 
-    The labels follow the markers of a conflict.  A last line without an end gets one where a marker follows.
+    With ``prefer``, that side is taken where both changed the same lines, so there is no conflict.  The labels follow the markers of a
+    conflict.  A last line without an end gets one where a marker follows.
     """
     sides = _Sides(split_lines(base), split_lines(ours), split_lines(theirs))
     lines: list[str] = []
@@ -53,14 +57,15 @@ def merge(base: str, ours: str, theirs: str, *, our_label: str = "ours", their_l
         done = region.base[1]
         first = len(lines)
         our_lines, their_lines = sides.ours[slice(*region.ours)], sides.theirs[slice(*region.theirs)]
-        if region.by == _OURS or our_lines == their_lines:
+        if region.by == _OURS or our_lines == their_lines or (region.by != _THEIRS and prefer == "ours"):
             lines += our_lines
-        elif region.by == _THEIRS:
+        elif region.by == _THEIRS or prefer == "theirs":
             lines += their_lines
         else:
             lines += _with_markers(our_lines, their_lines, our_label, their_label)
             conflicts.append(Conflict(region.base, region.ours, region.theirs, (first, len(lines))))
-    return Merged("".join(lines + sides.base[done:]), tuple(conflicts))
+    lines += sides.base[done:]
+    return Merged("".join(lines if prefer is None else _all_ended(lines)), tuple(conflicts))
 
 
 _OURS, _THEIRS = 1, 2
@@ -135,6 +140,11 @@ def _with_markers(ours: list[str], theirs: list[str], our_label: str, their_labe
         *_ended(theirs, eol),
         f">>>>>>> {their_label}{eol}",
     ]
+
+
+def _all_ended(lines: list[str]) -> list[str]:
+    """Ends all lines but the last: a last line without an end may have come before those of the other side."""
+    return [*(line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]), *lines[-1:]]
 
 
 def _ended(lines: list[str], eol: str) -> list[str]:

@@ -20,6 +20,7 @@ from nbtools.notebook.frontend import Kernel, Terminal, has_portal
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.waits import LoopWait, ThreadWait
 from nbtools.session.sync import BlockingSession
+from nbtools.workspace.history.undo import UndoMerge
 
 T = TypeVar("T")
 Arguments = Mapping[str, Any]
@@ -43,7 +44,7 @@ class Bridge:
         """Calls a tool and waits.  In a cell, the kernel's loop keeps running; an interrupt cancels the call and is raised."""
         return self.perform(lambda call_id: self.blocking.session.call(name, arguments, id=call_id), silent=silent)
 
-    def undo(self, of: str, *, merge: bool) -> ToolResult:
+    def undo(self, of: str, *, merge: UndoMerge) -> ToolResult:
         """Undoes the call ``of`` (empty: the last change) and waits, like ``run``."""
         return self.perform(lambda call_id: self.blocking.session.undo(of or None, merge=merge, id=call_id))
 
@@ -134,7 +135,7 @@ class Bridge:
 
         return self.blocking.submit(redraw())
 
-    def undo_at_card(self, of: str, *, merge: bool) -> Future[ToolResult]:
+    def undo_at_card(self, of: str, *, merge: UndoMerge) -> Future[ToolResult]:
         """Undoes a call or an undo at its card; can be called from any thread and does not wait for its end."""
         target, call_id = self._cards.target_of(of), self.blocking.session.new_id()
         if target is not None:

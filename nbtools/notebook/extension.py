@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.core.magic import Magics
 
+    from nbtools.workspace.history.undo import UndoMerge
+
 WELCOME = "nbtools is ready. Try %tool grep TODO, %tool edit? (how to use it, with examples), %trace (session logs of agents)."
 DISTRIBUTION = "nbtools-agent"
 COMM_TARGET = "nbtools"
+UNDO_VERBS: dict[str, UndoMerge] = {"undo": False, "merge": True, "keep": "keep", "take_back": "take_back"}
+"""Actions of cards that undo a call, and what each does with later changes."""
 FORMS_TARGET = "nbtools.forms"
 """Name of the comm target of forms: a page opens one comm, sends ``FormRequest`` and gets a ``FormAnswer`` for each."""
 
@@ -149,13 +153,15 @@ class Extension:
         call_id = data.get("cancel")
         if isinstance(call_id, str):
             self.runtime.cancel(call_id)
-        for verb in ("undo", "merge"):
+        for verb, merge in UNDO_VERBS.items():
             if isinstance(data.get(verb), str):
-                self.runtime.bridge.undo_at_card(data[verb], merge=verb == "merge")
+                self.runtime.bridge.undo_at_card(data[verb], merge=merge)
         if isinstance(data.get("apply"), str):
             self.runtime.bridge.apply_at_card(data["apply"])
-        if isinstance(data.get("show"), str):
-            self.runtime.bridge.redraw(data["show"])
+        shown = data.get("show")
+        for call_id in shown if isinstance(shown, list) else [shown]:
+            if isinstance(call_id, str):
+                self.runtime.bridge.redraw(call_id)
         if "live" in data and self.runtime.open_notebooks is not None:
             self.runtime.open_notebooks.answer(data["live"])
 

@@ -28,6 +28,7 @@ from nbtools.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from nbtools.mcp.client.server_requests import Ask
+    from nbtools.workspace.history.undo import UndoMerge
 
 Arguments: TypeAlias = Mapping[str, Any]
 _MAX_DESCRIPTION = 200
@@ -139,7 +140,7 @@ class CallPipeline:
             return plan
         return replace(plan, decision=Decision(Action.ALLOW, "the caller had already approved it", "approved before"))
 
-    async def undo(self, target: str | None, call_id: str | None, *, merge: bool) -> ToolResult:
+    async def undo(self, target: str | None, call_id: str | None, *, merge: UndoMerge) -> ToolResult:
         """Restores what a call replaced; see ``Session.undo``."""
         self.ensure_open()
         request = ToolCallRequest(call_id or self.new_id(), "undo", {"call": target or "", "merge": merge}, "undo")

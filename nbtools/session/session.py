@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from nbtools.mcp.client.servers import McpServers
     from nbtools.plugins.discovered_tools import Command, DiscoveryResult
     from nbtools.shell import ProgramTable
+    from nbtools.workspace.history.undo import UndoMerge
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
 
@@ -149,10 +150,12 @@ class Session:
         tool = self.tools.get(name)
         return tool is not None and tool.kind.changes_nothing and not self._dialect.waits(arguments)
 
-    async def undo(self, call_id: str | None = None, *, merge: bool = False, id: str | None = None) -> ToolResult:  # noqa: A002
+    async def undo(self, call_id: str | None = None, *, merge: UndoMerge = False, id: str | None = None) -> ToolResult:  # noqa: A002
         """Restores what a call replaced; the call may be of an earlier session.  Without an id: the last change of this session.
 
         Restores all files or none: a file changed since is a ``conflict``, shown as a merge; ``merge`` applies a merge without conflicts.
+        Lines that the call changed and that were changed again since are left as they are with ``merge="keep"``, and restored as they
+        were before the call with ``merge="take_back"``.
         The undo is itself a call (``id`` is its own), so it can be undone.  It needs no approval, because a person requests it; deny
         rules and mode ``plan`` apply.  Raises ``SessionError`` when the session is closed.
         """

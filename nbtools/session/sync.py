@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nbtools.dialects import DialectTools
     from nbtools.session import Session
     from nbtools.workspace.history.store import JournalEntry
+    from nbtools.workspace.history.undo import UndoMerge
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class BlockingSession:
         """See ``Session.call_many``."""
         return self.run(self.session.call_many(calls))
 
-    def undo(self, call_id: str | None = None, *, merge: bool = False, id: str | None = None) -> ToolResult:  # noqa: A002
+    def undo(self, call_id: str | None = None, *, merge: UndoMerge = False, id: str | None = None) -> ToolResult:  # noqa: A002
         """See ``Session.undo``."""
         return self.run(self.session.undo(call_id, merge=merge, id=id))
 

@@ -137,3 +137,14 @@ class UndoData:
     tool: str
     files: tuple[FileUndo, ...]
     unsaved: str = ""
+
+    @property
+    def hindered(self) -> tuple[FileUndo, ...]:
+        """The files that were changed since, because of which nothing was undone."""
+        return tuple(file for file in self.files if file.outcome in ("mergeable", "conflict"))
+
+    @property
+    def has_same_lines(self) -> bool:
+        """Whether a refused undo is possible once a person says which of the lines that were changed twice are taken."""
+        conflicts = [file for file in self.hindered if file.outcome == "conflict"]
+        return bool(conflicts) and all(file.same_lines for file in conflicts)

@@ -26,7 +26,7 @@ from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.history.command_reach import STILL_RAN
 from nbtools.workspace.history.operations import Remove, Write
 from nbtools.workspace.history.store import Entry
-from nbtools.workspace.history.undo import IN_EDITOR, FileUndo, UndoPlan, entries_to_undo, plan_undo
+from nbtools.workspace.history.undo import IN_EDITOR, UndoMerge, UndoPlan, entries_to_undo, plan_undo
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.workspace import Workspace
 
@@ -40,8 +40,9 @@ class UndoParams(BaseModel):
 
     call: str = ""
     """The id of the call to undo, also of an earlier session. Default: the last call of this session that changed files."""
-    merge: bool = False
-    """Whether to keep later changes to the files: only the call's changes are reverted, if they do not overlap with later ones."""
+    merge: UndoMerge = False
+    """Whether to keep later changes to the files: only the call's changes are reverted, if they do not overlap with later ones.
+    Where they overlap, `keep` leaves the lines as they are now, and `take_back` restores them as they were before the call."""
 
 
 class UndoTool(BaseDeclarativeTool[UndoParams]):
@@ -108,17 +109,23 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
             journal.mark_undone(journal.entries(call=redone), "")
 
     def _refused(self, planned: UndoPlan, data: UndoData) -> ToolResult:
-        hindered = [file for file in planned.files if file.outcome in ("mergeable", "conflict")]
+        hindered = data.hindered
         lines = [f"{file.path}: {file.why}" for file in hindered[:_MOST_NAMED]]
         more = [f"and {len(hindered) - _MOST_NAMED:,} more"] if len(hindered) > _MOST_NAMED else []
         why = "; ".join([*lines, *more])
-        message = f"Nothing was undone: {why}. {self._advice(hindered)}"
+        message = f"Nothing was undone: {why}. {self._advice(data)}"
         display = diffs_display(planned.merges) if planned.merges else message
         return ToolResult(f"Error: {message}", display, ToolError(ErrorCode.CONFLICT, message), "nothing undone", data)
 
-    def _advice(self, hindered: Sequence[FileUndo]) -> str:
+    def _advice(self, data: UndoData) -> str:
+        hindered = data.hindered
         if all(file.outcome == "mergeable" for file in hindered):
             return f"Undo {self._last.call} with merge to revert only its changes and keep the later ones."
+        if data.has_same_lines:
+            return (
+                f"Undo {self._last.call} with merge set to keep to leave these lines as they are and revert the rest, "
+                "or to take_back to restore them as they were before the call."
+            )
         if all(file.why == IN_EDITOR for file in hindered):
             advice = (
                 "Undo it in the editor: Ctrl-Z in a cell for its text, Z (Edit > Undo Cell Operation) for added, deleted and moved cells."

@@ -58,7 +58,8 @@ async def test_what_was_changed_since_is_merged_when_the_person_says_so(open_not
     assert tab.read("src/cart.py") == CART.replace("what it costs", "what it is")
 
 
-async def test_what_does_not_fit_together_is_left_alone(open_notebook):
+@pytest.mark.parametrize(("label", "text"), [("Keep mine", "Decimal(1)"), ("Take back", "total = 0")])
+async def test_lines_changed_twice_are_kept_or_taken_back(open_notebook, label, text):
     tab = await edited(open_notebook, SAME)
     await tab.run(2)
     await press(tab, "undo")
@@ -66,6 +67,21 @@ async def test_what_does_not_fit_together_is_left_alone(open_notebook):
     await expect(tab.card(1).last.get_by_role("button", name="Merge")).to_have_count(0)
     assert "Decimal(1)" in tab.read("src/cart.py")
     await tab.look("undo-conflict", tab.cell(1))
+    await press(tab, label)
+    await expect(tab.status(1).first).to_have_text("Undone")
+    await expect(tab.status(1).nth(1)).to_have_text("Undone since")
+    assert text in tab.read("src/cart.py")
+
+
+async def test_an_undo_that_the_page_has_missed_is_on_the_card_after_a_reload(open_notebook):
+    tab = await edited(open_notebook)
+    await tab.save()
+    await press(tab, "undo")
+    await expect(tab.status(1)).to_have_text("Undone")
+    await tab.load_again()  # what was saved says Done
+    await tab.ready()
+    await expect(tab.status(1)).to_have_text("Undone")
+    await expect(tab.card(1).get_by_role("button", name="redo", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("call", ["%tool read notes.txt", "%tool grep round src"])

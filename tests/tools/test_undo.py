@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -22,6 +23,7 @@ FILES = {
     ' "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
 }
 YOLO = Policy(mode="yolo")
+CHANGED = "one\nzwei\nthree\nfour\nfive\nSIX\n"
 
 
 def tree(root: Path) -> dict[str, tuple[object, int]]:
@@ -167,6 +169,34 @@ async def test_a_change_in_the_same_lines_is_never_overwritten() -> None:
                 assert refused.error.code is ErrorCode.CONFLICT
                 assert "in the same lines" in refused.error.message
                 assert (root / "a.py").read_text() == "one\nzwei\nthree\nfour\nfive\nsix\n"
+
+
+@pytest.mark.parametrize(
+    ("merge", "expected"), [("keep", "one\nzwei\nthree\nfour\nfive\nSIX\n"), ("take_back", "one\ntwo\nthree\nfour\nfive\nSIX\n")]
+)
+async def test_lines_changed_twice_are_kept_or_taken_back_as_the_person_says(merge: Literal["keep", "take_back"], expected: str) -> None:
+    with temporary_workspace(FILES) as root:
+        async with Session(root, policy=YOLO) as session:
+            await session.call(*CALLS["edit"], id="edit-1")
+            (root / "a.py").write_text(CHANGED)
+            refused = await session.undo("edit-1")
+            assert refused.data.has_same_lines
+            assert (await session.undo("edit-1", merge=merge)).ok
+            assert (root / "a.py").read_text() == expected
+            assert (await session.undo(session.history[-1].request.id)).ok or merge == "keep"
+            assert (root / "a.py").read_text() == CHANGED
+
+
+async def test_a_conflict_that_is_not_in_lines_has_no_sides() -> None:
+    with temporary_workspace(FILES) as root:
+        async with Session(root, policy=YOLO) as session:
+            await session.call(*CALLS["edit"])
+            (root / "a.py").unlink()
+            for merge in (False, "keep", "take_back"):
+                refused = await session.undo(merge=merge)  # type: ignore[arg-type]
+                assert not refused.ok
+                assert not refused.data.has_same_lines
+            assert not (root / "a.py").exists()
 
 
 async def test_all_or_nothing() -> None:

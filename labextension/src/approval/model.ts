@@ -30,16 +30,6 @@ export const parseButtonChoice: parse.Parser<ButtonChoice> = parse.record<Button
   rules: parse.otherwise(parse.list(parse.text), []),
 });
 
-/** The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text. */
-export interface ChangedFile {
-  readonly hunks: number;
-  readonly can_modify: boolean;
-}
-export const parseChangedFile: parse.Parser<ChangedFile> = parse.record<ChangedFile>({
-  hunks: parse.otherwise(parse.number, 0),
-  can_modify: parse.otherwise(parse.flag, false),
-});
-
 /** The text that *Modify* edits: of ``path``, now ``original``, ``proposed`` by the call.  A command has one line and no original. */
 export interface EditableText {
   readonly label: string;
@@ -64,6 +54,16 @@ export const parseFieldOption: parse.Parser<FieldOption> = parse.record<FieldOpt
   value: parse.text,
   label: parse.text,
   description: parse.otherwise(parse.text, ''),
+});
+
+/** The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text. */
+export interface SelectableFile {
+  readonly hunks: number;
+  readonly can_modify: boolean;
+}
+export const parseSelectableFile: parse.Parser<SelectableFile> = parse.record<SelectableFile>({
+  hunks: parse.otherwise(parse.number, 0),
+  can_modify: parse.otherwise(parse.flag, false),
 });
 
 /** A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors.
@@ -120,7 +120,7 @@ export interface QuestionData {
   readonly card: Card;
   readonly choices: readonly ButtonChoice[];
   readonly fields: readonly FormField[];
-  readonly files: readonly ChangedFile[];
+  readonly files: readonly SelectableFile[];
   readonly changes: DiffBlock | null;
   readonly can_save: boolean;
 }
@@ -129,7 +129,7 @@ export const parseQuestionData: parse.Parser<QuestionData> = parse.record<Questi
   card: parseCard,
   choices: parse.list(parseButtonChoice),
   fields: parse.otherwise(parse.list(parseFormField), []),
-  files: parse.otherwise(parse.list(parseChangedFile), []),
+  files: parse.otherwise(parse.list(parseSelectableFile), []),
   changes: parse.otherwise(parse.nullable(parseDiffBlock), null),
   can_save: parse.otherwise(parse.flag, true),
 });

@@ -26,13 +26,13 @@ export const parseAudioBlock: parse.Parser<AudioBlock> = parse.record<AudioBlock
 
 /** An action that a click sends to the kernel as ``{verb: id}`` on the comm target ``nbtools``; ``magic`` is the equivalent command. */
 export interface CardAction {
-  readonly verb: 'undo' | 'merge' | 'apply';
+  readonly verb: 'undo' | 'merge' | 'keep' | 'take_back' | 'apply';
   readonly id: string;
   readonly label: string;
   readonly magic: string;
 }
 export const parseCardAction: parse.Parser<CardAction> = parse.record<CardAction>({
-  verb: parse.oneOf('undo', 'merge', 'apply'),
+  verb: parse.oneOf('undo', 'merge', 'keep', 'take_back', 'apply'),
   id: parse.text,
   label: parse.text,
   magic: parse.text,

@@ -57,6 +57,8 @@ export const PHRASES = (trans: TranslationBundle): readonly string[] => [
   trans.__('undo'),
   trans.__('redo'),
   trans.__('Merge'),
+  trans.__('Keep mine'),
+  trans.__('Take back'),
   trans.__('show')
 ];
 

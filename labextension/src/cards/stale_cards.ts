@@ -3,8 +3,10 @@ import type { IOutputModel } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { JSONExt, type JSONObject, type ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { element } from '../shared/element.js';
+import { hasComms } from '../live_cells/busy_kernel.js';
 import { ENDING_STATUSES, KernelReplies, type Kernel } from '../live_cells/kernel_replies.js';
 import { AGENT_MIME } from '../agent/model.js';
+import { STATE_TARGET } from '../panel/model.js';
 import { GROUP_MIME, MIME, type Card } from './model.js';
 
 const WIDGET_MIME = 'application/vnd.jupyter.widget-view+json';
@@ -13,6 +15,8 @@ const WIDGET_TARGET = 'jupyter.widget';
 const UNFINISHED: readonly unknown[] = ['validating', 'scheduled', 'awaiting_approval', 'executing'] satisfies Card['state'][];
 /** Milliseconds in which a kernel that is not executing a cell must answer. */
 const REPLY_TIMEOUT = 5000;
+/** Number of finished cards, the last ones of a notebook, whose state is requested after the page was not connected. */
+const MAX_FINISHED = 100;
 
 interface Outputs {
   readonly length: number;
@@ -45,8 +49,9 @@ export class StaleCards {
     session.statusChanged.connect(
       (_, status) => ENDING_STATUSES.includes(status) && unfinishedCards(panel).forEach(output => this.markUnknown(output))
     );
-    session.kernelChanged.connect(() => void this.requestMissedUpdates(panel));
-    session.connectionStatusChanged.connect((_, status) => status === 'connected' && void this.requestMissedUpdates(panel));
+    const request = () => void Promise.all([this.requestMissedUpdates(panel), this.requestFinished(panel)]);
+    session.kernelChanged.connect(request);
+    session.connectionStatusChanged.connect((_, status) => status === 'connected' && request());
     session.iopubMessage.connect((_, { header, content }) => {
       if (header.msg_type === 'update_display_data') {
         const { data } = content as { data: ReadonlyPartialJSONObject };
@@ -56,7 +61,21 @@ export class StaleCards {
     });
     await panel.context.ready;
     await session.ready;
-    await this.requestMissedUpdates(panel);
+    request();
+  }
+
+  /** Requests finished cards that can change, such as by an undo that this page has missed.  A kernel without them sends nothing. */
+  private async requestFinished(panel: NotebookPanel): Promise<void> {
+    const cards = outputsOf(panel).map(({ data }) => data[MIME] as JSONObject | undefined);
+    const ids = cards.flatMap(card => ((card?.['deeds'] as unknown[] | undefined)?.length ? [String(card!['id'])] : []));
+    const kernel = panel.sessionContext.session?.kernel;
+    if (ids.length === 0 || !kernel?.handleComms || kernel.connectionStatus !== 'connected') {
+      return;
+    }
+    const isLoaded = await hasComms(kernel, STATE_TARGET).catch(() => false); // the kernel has restarted or ended
+    if (isLoaded && !kernel.isDisposed) {
+      await this.replies.send(kernel, { show: ids.slice(-MAX_FINISHED) });
+    }
   }
 
   /** Requests the current state of unfinished cards without a live widget, again and again while the kernel updates them. */

@@ -66,9 +66,7 @@ function Change({ kernel, change, isLast, context }: ChangeProps): JSX.Element {
         <span className="nbtools-time">{new Date(change.at * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}</span>
       </div>
       <div className="nbtools-actions">
-        <span className="nbtools-place">
-          {stateOf(change, trans)}
-        </span>
+        <span className="nbtools-place">{stateOf(change, trans)}</span>
         {change.unsaved !== '' && (
           <span className="nbtools-place" title={change.unsaved}>
             {trans.__('may have changed more')}

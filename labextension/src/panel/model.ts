@@ -6,6 +6,18 @@ import { parseCard, type Card } from '../cards/model.js';
 
 export const STATE_TARGET = 'nbtools.state';
 
+/** A file that a call changed, relative to the workspace.  The numbers of lines are null where they are not known. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly added: number | null;
+  readonly removed: number | null;
+}
+export const parseChangedFile: parse.Parser<ChangedFile> = parse.record<ChangedFile>({
+  path: parse.text,
+  added: parse.nullable(parse.number),
+  removed: parse.nullable(parse.number),
+});
+
 /** The person has confirmed a consequence. */
 export interface ConfirmTask {
   readonly type: 'confirm';
@@ -47,18 +59,6 @@ export const parseEndedCall: parse.Parser<EndedCall> = parse.record<EndedCall>({
   subject: parse.text,
   status: parse.text,
   failed: parse.flag,
-});
-
-/** A file that a call changed, relative to the workspace.  The numbers of lines are null where they are not known. */
-export interface nbtools__notebook__state__model__ChangedFile {
-  readonly path: string;
-  readonly added: number | null;
-  readonly removed: number | null;
-}
-export const parsenbtools__notebook__state__model__ChangedFile: parse.Parser<nbtools__notebook__state__model__ChangedFile> = parse.record<nbtools__notebook__state__model__ChangedFile>({
-  path: parse.text,
-  added: parse.nullable(parse.number),
-  removed: parse.nullable(parse.number),
 });
 
 /** A rule that the person has granted, and in words what it covers. */
@@ -138,16 +138,6 @@ export interface ModeTask {
   readonly mode: string;
 }
 
-/** The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text. */
-export interface nbtools__notebook__approval__model__ChangedFile {
-  readonly hunks: number;
-  readonly can_modify: boolean;
-}
-export const parsenbtools__notebook__approval__model__ChangedFile: parse.Parser<nbtools__notebook__approval__model__ChangedFile> = parse.record<nbtools__notebook__approval__model__ChangedFile>({
-  hunks: parse.otherwise(parse.number, 0),
-  can_modify: parse.otherwise(parse.flag, false),
-});
-
 /** Removes a grant. */
 export interface RevokeTask {
   readonly type: 'revoke';
@@ -206,7 +196,7 @@ export interface UndoTask {
 export interface FileChange {
   readonly id: string;
   readonly tool: string;
-  readonly files: readonly nbtools__notebook__state__model__ChangedFile[];
+  readonly files: readonly ChangedFile[];
   readonly more: number;
   readonly at: number;
   readonly undone_by: string;
@@ -216,7 +206,7 @@ export interface FileChange {
 export const parseFileChange: parse.Parser<FileChange> = parse.record<FileChange>({
   id: parse.text,
   tool: parse.text,
-  files: parse.list(parsenbtools__notebook__state__model__ChangedFile),
+  files: parse.list(parseChangedFile),
   more: parse.number,
   at: parse.number,
   undone_by: parse.text,

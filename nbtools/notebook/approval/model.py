@@ -59,7 +59,7 @@ class FormField(Wire):
     optional: bool = False
 
 
-class ChangedFile(Wire):
+class SelectableFile(Wire):
     """The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text."""
 
     hunks: int = 0
@@ -73,7 +73,7 @@ class QuestionData(Wire):
     card: Card
     choices: tuple[ButtonChoice, ...]
     fields: tuple[FormField, ...] = ()
-    files: tuple[ChangedFile, ...] = ()
+    files: tuple[SelectableFile, ...] = ()
     """The files of the card's diffs, in their order, each of which can be taken or left out; none where it is all or nothing."""
     changes: DiffBlock | None = None
     """What the person has changed of the call since it was first asked about."""

@@ -39,11 +39,11 @@ from nbtools.notebook.approval.labels import (
 from nbtools.notebook.approval.model import (
     AnswerMessage,
     ButtonChoice,
-    ChangedFile,
     EditableText,
     FieldOption,
     FormField,
     QuestionData,
+    SelectableFile,
     TakenFile,
 )
 from nbtools.notebook.approval.proposal import Proposal, proposal_of
@@ -97,7 +97,7 @@ class OpenQuestion:
         return proposal_of(self._call)
 
     @cached_property
-    def files(self) -> tuple[ChangedFile, ...]:
+    def files(self) -> tuple[SelectableFile, ...]:
         """The parts of each file that the card shows, to take or leave out; empty where the change is all or nothing.
 
         Of several files each can be left out, and of each its hunks, if the card shows every changed line.
@@ -108,12 +108,12 @@ class OpenQuestion:
             return ()
         if self.proposal.is_whole_file and len(shown) == 1 and (texts := self._texts()) is not None:
             hunks = _hunks_shown(shown[0], count_hunks(*texts))
-            return (ChangedFile(hunks=hunks),) if hunks else ()
+            return (SelectableFile(hunks=hunks),) if hunks else ()
         if len(details.parts) != len(shown):
             return ()
         several = len(shown) > 1
         pairs = zip(shown, details.parts, strict=True)
-        files = tuple(ChangedFile(hunks=_hunks_shown(block, part.hunks), can_modify=several and part.is_text) for block, part in pairs)
+        files = tuple(SelectableFile(hunks=_hunks_shown(block, part.hunks), can_modify=several and part.is_text) for block, part in pairs)
         return files if several or files[0].hunks else ()
 
     def _texts(self) -> tuple[str, str] | None:

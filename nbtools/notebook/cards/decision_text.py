@@ -206,11 +206,18 @@ def superseded(card: Card, undoing: Undoing) -> Card:
 
 
 def mergeable(call: FinishedCall, card: Card) -> Card:
-    """Returns the card of a refused undo with a merge action, where the undo and the changes made since can be combined."""
+    """Returns the card of a refused undo with the actions that resolve it, where the undo and the changes made since can be combined."""
     data = call.result.data
     if not isinstance(call, ErroredCall) or not isinstance(data, UndoData) or not _is_conflict(call):
         return card
-    changed_since = [file for file in data.files if file.outcome in ("mergeable", "conflict")]
+    changed_since = data.hindered
+    if data.has_same_lines:
+        actions = (_card_action("keep", data.call, "Keep mine"), _card_action("take_back", data.call, "Take back"))
+        record = (
+            "The same lines have changed since, as shown. Keep mine leaves them as they are now, Take back restores them as they were "
+            "before the call; both undo the call elsewhere and keep other changes. Or open the file and edit it."
+        )
+        return card.model_copy(update={"record": record, "deeds": actions})
     if not changed_since or any(file.outcome == "conflict" for file in changed_since):
         return card
     action = _card_action("merge", data.call, "Merge")
@@ -223,5 +230,6 @@ def _is_conflict(call: ErroredCall) -> bool:
 
 
 def _card_action(verb: str, call: str, label: str = "") -> CardAction:
-    magic = f"%tools undo {call}{' --merge' if verb == 'merge' else ''}"
+    flag = "" if verb == "undo" else f" --{verb.replace('_', '-')}"
+    magic = f"%tools undo {call}{flag}"
     return CardAction.model_validate({"verb": verb, "id": call, "label": label or verb, "magic": magic})

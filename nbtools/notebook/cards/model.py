@@ -254,7 +254,7 @@ class CardPlace(Wire):
 class CardAction(Wire):
     """An action that a click sends to the kernel as ``{verb: id}`` on the comm target ``nbtools``; ``magic`` is the equivalent command."""
 
-    verb: Literal["undo", "merge", "apply"]
+    verb: Literal["undo", "merge", "keep", "take_back", "apply"]
     id: str
     label: str
     magic: str

@@ -31,7 +31,12 @@ _ESCAPED = re.compile(r"\\([\s\"'\\#])")
 _SPECIAL = re.compile(r"([ \t\"'\\]|^#)")
 """Characters that need a backslash in a word, as ``command_line`` parses it."""
 _MAX_PATHS = 200
-_TOOLS_FLAGS = {"allow": ("--save",), "import": ("--save", "--project"), "program": ("--save", "--remove"), "undo": ("--merge",)}
+_TOOLS_FLAGS = {
+    "allow": ("--save",),
+    "import": ("--save", "--project"),
+    "program": ("--save", "--remove"),
+    "undo": ("--merge", "--keep", "--take-back"),
+}
 
 
 def matcher_of(

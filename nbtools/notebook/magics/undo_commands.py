@@ -11,7 +11,9 @@ from nbtools.notebook.magics.sub_commands import SubCommand, refused, sheet_of_l
 if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.workspace.history.store import JournalEntry
+    from nbtools.workspace.history.undo import UndoMerge
 
+_MERGES: dict[str, UndoMerge] = {"--merge": True, "--keep": "keep", "--take-back": "take_back"}
 _RECENT = 30
 _MAX_FILES = 3
 """Files listed in one row."""
@@ -24,17 +26,21 @@ class UndoCommands:
         self._runtime = runtime
         self.commands = {
             "undo": SubCommand(
-                "[--merge] [ID]", "undoes the changes of a call; without ID, of the last call that changed files", self._undo
+                "[--merge | --keep | --take-back] [ID]",
+                "undoes the changes of a call; without ID, of the last call that changed files",
+                self._undo,
             ),
             "redo": SubCommand("", "undoes the last undo", self._redo),
             "journal": SubCommand("[COUNT]", "lists changes that can be undone, latest last", self._journal),
         }
 
     def _undo(self, rest: list[str]) -> None:
-        words, flags = without_flags(rest, "undo", "--merge")
+        words, flags = without_flags(rest, "undo", *_MERGES)
+        if len(flags) > 1:
+            raise refused(f"%tools undo takes one of {', '.join(_MERGES)}.")
         if len(words) > 1:
             raise refused("%tools undo takes at most one call id. %tools journal lists them; without an id the last change is undone.")
-        self._runtime.bridge.undo(words[0] if words else "", merge=bool(flags))
+        self._runtime.bridge.undo(words[0] if words else "", merge=next((_MERGES[flag] for flag in flags), False))
 
     def _redo(self, rest: list[str]) -> None:
         if rest:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
     from nbtools.workspace.history.store import JournalEntry
+    from nbtools.workspace.history.undo import UndoMerge
 
 _PARTS = ("questions", "running", "ended", "changes", "rules", "servers")
 _MAX_TOKENS = 20
@@ -183,19 +184,26 @@ class StateRequests:
 
     # --- changes
 
-    async def _undo(self, page: Page, call: str, *, merge: bool) -> Reply:
+    async def _undo(self, page: Page, call: str, *, merge: UndoMerge) -> Reply:
         result = await asyncio.wrap_future(self._undo_at_card(call, merge=merge))
         if result.error is None:
             return Reply()
         data = result.data
-        hindered = [file for file in data.files if file.outcome in ("mergeable", "conflict")] if isinstance(data, UndoData) else []
+        hindered = data.hindered if isinstance(data, UndoData) else ()
+        if not merge and isinstance(data, UndoData) and data.has_same_lines:
+            lines = tuple(f"{one_line(file.path, 300)}: {file.why}" for file in hindered[:_MAX_NAMED])
+            explained = (*lines, "These lines get the text that they had before the call; other later changes stay. It can be undone.")
+            return page.ask_first("Take back lines that were changed since?", explained, "Take back", self._taking_back(page, call))
         if merge or not hindered or any(file.outcome == "conflict" for file in hindered):
             return Reply(result.error.message)
         lines = tuple(f"{one_line(file.path, 300)}: {file.why}" for file in hindered[:_MAX_NAMED])
         explained = (*lines, "The later changes stay; only those of this call are undone.")
         return page.ask_first("Undo and keep later changes?", explained, "Undo", lambda: self._undo(page, call, merge=True))
 
-    def _undo_at_card(self, call: str, *, merge: bool) -> Future[Any]:
+    def _taking_back(self, page: Page, call: str) -> Action:
+        return lambda: self._undo(page, call, merge="take_back")
+
+    def _undo_at_card(self, call: str, *, merge: UndoMerge) -> Future[Any]:
         return self._runtime.bridge.undo_at_card(call, merge=merge)
 
     def _undo_later(self, page: Page, session: Session, call: str) -> Reply:

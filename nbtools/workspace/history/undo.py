@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileDiff
 from nbtools.diff.line_diff import file_diff_with_hunks
-from nbtools.diff.merge import merge
+from nbtools.diff.merge import Side, merge
 from nbtools.workspace.files.encoding import decode, encode
 from nbtools.workspace.files.no_follow import status_or_none
 from nbtools.workspace.files.read import read_if_exists
@@ -38,17 +38,26 @@ Outcome: TypeAlias = Literal["restored", "as before", "merged", "mergeable", "co
 """``as before``: nothing to do.  ``mergeable``: changed since, and both changes can be combined.  ``conflict``: they cannot."""
 
 
+UndoMerge: TypeAlias = Literal["keep", "take_back"] | bool
+"""Whether an undo keeps later changes of the same files.  Lines that were changed by the call and again since are a conflict, unless the
+person says which to take: ``keep`` leaves them as they are now, ``take_back`` restores them as they were before the call."""
+_PREFERRED: dict[UndoMerge, Side] = {"keep": "ours", "take_back": "theirs"}
+
 _MOST_NAMED = 3
 IN_EDITOR = "it was changed in the open notebook, which has its own undo"
 
 
 @dataclass(frozen=True, slots=True)
 class FileUndo:
-    """The outcome for one path; ``why`` is the reason for a conflict."""
+    """The outcome for one path; ``why`` is the reason for a conflict.
+
+    ``same_lines``: the conflict is only in lines of a text, and can be resolved with ``keep`` or ``take_back``.
+    """
 
     path: str
     outcome: Outcome
     why: str = ""
+    same_lines: bool = False
 
 
 @dataclass(slots=True)
@@ -69,7 +78,7 @@ class UndoPlan:
         return any(file.outcome in ("mergeable", "conflict") for file in self.files)
 
 
-def plan_undo(journal: Journal, entries: Sequence[Entry], name: Callable[[Path], str], *, merging: bool) -> UndoPlan:
+def plan_undo(journal: Journal, entries: Sequence[Entry], name: Callable[[Path], str], *, merging: UndoMerge) -> UndoPlan:
     """Plans the undo of all ``entries``, the last first; changes nothing.  ``merging``: combine with later changes where possible."""
     planner = _Planner(journal, name, merging)
     for entry in reversed(entries):
@@ -105,7 +114,7 @@ class _Planner:
 
     journal: Journal
     name: Callable[[Path], str]
-    merging: bool
+    merging: UndoMerge
     plan: UndoPlan = field(default_factory=UndoPlan)
     now: dict[Path, bytes | None] = field(default_factory=dict)
     unmoved: frozenset[Path] = frozenset()
@@ -185,11 +194,18 @@ class _Planner:
             self._report(path, "conflict", "it was deleted since" if now is None else "it was changed since")
             return
         current = texts[1]
-        merged = merge(*(text.text for text in texts if text), our_label="as it is now", their_label="before the call")
+        merged = merge(
+            *(text.text for text in texts if text),
+            our_label="as it is now",
+            their_label="before the call",
+            prefer=_PREFERRED.get(self.merging),
+        )
         diff = file_diff_with_hunks(self.name(path), current.text if current else "", merged.text)[0]
         self.plan.merges.append(diff)
         if not merged.clean:
-            self._report(path, "conflict", "it was changed since, in the same lines")
+            self._report(path, "conflict", "it was changed since, in the same lines", same_lines=True)
+        elif self.merging and current is not None and merged.text == current.text:
+            self._report(path, "as before")
         elif self.merging and current is not None:
             self._set(path, now, encode(merged.text, current.encoding), None)
             self._report(path, "merged")
@@ -289,14 +305,14 @@ class _Planner:
     def _step(self, step: Step) -> None:
         self.plan.steps.append(step)
 
-    def _report(self, path: Path, outcome: Outcome, why: str = "") -> None:
+    def _report(self, path: Path, outcome: Outcome, why: str = "", *, same_lines: bool = False) -> None:
         """Records the outcome for a path: a later one replaces it, but a conflict stays."""
         name = self.name(path)
         previous = next((file for file in self.plan.files if file.path == name), None)
         if previous is None:
-            self.plan.files.append(FileUndo(name, outcome, why))
+            self.plan.files.append(FileUndo(name, outcome, why, same_lines))
         elif previous.outcome not in ("conflict", "mergeable") and outcome != "as before":
-            self.plan.files[self.plan.files.index(previous)] = replace(previous, outcome=outcome, why=why)
+            self.plan.files[self.plan.files.index(previous)] = replace(previous, outcome=outcome, why=why, same_lines=same_lines)
 
 
 def is_same_file(path: Path, other: Path) -> bool:
