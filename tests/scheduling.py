@@ -26,7 +26,7 @@ class FileScheduling(LoadFileScheduling):
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
         self._seconds: dict[str, float] = json.loads(RECORDED.read_text(encoding="utf-8"))
-        self._usual = median(self._seconds.values())
+        self._usual = median(self._seconds.values() or [0.0])
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         files = sorted(self.workqueue, key=lambda file: -self._seconds.get(file, self._usual))
