@@ -13,7 +13,7 @@ from typing import Any
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Frame, Page, expect
 
-from nbtools.notebook.cards.model import MIME, Card
+from nbtools.notebook.cards.model import GROUP_MIME, MIME, Card
 from tests.browser import hostile
 from tests.browser.canary import Canary
 from tests.browser.project import write_notebook
@@ -159,7 +159,7 @@ async def all_drawn(tab: Tab, card: str = ".nbtools-card", *, open_questions: bo
     """
     await tab.page.wait_for_function(DRAW_ALL, polling=300)
     if not open_questions:
-        await expect(tab.panel.locator(card)).to_have_count(await tab.page.evaluate(CARDS, MIME))
+        await expect(tab.panel.locator(card)).to_have_count(await tab.page.evaluate(CARDS, [MIME, GROUP_MIME]))
     await tab.page.evaluate("""async () => {
         document.querySelectorAll('.nbtools-foot [aria-expanded=false]').forEach(button => button.click());
         document.querySelectorAll('.jp-OutputArea details').forEach(details => { details.open = true; });
@@ -176,11 +176,12 @@ DRAW_ALL = """() => {
     return drawn;
 }"""
 """Cells that come after the mode was set are not drawn until it is set again."""
-CARDS = """mime => {
+CARDS = """([mime, group]) => {
     const outputs = [...window.jupyterapp.shell.currentWidget.content.model.cells].flatMap(cell => cell.toJSON().outputs ?? []);
-    return outputs.filter(output => mime in (output.data ?? {})).length;
+    const bundles = outputs.flatMap(({ data }) => data?.[group]?.parts ?? data ?? []);
+    return bundles.filter(bundle => mime in bundle).length;
 }"""
-"""How many cards the notebook holds."""
+"""How many cards the notebook holds, alone or in groups."""
 
 
 async def finished(tab: Tab) -> None:
@@ -190,7 +191,9 @@ async def finished(tab: Tab) -> None:
 
 def told(cell: dict[str, Any]) -> set[str]:
     """The marks of the payloads that a saved cell's outputs hold, also in the compressed blocks of cards."""
-    cards = [Card.model_validate(output["data"][MIME]).model_dump_json() for output in cell["outputs"] if MIME in output.get("data", {})]
+    data = [output.get("data", {}) for output in cell["outputs"]]
+    bundles = [bundle for one in data for bundle in one.get(GROUP_MIME, {}).get("parts", [one])]
+    cards = [Card.model_validate(bundle[MIME]).model_dump_json() for bundle in bundles if MIME in bundle]
     return set(re.findall(r"‡\d\d", json.dumps(cell["outputs"], ensure_ascii=False) + "".join(cards)))
 
 
