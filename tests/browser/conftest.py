@@ -103,7 +103,7 @@ def project(server: Server, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(params=["lab", "notebook"])
 def app(request: pytest.FixtureRequest) -> str:
-    """Each of the two applications."""
+    """Each of the two applications, for what differs in them: focus, keys, layout, and outputs that were saved."""
     return str(request.param)
 
 

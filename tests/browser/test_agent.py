@@ -129,14 +129,14 @@ async def test_what_the_person_says_of_a_call_goes_back_to_the_model(open_agent)
     assert "zwei" in await tab.value("told()")
 
 
-async def test_stop_ends_a_sentence_and_a_call(open_agent, app):
+async def test_stop_ends_a_sentence_and_a_call(open_agent):
     shell = """("shell", '{"command": "touch began; sleep 300"}')"""
     turns = f"agent.model = playing(['Let me think about it for ', ('until', 'never')], [{shell}], ['Again.'])"
-    tab = await open_agent(turns, TASK, TASK, TASK, app=app)
+    tab = await open_agent(turns, TASK, TASK, TASK)
     await tab.start(3)
     await expect(said(tab, 3)).to_contain_text("Let me think")
     await expect(status(tab, 3)).to_have_text("Writing")
-    await pictured(tab, f"writing-{app}", 3)
+    await pictured(tab, "writing", 3)
     await head(tab, 3).get_by_role("button", name="Stop").press("Enter")
     await tab.done(3)
     await expect(foot(tab, 3)).to_contain_text("You stopped it")
@@ -148,7 +148,7 @@ async def test_stop_ends_a_sentence_and_a_call(open_agent, app):
     await tab.done(4)
     await expect(foot(tab, 4)).to_contain_text("You stopped it")
     await expect(tab.cell(4)).to_contain_text("Cancelled")
-    await pictured(tab, f"stopped-{app}", 4)
+    await pictured(tab, "stopped", 4)
     await tab.run(5)
     await expect(said(tab, 5)).to_contain_text("Again.")
 

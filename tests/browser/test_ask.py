@@ -24,21 +24,21 @@ async def story(open_notebook, *cells, app="lab"):
     return await open_notebook("import json", *cells, app=app)
 
 
-async def test_a_choice_is_answered_by_clicks(open_notebook, app):
-    tab = await story(open_notebook, ask(DATABASE), app=app)
+async def test_a_choice_is_answered_by_clicks(open_notebook):
+    tab = await story(open_notebook, ask(DATABASE))
     await tab.run(1)
     await tab.start(2)
     form = tab.question(2)
     await expect(form.get_by_role("radiogroup", name="Which database?")).to_be_visible()
     await expect(form.get_by_role("button", name="Answer")).to_be_disabled()
-    await tab.look(f"ask-{app}", tab.cell(2))
+    await tab.look("ask", tab.cell(2))
     await form.get_by_text("PostgreSQL").click()
     await tab.answer(2, "Answer")
     await tab.done(2)
     await expect(tab.output(2).last).to_have_text("('PostgreSQL',)")
     await expect(tab.record(2)).to_contain_text("Answered by you")
     await expect(tab.card(2)).to_contain_text("Which database?→ PostgreSQL")
-    await tab.look(f"answered-{app}", tab.cell(2))
+    await tab.look("answered", tab.cell(2))
 
 
 async def test_other_words_take_the_place_of_a_choice(open_notebook):

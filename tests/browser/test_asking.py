@@ -53,8 +53,8 @@ def shout(word):
     assert tab.read("notes.txt") == "ONE\nTWO\nthree\n"
 
 
-async def test_a_cell_that_awaits_asks_too(open_notebook, app):
-    tab = await open_notebook("(await tools.edit.start('notes.txt', old='two', new='2')).summary", app=app)
+async def test_a_cell_that_awaits_asks_too(open_notebook):
+    tab = await open_notebook("(await tools.edit.start('notes.txt', old='two', new='2')).summary")
     await tab.start(1)
     await tab.answer(1, "Approve once")
     await tab.done(1)
@@ -62,19 +62,19 @@ async def test_a_cell_that_awaits_asks_too(open_notebook, app):
     assert tab.read("notes.txt") == "one\n2\nthree\n"
 
 
-async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_notebook, app):
-    tab = await open_notebook("%tool edit notes.txt --old two --new zwei", app=app)
+async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_notebook):
+    tab = await open_notebook("%tool edit notes.txt --old two --new zwei")
     await tab.start(1)
     await tab.answer(1, "Modify…")
     editor = tab.question(1).locator(".nbtools-merge .cm-content")
     await expect(editor).to_contain_text("zwei")
     await expect(editor).to_be_focused()
-    await tab.look(f"modify-{app}", tab.cell(1))
+    await tab.look("modify", tab.cell(1))
     await editor.fill("one\ndeux\nthree\nfour\n")
     await tab.answer(1, "Update proposal")
     await expect(tab.question(1)).to_contain_text("deux")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
-    await tab.look(f"modified-{app}", tab.cell(1))
+    await tab.look("modified", tab.cell(1))
     await tab.answer(1, "Approve once")
     await tab.done(1)
     await expect(tab.record(1)).to_contain_text("with your changes")
@@ -343,8 +343,8 @@ async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_noteb
     await eventually(True, tab.status(last).evaluate, IN_VIEW)
 
 
-async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_and_nothing_is_lost(open_notebook, app):
-    tab = await open_notebook("%tool delete notes.txt", app=app)
+async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_and_nothing_is_lost(open_notebook):
+    tab = await open_notebook("%tool delete notes.txt")
     await tab.start(1)
     await tab.keys_count(1)
     await tab.page.keyboard.press("m")
@@ -353,7 +353,7 @@ async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_an
     await tab.answer(1, "Update proposal")
     await expect(tab.question(1).get_by_role("alert")).to_contain_text("not valid JSON")
     await expect(editor).to_have_value('{"path": ')
-    await tab.look(f"refused-{app}", tab.cell(1))
+    await tab.look("refused", tab.cell(1))
     await editor.press("Escape")
     await expect(tab.question(1).get_by_role("button", name="Modify…")).to_be_focused()
     await expect(tab.question(1).get_by_role("alert")).to_have_count(0)
@@ -428,8 +428,8 @@ async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebo
     assert sum(word in tab.read("notes.txt") for word in ("one", "two", "three")) == 1
 
 
-async def test_always_answers_the_questions_beside_it(open_notebook, app):
-    tab = await open_notebook(f"import asyncio\n{SEVERAL}", app=app)
+async def test_always_answers_the_questions_beside_it(open_notebook):
+    tab = await open_notebook(f"import asyncio\n{SEVERAL}")
     await tab.start(1)
     await tab.asked(1, 3)
     await tab.question(1).nth(1).get_by_role("button", name="Always allow edit").click()

@@ -86,10 +86,10 @@ async def test_undo_in_the_editor_takes_a_replacement_back(open_notebook):
     await has(tab, *FIRST, replace, "print('old')")
 
 
-async def test_a_cell_runs_after_the_one_that_asks(open_notebook, app):
+async def test_a_cell_runs_after_the_one_that_asks(open_notebook):
     run = "r = tools.cells(action='run', id='#4')\nprint(r.summary)\nopen('go').read()\nz = 'first'"
     look = "tools.quiet.cells(id='#4').data.cells[0].outputs"
-    tab = await open_notebook(ALLOW, run, "print(z, 'then this')", look, app=app)
+    tab = await open_notebook(ALLOW, run, "print(z, 'then this')", look)
     os.mkfifo(tab.folder / "go")  # whoever opens it waits for the other
     await tab.run(1)
     await tab.start(2)

@@ -16,8 +16,8 @@ CHANGED = (
 WRITE = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.write('long.py', {CHANGED!r}).ok"
 
 
-async def test_hunks_are_left_out_in_the_diff_of_the_question(open_notebook, app):
-    tab = await open_notebook(WRITE, app=app)
+async def test_hunks_are_left_out_in_the_diff_of_the_question(open_notebook):
+    tab = await open_notebook(WRITE)
     await tab.start(1)
     await tab.asked(1)
     boxes = tab.question(1).get_by_role("checkbox", name="Change")
@@ -30,7 +30,7 @@ async def test_hunks_are_left_out_in_the_diff_of_the_question(open_notebook, app
     await expect(tab.question(1).locator("button.nbtools-always")).to_be_disabled()
     for width in (1280, 800, 380):
         await tab.page.set_viewport_size({"width": width, "height": 800})
-        await tab.look(f"hunks-{app}-{width}", tab.question(1))
+        await tab.look(f"hunks-{width}", tab.question(1))
     await tab.page.set_viewport_size({"width": 1280, "height": 800})
     await boxes.nth(0).uncheck()
     await boxes.nth(2).press("Space")
@@ -107,16 +107,16 @@ async def test_line_ends_stay_as_they_are(open_notebook, end):
     assert (tab.folder / "a.txt").read_bytes() == f"one{end}xzwei{end}".encode().decode("unicode_escape").encode()
 
 
-async def test_code_in_a_here_document_is_shown_as_code(open_notebook, app):
+async def test_code_in_a_here_document_is_shown_as_code(open_notebook):
     code = "tools.shell(\"python - <<'EOF' | tail -1\\nimport sys\\nprint('code', 3)\\nEOF\").ok"
-    tab = await open_notebook(code, app=app)
+    tab = await open_notebook(code)
     await tab.start(1)
     await tab.asked(1)
     await expect(tab.question(1).locator(".nbtools-command")).to_contain_text("python - <<'EOF'")
     await expect(tab.question(1).locator(".nbtools-command")).not_to_contain_text("import")
     await expect(tab.question(1).locator(".nbtools-code")).to_contain_text("import sys")
     await expect(tab.question(1).locator(".nbtools-code .nbtools-title")).to_have_text("python runs")
-    await tab.look(f"here-document-{app}", tab.question(1))
+    await tab.look("here-document", tab.question(1))
     await tab.answer(1, "Approve once")
     await tab.done(1)
     await expect(tab.card(1)).to_contain_text("code 3")
@@ -141,8 +141,8 @@ PATCH = """\
 PATCHED = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.patch({PATCH!r}).ok"
 
 
-async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open_notebook, app):
-    tab = await open_notebook(PATCHED, app=app)
+async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open_notebook):
+    tab = await open_notebook(PATCHED)
     await tab.start(1)
     await tab.asked(1)
     question = tab.question(1)
@@ -152,7 +152,7 @@ async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open
         await expect(titles.nth(number)).to_contain_text(text)
     for width in (1280, 800, 380):
         await tab.page.set_viewport_size({"width": width, "height": 800})
-        await tab.look(f"patch-{app}-{width}", question)
+        await tab.look(f"patch-{width}", question)
     await tab.page.set_viewport_size({"width": 1280, "height": 800})
     await is_accessible(tab.page)
     approve = question.locator("button.nbtools-approve")

@@ -99,8 +99,8 @@ async def steps_of(live):
     return int((await live.trace.chip("All").inner_text()).split()[-1])
 
 
-async def test_new_steps_are_offered_and_marked_until_they_were_seen(open_live, app):
-    live = await open_live(app=app)
+async def test_new_steps_are_offered_and_marked_until_they_were_seen(open_live):
+    live = await open_live()
     trace = live.trace
     await trace.row("Read").click()
     chosen = await trace.chosen.inner_text()
@@ -111,7 +111,7 @@ async def test_new_steps_are_offered_and_marked_until_they_were_seen(open_live, 
     await expect(live.offer).to_contain_text("new step")
     assert await trace.list.evaluate("list => list.scrollTop") == 200
     assert await trace.chosen.inner_text() == chosen
-    await trace.tab.look(f"following-offer-{app}", trace.cell)
+    await trace.tab.look("following-offer", trace.cell)
     live.write_all()
     await expect(trace.node).to_contain_text("335 records")
     await expect(trace.chip("All")).to_have_text("All 133")
@@ -120,7 +120,7 @@ async def test_new_steps_are_offered_and_marked_until_they_were_seen(open_live, 
     await expect(trace.row(LAST)).to_be_visible()
     await expect(live.offer).to_be_hidden()
     await live.has_marks(True)
-    await trace.tab.look(f"following-new-{app}", trace.cell)
+    await trace.tab.look("following-new", trace.cell)
     await live.has_marks(False)
 
 

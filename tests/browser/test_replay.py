@@ -14,7 +14,7 @@ CALLS = (
 )
 
 
-async def test_one_call_and_a_range(open_notebook, project, app):
+async def test_one_call_and_a_range(open_notebook, project):
     shop(project / "shop")
     log(project / "log.jsonl", *CALLS)
     tab = await open_notebook(
@@ -25,7 +25,6 @@ async def test_one_call_and_a_range(open_notebook, project, app):
         "steps.run()",
         "steps.close()\nsteps",
         "%trace log.jsonl --replay 2",
-        app=app,
     )
     await tab.run(1)
     await expect(tab.status(1)).to_have_text("Same as recorded")
@@ -48,7 +47,7 @@ async def test_one_call_and_a_range(open_notebook, project, app):
     await tab.run(7)
     await expect(tab.status(7)).to_have_text("Cannot be run again")
     for index in range(1, 8):
-        await tab.look(f"replay-{index}-{app}", tab.cell(index))
+        await tab.look(f"replay-{index}", tab.cell(index))
 
 
 async def test_a_log_as_a_notebook_in_a_copy(open_file, project):

@@ -38,9 +38,9 @@ async def have_ended(tab):
             await asyncio.sleep(0.05)
 
 
-async def test_a_streaming_command_leaves_the_tab_responsive(open_notebook, app, record_property):
+async def test_a_streaming_command_leaves_the_tab_responsive(open_notebook, record_property):
     """The command ends only when what was typed meanwhile is shown; how long that took is told with the test."""
-    tab = await open_notebook("%tools allow shell", STREAM, "", app=app)
+    tab = await open_notebook("%tools allow shell", STREAM, "")
     await tab.run(1)
     await tab.start(2)
     await expect(tab.status(2)).to_have_text("Running")
@@ -57,27 +57,27 @@ async def test_a_streaming_command_leaves_the_tab_responsive(open_notebook, app,
     typed = await tab.page.evaluate("performance.now()") - before
     gap = await tab.page.evaluate(LONGEST_GAP)
     await expect(tab.status(2)).to_have_text("Running")
-    await tab.look(f"running-{app}", tab.cell(2))
+    await tab.look("running", tab.cell(2))
     (tab.folder / "typed").touch()
     await tab.done(2)
     await expect(tab.status(2)).to_have_text("Done")
     await expect(tab.card(2).locator(".nbtools-lines")).to_contain_text("the end")
     assert await card.evaluate("(old, now) => old.isConnected && old === now", await tab.card(2).element_handle())
-    await tab.look(f"ran-{app}", tab.cell(2))
+    await tab.look("ran", tab.cell(2))
     record_property("longest_frame_gap_ms", gap)
     record_property("typed_ms", typed)
-    print(f"{app}: longest frame gap {gap:.0f} ms, 14 keys shown after {typed:.0f} ms")
+    print(f"longest frame gap {gap:.0f} ms, 14 keys shown after {typed:.0f} ms")
 
 
-async def test_cancel_on_the_card_ends_the_command_and_its_children(open_notebook, app):
-    tab = await open_notebook("%tools allow shell", LONG, "1 + 1", app=app)
+async def test_cancel_on_the_card_ends_the_command_and_its_children(open_notebook):
+    tab = await open_notebook("%tools allow shell", LONG, "1 + 1")
     await tab.run(1)
     await tab.start(2)
     await tab.exists("inner.pid", "outer.pid")
     await tab.card(2).get_by_role("button", name="Cancel").click()
     await tab.done(2)
     await expect(tab.status(2)).to_have_text("Cancelled")
-    await tab.look(f"cancelled-{app}", tab.cell(2))
+    await tab.look("cancelled", tab.cell(2))
     await have_ended(tab)
     await tab.run(3)
     await expect(tab.output(3)).to_have_text("2")

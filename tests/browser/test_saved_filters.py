@@ -46,9 +46,9 @@ async def opened(trace: Explorer) -> Locator:
     return panel
 
 
-async def test_a_filter_is_saved_and_found_again_in_another_log(open_two, app):
+async def test_a_filter_is_saved_and_found_again_in_another_log(open_two):
     name = f"failed <b>commands</b> {uuid.uuid4().hex[:6]}"
-    one, two = await open_two(name, app)
+    one, two = await open_two(name)
     keys = one.tab.page.keyboard
     await one.chip("shell").click()
     await one.chip("failed").click()

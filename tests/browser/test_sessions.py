@@ -67,8 +67,8 @@ class Sessions:
         await expect(self.rows).to_have_count(1)
 
 
-async def test_list_search_open_back_and_compare_two(open_notebook, logs, app):
-    tab = await open_notebook("%trace", app=app)
+async def test_list_search_open_back_and_compare_two(open_notebook, logs):
+    tab = await open_notebook("%trace")
     await tab.run(1)
     shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
     upgrade = shown.row("upgrade-external-agents-e2e-tests")
@@ -77,7 +77,7 @@ async def test_list_search_open_back_and_compare_two(open_notebook, logs, app):
     await expect(upgrade.get_by_role("img", name="running now")).to_be_visible()
     await expect(shown.row(MARKUP)).to_be_visible()
     assert await tab.page.evaluate("window.pwned") is None
-    await tab.look(f"sessions-{app}", tab.cell(1))
+    await tab.look("sessions", tab.cell(1))
     await is_accessible(tab.page)
     await shown.rows.first.focus()
     await tab.page.keyboard.press("/")

@@ -52,18 +52,18 @@ def open_log(open_notebook, project):
     return open_log
 
 
-async def test_a_real_log_is_filtered_and_a_step_opened(open_log, app):
-    trace = await open_log(app=app)
+async def test_a_real_log_is_filtered_and_a_step_opened(open_log):
+    trace = await open_log()
     await expect(trace.node.locator(".nbtools-trace-title")).to_be_visible()
     await expect(trace.node).to_contain_text("102 calls (45 nested)")
-    await trace.tab.look(f"trace-{app}", trace.cell)
+    await trace.tab.look("trace", trace.cell)
     await trace.chip("edits").click()
     await expect(trace.row("Edit")).to_be_visible()
     await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
     await trace.row("Edit").click()
     await expect(trace.card.locator(".nbtools-diff")).to_be_visible()
     await expect(trace.panel).to_contain_text("Raw")
-    await trace.tab.look(f"trace-diff-{app}", trace.cell)
+    await trace.tab.look("trace-diff", trace.cell)
 
 
 async def test_the_end_of_a_hundred_thousand_calls(open_log, long_log):
@@ -239,8 +239,8 @@ def open_cart(open_notebook, project):
     return open_cart
 
 
-async def test_a_call_runs_again_in_a_copy(open_cart, app):
-    trace = await open_cart("mine = 1", app=app)
+async def test_a_call_runs_again_in_a_copy(open_cart):
+    trace = await open_cart("mine = 1")
     tab = trace.tab
     await trace.row("Grep").click()
     await expect(trace.card).to_contain_text("total = 0")
@@ -255,7 +255,7 @@ async def test_a_call_runs_again_in_a_copy(open_cart, app):
     await tab.answer(2, "Approve once")
     await tab.done(2)
     await expect(tab.status(2)).to_have_text("Different from recorded")
-    await tab.look(f"trace-replayed-{app}", tab.panel)
+    await tab.look("trace-replayed", tab.panel)
 
 
 async def test_a_kernel_that_is_busy_answers(open_log):

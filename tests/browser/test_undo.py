@@ -26,16 +26,16 @@ async def press(tab, label):
     await tab.card(1).last.get_by_role("button", name=label, exact=True).click()
 
 
-async def test_an_edit_is_undone_and_redone_at_its_card(open_notebook, app):
-    tab = await edited(open_notebook, app=app)
+async def test_an_edit_is_undone_and_redone_at_its_card(open_notebook):
+    tab = await edited(open_notebook)
     assert "Decimal(0)" in tab.read("src/cart.py")
-    await tab.look(f"undo-{app}", tab.cell(1))
+    await tab.look("undo", tab.cell(1))
     for _ in range(2):
         await press(tab, "undo")
         await expect(tab.status(1)).to_have_text("Undone")
         await expect(tab.record(1)).to_contain_text("undone, ")
         assert tab.read("src/cart.py") == CART
-        await tab.look(f"undone-{app}", tab.cell(1))
+        await tab.look("undone", tab.cell(1))
         await press(tab, "redo")
         await expect(tab.status(1)).to_have_text("Done")
         assert "Decimal(0)" in tab.read("src/cart.py")
