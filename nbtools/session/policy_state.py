@@ -20,6 +20,7 @@ from nbtools.policy.rules import Rule, read_rule
 from nbtools.policy.store import PolicyStore
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import real_path
+from nbtools.workspace.processes.environment import program_folders
 from nbtools.workspace.state_folder import config_folder, state_folder, state_path, workspace_key
 
 
@@ -64,10 +65,9 @@ def path_context(root: Path) -> PathContext:
 
 
 def _programs(root: str) -> tuple[str, ...]:
-    """Lists the folders of ``PATH`` inside the workspace, links both by their own and by their real path."""
+    """Lists the folders of programs inside the workspace, links both by their own and by their real path."""
     # A write to such a folder can replace the program that a command starts.
-    listed = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder.startswith("/")]
-    named = dict.fromkeys(name for folder in listed for name in (os.path.normpath(folder), os.path.realpath(folder)))
+    named = dict.fromkeys(name for folder in program_folders(os.environ) for name in (os.path.normpath(folder), os.path.realpath(folder)))
     return tuple(folder for folder in named if folder == root or folder.startswith(f"{root.rstrip('/')}/"))
 
 

@@ -21,7 +21,7 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
       colours into redirected files.  So are its matplotlib backend, which works in a kernel only, and the size of its window.
     - git treats only ``.git`` folders as repositories: anyone who can write files could create a bare repository whose settings start
       programs.
-    - ``PATH`` keeps absolute folders only; a relative one would name different programs in each folder.
+    - ``PATH`` is that of ``program_folders``.
     - Characters are those of UTF-8, as the analysis reads a command line.  In other multi-byte encodings a backslash may be a part of one.
     """
     removed = {"COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PID", "JPY_INTERRUPT_EVENT", "JPY_SESSION_NAME"}
@@ -29,9 +29,20 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
     if "inline" in result.get("MPLBACKEND", ""):
         del result["MPLBACKEND"]
     if "PATH" in result:
-        result["PATH"] = os.pathsep.join(folder for folder in result["PATH"].split(os.pathsep) if os.path.isabs(folder))
+        result["PATH"] = os.pathsep.join(program_folders(result))
     git = _git_setting(outer, "safe.bareRepository", "explicit")
     return {**result, **git, **_utf8(outer), "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
+
+
+def program_folders(outer: Mapping[str, str]) -> list[str]:
+    """Returns the folders in which commands look for programs, in their order.
+
+    The first is that of the kernel's own Python, so that ``python`` and ``pip`` are those of the notebook, unless ``PATH`` has it already.
+    A relative folder is left out: it would name different programs in each folder.
+    """
+    listed = [folder for folder in outer.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
+    own = os.path.dirname(sys.executable)
+    return [own, *listed] if os.path.isabs(own) and own not in listed else listed
 
 
 _ASCII_OR_UTF8 = re.compile(r"C|POSIX|.*\.utf-?8(?:@.*)?", re.IGNORECASE)

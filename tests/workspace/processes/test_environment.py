@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 import pytest
 
 from nbtools.core.confirmation import Answer, ToolConfirmationOutcome
+from nbtools.core.decision import Action
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.settings import Settings
+from nbtools.policy.layers import Policy
+from nbtools.policy.modes import Mode
 from nbtools.session import Session
 from nbtools.testing import ScriptedConfirmer
-from nbtools.workspace.processes.environment import environment, is_secret
+from nbtools.workspace.processes.environment import environment, is_secret, program_folders
 
 SECRET = [
     ("GITHUB_TOKEN", "abc"),
@@ -75,7 +79,7 @@ def test_looks_like_a_secret(name: str, value: str) -> None:
 @pytest.mark.parametrize(("name", "value"), PLAIN)
 def test_looks_like_none(name: str, value: str) -> None:
     assert not is_secret(name, value)
-    assert environment({name: value}, secrets=False)[name] == value
+    assert environment({name: value}, secrets=False)[name].endswith(value)
 
 
 class Listener:
@@ -161,6 +165,24 @@ def test_nothing_of_this_is_slow(tmp_path: Path) -> None:
     environment(outer, secrets=False)
     environment(outer, secrets=False)
     assert is_secret.cache_info().hits >= 100
+
+
+async def test_python_is_that_of_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.pathsep.join(["bin", "/usr/bin", "/bin"]))
+    async with Session(tmp_path, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))) as session:
+        result = await session.call("shell", {"command": "python -c 'import sys; print(sys.prefix)'"})
+    assert str(result.llm_content).split() == [sys.prefix]
+    own = str(Path(sys.executable).parent)
+    assert program_folders({"PATH": f"bin:/usr/bin:{own}"}) == ["/usr/bin", own]
+
+
+async def test_the_programs_of_an_environment_in_the_workspace_are_protected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's own Python need not be on ``PATH``."""
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    monkeypatch.setattr(sys, "executable", str(python))
+    async with Session(tmp_path, policy=Policy(mode=Mode.AUTO_EDIT)) as session:
+        assert session.decide("write", {"path": ".venv/bin/ls", "content": "touch mark"}).action is Action.ASK
 
 
 @pytest.mark.parametrize(("count", "added"), [("", "0"), ("0", "0"), ("2", "2")])
