@@ -20,6 +20,7 @@ from nbtools.traces.readers.codex import Codex, CodexExec
 from nbtools.traces.readers.codex.call_text import calls_in
 from nbtools.traces.readers.codex.records import Payload
 from nbtools.traces.source import Source
+from tests.traces.recorded import SAMPLES
 
 Record = dict[str, Any]
 Load = Callable[[Iterable[Record | str]], traces.Trace]
@@ -705,3 +706,27 @@ def test_a_search_for_tools_with_an_id_is_a_call_and_a_hosted_one_is_not(load: L
     trace = load([meta(), search, item("tool_search_output", call_id="t1", status="completed", tools=[]), hosted])
     assert [(one.native_id, one.counted) for one in trace.calls] == [("t1", True), ("", False)]
     assert trace.facts()["tool_calls"] == 1
+
+
+@pytest.mark.parametrize("sample", sorted(path.name for path in SAMPLES.glob("codex/*.jsonl")))
+def test_blanks_and_the_order_of_keys_do_not_matter(sample: str, tmp_path: Path) -> None:
+    """Prompts and roll-backs are found in a first look at the beginnings of lines, as Codex writes them, and in any other notation."""
+    records = [json.loads(line) for line in (SAMPLES / "codex" / sample).read_text().splitlines()]
+    said = []
+    for number, (separators, backwards) in enumerate([((",", ":"), False), ((", ", ": "), False), ((",", ":"), True)]):
+        path = tmp_path / f"{number}.jsonl"
+        lines = [json.dumps(_reversed(one) if backwards else one, separators=separators) for one in records]
+        path.write_text("\n".join(lines) + "\n")
+        said.append([(one.kind, one.turn, one.live, one.size) for one in traces.load(path).events])
+    assert said[0] == said[1] == said[2]
+
+
+def _reversed(value: Any) -> Any:
+    return {key: _reversed(one) for key, one in reversed(value.items())} if isinstance(value, dict) else value
+
+
+def test_a_prompt_on_a_damaged_line_is_found(load: Load) -> None:
+    prompt = json.dumps(event("user_message", message="Repair the price"), separators=(",", ":"))
+    repeated = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Repair the price"}]}
+    trace = load([meta(), line("response_item", **repeated), f"{prompt}{prompt}"])
+    assert [one.text for one in trace.events if one.kind == "user"] == ["Repair the price"]

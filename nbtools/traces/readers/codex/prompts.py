@@ -8,13 +8,13 @@ and logs of sub-agents) do the beginnings of messages decide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nbtools.traces.json_access import items, mapping, mappings, string
 from nbtools.traces.model import PREVIEW, Problem, Ref
 from nbtools.traces.readers.codex.records import Line, Payload, decode, decode_raw, text_of
-from nbtools.traces.source import Source
+from nbtools.traces.source import DECODE_ERRORS, Source
 
 _INJECTED = (
     "<environment_context>",
@@ -35,7 +35,13 @@ _INJECTED = (
 )
 """Prefixes of messages that the agent inserts in the user's name."""
 _REQUEST = "## My request for Codex:"
-_MARKS = re.compile(rb'"user_message"|"UserMessage"|"role"\s*:\s*"user"')
+_MARKS = re.compile(rb'"user_message"|"UserMessage"|"role"\s*:\s*"user"|"thread_rolled_back"')
+_PAYLOAD = b'"payload":{"type":"'
+_ITEM = b'"item":{"type":"'
+_HEAD, _IDS = 120, 200
+"""Bytes in which the type of a payload begins, as Codex writes a line, and the type of its item after it."""
+_SEARCHED = {b"message", b"user_message", b"item_completed", b"UserMessage", b"thread_rolled_back"}
+"""Types of the lines that may be prompts; of a completed item, its own type. Most lines show at their beginning that they are none."""
 
 
 def is_injected(message: str) -> bool:
@@ -60,10 +66,11 @@ class Prompts:
 
     A message comes before the event that records it.  Where the log was not yet longer when it was searched, the beginning of the message
     decides for the time being.  ``changes_rows``: a later line has contradicted that, so the log must be read again.
+    ``rolls_back``: a turn was rolled back.
     """
 
     def __init__(self) -> None:
-        self.changes_rows = False
+        self.changes_rows = self.rolls_back = False
         self._searched = 0
         self._recorded: set[str] = set()
         self._repeated: set[str] = set()
@@ -75,15 +82,21 @@ class Prompts:
     @classmethod
     def of(cls, source: Source) -> Prompts:
         """Searches the whole log."""
+        try:
+            return cls._of(_quickly(source))
+        except DECODE_ERRORS:  # a line with a prompt is damaged: what can be read of it counts, too
+            return cls._of(item for item in source.lines(_message_or_prompt) if not isinstance(item, Problem))
+
+    @classmethod
+    def _of(cls, lines: Iterable[tuple[Ref, Line | None]]) -> Prompts:
         found = cls()
-        for item in source.lines(_message_or_prompt):
-            if isinstance(item, Problem):
-                continue
-            ref, line = item
+        for ref, line in lines:
             found._searched = ref.offset + ref.length
             if line is None or not isinstance(payload := line.payload, Payload):
                 continue
-            if line.type == "event_msg":
+            if payload.type == "thread_rolled_back":
+                found.rolls_back = True
+            elif line.type == "event_msg":
                 if text := recorded_prompt(payload):
                     found._recorded.add(text)
             elif payload.type == "message" and payload.role == "user":
@@ -127,8 +140,33 @@ class Prompts:
             self.changes_rows = True
 
 
+def _quickly(source: Source) -> Iterator[tuple[Ref, Line | None]]:
+    """Yields the lines that may have prompts, and the last complete one.  Raises ``msgspec.MsgspecError`` where one of them is damaged."""
+    offset, may_be_prompt = 0, _may_be_prompt
+    with source.open_file(0) as lines:
+        for data in lines:
+            if may_be_prompt(data):
+                yield Ref(offset, len(data)), decode(data)
+            elif not data.endswith(b"\n"):  # it may be half written
+                break
+            offset += len(data)
+    yield Ref(offset, 0), None
+
+
+def _may_be_prompt(data: bytes) -> bool:
+    at = data.find(_PAYLOAD, 0, _HEAD) + len(_PAYLOAD)
+    if at >= len(_PAYLOAD):
+        kind = data[at : data.find(b'"', at)]
+        if kind == b"item_completed" and (item := data.find(_ITEM, at, at + _IDS)) > 0:
+            item += len(_ITEM)
+            kind = data[item : data.find(b'"', item)]
+        if kind not in _SEARCHED:
+            return False
+    return _MARKS.search(data) is not None
+
+
 def _message_or_prompt(data: bytes) -> Line | None:
-    return decode(data) if _MARKS.search(data) else None
+    return decode(data) if _may_be_prompt(data) else None
 
 
 def _texts(content: Any) -> Iterator[str]:

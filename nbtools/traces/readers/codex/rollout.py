@@ -258,9 +258,7 @@ def _instructions(payload: Payload) -> str:
 _ENVELOPE = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)"')
 _STATE = re.compile(rb'^\s*\{\s*"record_type"\s*:\s*"state"', re.MULTILINE)
 _SESSION_ID = re.compile(rb'"type"\s*:\s*"session_meta".{0,400}?"id"\s*:\s*"([^"\\]+)"', re.DOTALL)
-_ROLLED_BACK = b'"thread_rolled_back"'
 _START = 1 << 20
-_CHUNK = 1 << 18
 
 
 class Codex(Format):
@@ -285,7 +283,7 @@ class Codex(Format):
     def begin(self, source: Source, origin: Origin) -> LineReading:
         name = _name(source)
         prompts = Prompts.of(source)
-        reading = RolloutReader(origin, name, _rewound(source, origin, name), prompts)
+        reading = RolloutReader(origin, name, _rewound(source, origin, name, prompts), prompts)
         return LineReading(reading.log.rows, decode, reading.line, reading.finish, reading.problem, lambda: reading.rewinds_anew)
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
@@ -309,9 +307,9 @@ def _start(source: Source) -> bytes:
         return b""
 
 
-def _rewound(source: Source, origin: Origin, name: str) -> frozenset[int]:
+def _rewound(source: Source, origin: Origin, name: str, prompts: Prompts) -> frozenset[int]:
     """Returns the turns that were rolled back later.  Few logs have any; only those are read twice."""
-    if not _contains(source, _ROLLED_BACK):
+    if not prompts.rolls_back:
         return frozenset()
     reading = RolloutReader(origin, name, frozenset(), Prompts.of(source))
     for item in source.lines(decode):
@@ -319,17 +317,3 @@ def _rewound(source: Source, origin: Origin, name: str) -> frozenset[int]:
             reading.line(item[1], item[0])
         reading.log.rows.clear()
     return frozenset(reading.rolled_back)
-
-
-def _contains(source: Source, words: bytes) -> bool:
-    """Searches the file in chunks: a memory-mapped file would count as memory of this process."""
-    try:
-        with source.path.open("rb", buffering=0) as opened:
-            before = b""
-            while piece := opened.read(_CHUNK):
-                if words in piece or words in before + piece[: len(words)]:
-                    return True
-                before = piece[-len(words) :]
-    except OSError:
-        return False
-    return False
