@@ -30,7 +30,16 @@ from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.history.operations import Write
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.search import globs
-from nbtools.workspace.search.regex_replace import HitLine, Hits, apply_hits, count_hits, find_hits, find_ignored, group_reference_error
+from nbtools.workspace.search.regex_replace import (
+    HitLine,
+    Hits,
+    apply_hits,
+    count_hits,
+    find_hits,
+    find_ignored,
+    group_reference_error,
+    literal_escapes,
+)
 from nbtools.workspace.search.text_search import Query
 from nbtools.workspace.text.file_selection import chosen_content, content_parts, describe_choices
 from nbtools.workspace.text.result_check import refuse_broken_notebook
@@ -159,7 +168,8 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         more = "" if is_complete else f" ({_MOST_SHOWN} of the files are displayed)"
         title = f"Replace {_summary(_counts(changes))}?{more}"
         details = diffs_confirmation(title, self.tool.workspace.root, diffs)
-        note = f"You {', '.join(self.choices)}." if self.choices else ""
+        remarks = [f"You {', '.join(self.choices)}" if self.choices else "", self._literal_escapes()]
+        note = "".join(f"{remark}. " for remark in remarks if remark).rstrip()
         return replace(details, note=note, parts=tuple(map(_parts, changes)) if is_complete else ())
 
     def select(self, files: Sequence[FileChoice]) -> Self:
@@ -186,7 +196,7 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         omitted = (*_omitted_files(hits), *await self._ignored_files(hits))
         limit = self.params.limit
         over = f"over the limit of {count_noun(limit, 'file')}; raise limit to apply the change" if len(hits.files) > limit else ""
-        notes = [note for note in (*omitted, over) if note]
+        notes = [note for note in (*omitted, over, self._literal_escapes()) if note]
         counts = tuple(FileCount(name, count_hits(lines)) for name, lines in hits.files.items())
         preview = f"{_summary(counts)} would be replaced; nothing was changed. Call again with apply to replace."
         return self._result(preview if counts else "No matches.", counts, changes, notes)
@@ -204,8 +214,11 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         await make_changes(self.tool.workspace.journal, steps, lambda done: progress.report(f"Changed {done:,} of {len(changes):,} files"))
         for change in changes:
             self.tool.workspace.read_tracker.record(change.step.path, change.step.after)
-        counts = _counts(changes)
-        return self._result(f"Replaced {_summary(counts)}.", counts, changes, omitted)
+        counts, remark = _counts(changes), self._literal_escapes()
+        return self._result(f"Replaced {_summary(counts)}.", counts, changes, [*omitted, remark] if remark else omitted)
+
+    def _literal_escapes(self) -> str:
+        return "" if self.params.fixed else literal_escapes(self.params.replacement)
 
     async def _all_changes(self, progress: _Progress, omitted: list[str] | None = None) -> list[_Change]:
         """Returns all changes; adds notes on files that are left out to ``omitted``."""

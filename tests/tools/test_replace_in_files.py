@@ -230,3 +230,15 @@ async def test_characters_that_cannot_be_read_are_told(tool, tmp_path):
     result = await replace(tool, "foo", "bar", apply=True)
     assert result.error.code == "conflict"
     assert result.error.message.startswith("a has changed since the search, or has undecodable characters. Nothing was replaced.")
+
+
+@pytest.mark.parametrize(("replacement", "advice"), [(r"<\1>", "$1"), (r"a\nb", "the character itself")])
+async def test_an_escape_that_is_inserted_as_it_stands_is_pointed_out(tool, tmp_path, replacement, advice):
+    (tmp_path / "a").write_text("foo\n")
+    call = tool.build({"pattern": "(foo)", "replacement": replacement, "apply": True})
+    asked, result = await call.should_confirm_execute(), await call.execute()
+    assert (tmp_path / "a").read_text() == f"{replacement}\n"
+    assert advice in asked.note
+    assert advice in result.llm_content
+    literal = await replace(tool, "foo", replacement, fixed=True)
+    assert advice not in literal.llm_content

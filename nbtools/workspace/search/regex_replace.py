@@ -134,6 +134,18 @@ def group_reference_error(pattern: str, replacement: str) -> str | None:
     return None
 
 
+_ESCAPE = re.compile(r"\\[0-9ntr]")
+
+
+def literal_escapes(replacement: str) -> str:
+    """Returns a remark on escapes of other languages in a replacement, which are inserted as they stand; empty if there are none."""
+    if not (found := _ESCAPE.search(replacement)):
+        return ""
+    escape = found.group()
+    advice = f"write ${escape[1]} for a group" if escape[1].isdigit() else "give the character itself"
+    return f"{escape} in the replacement is inserted as it stands; {advice}"
+
+
 def _parts(data: bytes, lines: Sequence[HitLine], subject: str) -> Iterator[bytes | memoryview]:
     view, position = memoryview(data), 0
     for line in lines:
