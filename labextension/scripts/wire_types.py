@@ -247,7 +247,8 @@ FORMATS = (
         (agent.RunView,),
         (),
         {"AGENT_MIME": agent.AGENT_MIME},
-        "import * as parse from '../shared/parse.js';\nimport { parseTextBlock, type TextBlock } from '../cards/model.js';\n",
+        "import * as parse from '../shared/parse.js';\n"
+        "import { parseCardAction, parseTextBlock, type CardAction, type TextBlock } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
     ),
     Format(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
@@ -134,6 +134,16 @@ class Bridge:
             self._cards.redraw(call_id)
 
         return self.blocking.submit(redraw())
+
+    def undo_at_cards(self, calls: Sequence[str], *, merge: UndoMerge) -> Future[None]:
+        """Undoes calls at their cards, in this order, until one cannot be undone; like ``undo_at_card``."""
+
+        async def undo() -> None:
+            for call in calls:
+                if not (await asyncio.wrap_future(self.undo_at_card(call, merge=merge))).ok:
+                    return
+
+        return self.blocking.submit(undo())
 
     def undo_at_card(self, of: str, *, merge: UndoMerge) -> Future[ToolResult]:
         """Undoes a call or an undo at its card; can be called from any thread and does not wait for its end."""

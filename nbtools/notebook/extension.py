@@ -155,7 +155,7 @@ class Extension:
             self.runtime.cancel(call_id)
         for verb, merge in UNDO_VERBS.items():
             if isinstance(data.get(verb), str):
-                self.runtime.bridge.undo_at_card(data[verb], merge=merge)
+                self.runtime.bridge.undo_at_cards(data[verb].split(), merge=merge)
         if isinstance(data.get("apply"), str):
             self.runtime.bridge.apply_at_card(data["apply"])
         shown = data.get("show")

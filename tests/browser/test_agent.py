@@ -79,7 +79,14 @@ async def test_a_run_is_watched_and_approved(open_agent):
     await expect(said(tab, 3).last.locator("table")).to_be_visible()
     await expect(foot(tab, 3)).to_contain_text("3 steps · 2 calls")
     assert "Decimal(0)" in tab.read("src/cart.py")
+    await expect(said(tab, 3).last).to_be_in_viewport()
+    await expect(foot(tab, 3)).to_be_in_viewport()
+    await expect(foot(tab, 3)).to_contain_text("1 file changed")
+    await expect(foot(tab, 3).locator("li")).to_have_text("src/cart.py +1 −1")
     await pictured(tab, "done", 3)
+    await foot(tab, 3).get_by_role("button", name="undo all").click()
+    await expect(tab.card(3).filter(has_text="Undone")).to_have_count(1)
+    assert "total = 0" in tab.read("src/cart.py")
 
 
 async def test_a_run_is_kept_and_gone_on_with(open_agent, open_file):

@@ -39,8 +39,22 @@ export class RunFootView {
     const status = element('span', 'nbtools-run-why', `${MARKS[part.state] ?? '·'} ${part.status}`);
     const figures = element('span', 'nbtools-record', part.figures.join(' · '));
     const actions = trusted ? part.actions.map(actionLink => this.action(actionLink)) : [];
+    const changed = part.files.length ? [this.changes(part, trusted)] : [];
     const foot = element('div', 'nbtools-foot', status, figures, element('span', 'nbtools-space'), ...actions);
-    this.node.replaceChildren(...(part.problem ? [element('div', 'nbtools-run-problem', part.problem)] : []), foot);
+    this.node.replaceChildren(...(part.problem ? [element('div', 'nbtools-run-problem', part.problem)] : []), ...changed, foot);
+    requestAnimationFrame(() => showEnd(this.node));
+  }
+
+  /** The files that the run changed, and the link that takes all of it back. */
+  private changes({ files, undo }: RunFoot, trusted: boolean): HTMLElement {
+    const { trans } = this.context;
+    const items = files.map(({ path, added, removed }) => {
+      const counts = added === null || removed === null ? '' : ` +${added} −${removed}`;
+      return element('li', '', element('code', '', path), element('span', 'nbtools-quiet', counts));
+    });
+    const label = element('span', 'nbtools-run-changed', trans._n('%1 file changed', '%1 files changed', files.length, files.length));
+    const undoAll = undo && trusted ? [linkButton(trans.__('undo all'), () => this.context.runAction(this.node, undo), undo.magic)] : [];
+    return element('div', 'nbtools-run-files', label, element('ul', '', ...items), ...undoAll);
   }
 
   private action(action: Action): HTMLElement {
@@ -60,6 +74,22 @@ export class RunFootView {
     );
     action === 'play-on' && addKeys(button, trans.__('Space or →'));
     return button;
+  }
+}
+
+/** Scrolls the last message of a run that ends now, and its foot, into view, unless the person is at work in another cell. */
+function showEnd(foot: HTMLElement): void {
+  const cell = foot.closest('.jp-Cell');
+  const isEnding = cell?.querySelector('.jp-InputPrompt')?.textContent?.trim() === '[*]:';
+  const active = document.activeElement;
+  const isElsewhere = active instanceof HTMLElement && active.isContentEditable && !cell?.contains(active);
+  if (!cell || !isEnding || isElsewhere) {
+    return;
+  }
+  const message = [...cell.querySelectorAll('.nbtools-run-said')].at(-1);
+  foot.scrollIntoView({ block: 'nearest' });
+  if (message && message.clientHeight < window.innerHeight / 2) {
+    message.scrollIntoView({ block: 'nearest' });
   }
 }
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nbtools.notebook.cards.model import State, TextBlock, Wire
+from nbtools.notebook.cards.model import CardAction, State, TextBlock, Wire
 
 AGENT_MIME = "application/vnd.nbtools.agent.v1+json"
 
@@ -40,14 +40,24 @@ RunAction = Literal["continue", "play-on", "open-trace"]
 """How to continue.  The page knows the code of each action: a bundle may come from another person's notebook, so it has none."""
 
 
+class RunFile(Wire):
+    """A file that a run changed, with the lines that its calls added and removed; null where they are not known."""
+
+    path: str
+    added: int | None = None
+    removed: int | None = None
+
+
 class RunFoot(Wire):
-    """Why a run ended, what it used, and how to continue."""
+    """Why a run ended, what it used and changed, and how to continue.  ``undo`` takes back all changes; its id has those of the calls."""
 
     type: Literal["foot"] = "foot"
     state: State
     status: str
     figures: tuple[str, ...] = ()
     problem: str = ""
+    files: tuple[RunFile, ...] = ()
+    undo: CardAction | None = None
     actions: tuple[RunAction, ...] = ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nbtools.notebook.agent.model import AGENT_MIME, RunAction, RunFoot, RunHead, RunMessage, RunView
+from nbtools.notebook.agent.model import AGENT_MIME, RunAction, RunFile, RunFoot, RunHead, RunMessage, RunView
 from nbtools.notebook.cards.card import bundle as card_bundle
 from nbtools.notebook.cards.markup import render
 from nbtools.notebook.cards.style import ACCENTS, GREY
@@ -49,7 +49,9 @@ def html_of(part: Part) -> str:
             return render("agent/head", part=part, colour=ACCENTS.get(part.state, GREY))
         case RunFoot():
             colour, mark = ACCENTS.get(part.state, GREY), _MARKS.get(part.state, "·")
-            return render("agent/foot", part=part, colour=colour, mark=mark, actions=_actions(part))
+            return render(
+                "agent/foot", part=part, colour=colour, mark=mark, actions=_actions(part), files=[_file_line(file) for file in part.files]
+            )
 
 
 def text_of(part: Part) -> str:
@@ -62,8 +64,16 @@ def text_of(part: Part) -> str:
         case RunFoot():
             line = " · ".join(filter(None, [part.status, *part.figures]))
             actions = [f"  {label}: {cell}" for label, cell in _actions(part)]
-            return "\n".join([f"▌ {_MARKS.get(part.state, '·')} {line}", *([f"  {part.problem}"] if part.problem else []), *actions])
+            changed = [f"  Changed: {', '.join(_file_line(file) for file in part.files)}"] if part.files else []
+            problem = [f"  {part.problem}"] if part.problem else []
+            return "\n".join([f"▌ {_MARKS.get(part.state, '·')} {line}", *problem, *changed, *actions])
+
+
+def _file_line(file: RunFile) -> str:
+    return file.path if file.added is None or file.removed is None else f"{file.path} +{file.added} −{file.removed}"
 
 
 def _actions(part: RunFoot) -> Iterator[tuple[str, str]]:
-    return (_ACTIONS[action] for action in part.actions)
+    if part.undo is not None:
+        yield "Undo all", part.undo.magic
+    yield from (_ACTIONS[action] for action in part.actions)

@@ -7,7 +7,7 @@ import importlib.util
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbtools.agents.events import Answer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.agent.recorded_source import RecordedSource
     from nbtools.notebook.call_bridge import Bridge
     from nbtools.notebook.display_target import DisplayTarget
+    from nbtools.notebook.state.model import FileChange
 
 STOP_REASON = "you stopped it"
 
@@ -61,7 +62,7 @@ class RunController:
         async def run(target: DisplayTarget) -> Answer:
             self._cell_id = target.cell_id
             set_target = self._bridge.set_target if self._recorded is None else self._recorded.set_target
-            display = self._display = RunDisplay(self.id, name, limits, target, set_target, self._actions)
+            display = self._display = RunDisplay(self.id, name, limits, target, set_target, self._actions, self._changes)
             display.open()
             try:
                 answer = await self._answer(display)
@@ -112,6 +113,14 @@ class RunController:
         if self._recorded is None:
             return ACTIONS
         return ("open-trace",) if self._recorded.playback.is_over else ("play-on", "open-trace")
+
+    def _changes(self, calls: frozenset[str]) -> Sequence[FileChange]:
+        """Returns what these calls changed and is not undone.  A recorded session works in a copy, of which nothing is listed."""
+        from nbtools.notebook.state.snapshot import file_changes  # noqa: PLC0415 - loaded when a run has ended
+
+        if self._recorded is not None:
+            return ()
+        return [change for change in file_changes(self._bridge.blocking.session) if change.id in calls and not change.undone_by]
 
     def stop(self) -> None:
         """Ends the run, from any thread, without waiting."""

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.agents.events import AgentEvent, Answer, CallStarted, Remark, StepFinished, TextReceived
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
-from nbtools.notebook.agent.model import RunAction, RunFoot, RunHead, RunMessage
+from nbtools.notebook.agent.model import RunAction, RunFile, RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.overview import final_figures, running_figures, whole_seconds
 from nbtools.notebook.agent.representations import bundle, remark_bundle
 from nbtools.notebook.cards.blocks import text_block
-from nbtools.notebook.cards.model import State
+from nbtools.notebook.cards.model import CardAction, State
 from nbtools.notebook.display_target import Bundle, DisplayTarget
 from nbtools.notebook.grouped_screen import GroupedScreen
 from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
+
+if TYPE_CHECKING:
+    from nbtools.notebook.state.model import FileChange
 
 SPLIT_LENGTH = 4_000
 """Characters from which a message continues in another display, at the end of a paragraph: only the last display grows."""
@@ -84,6 +88,10 @@ TICK = 1.0
 WAITING_TICK = 5.0
 """The same while an approval is pending: the page assumes that a silent run is gone."""
 ACTIONS: tuple[RunAction, ...] = ("continue", "open-trace")
+MAX_FILES = 100
+"""Changed files that the foot lists."""
+Changes: TypeAlias = Callable[[frozenset[str]], Sequence["FileChange"]]
+"""Returns the changes of calls that are not undone, oldest first."""
 
 
 class RunDisplay:
@@ -97,6 +105,7 @@ class RunDisplay:
         target: DisplayTarget,
         set_target: Callable[[str, DisplayTarget], None],
         actions: Callable[[], tuple[RunAction, ...]] = lambda: ACTIONS,
+        changes: Changes = lambda _: (),
     ) -> None:
         self._run = run
         self._model = one_line(model, 100)
@@ -107,11 +116,13 @@ class RunDisplay:
         """Where head and foot are displayed: not in a group, because the page updates the one and acts on the other."""
         self._set_target = set_target
         self._actions = actions
+        self._changes = changes
         self._head = _new_display(self._frame)
         self._texts = MessageDisplay(self._target)
         self._status = "Starting"
         self._asking: set[str] = set()
         self._calls: set[str] = set()
+        self._made: set[str] = set()
         self._step = 0
         self._usage = Usage()
 
@@ -138,6 +149,7 @@ class RunDisplay:
                 self._step = step
                 self._texts.end()
                 self._calls.add(call_id)
+                self._made.add(call_id)
                 self._set_target(call_id, replace(self._target.another(), early=self._head.is_live))
                 self.set_status("Working")
             case StepFinished(step=step, usage=usage):
@@ -183,7 +195,16 @@ class RunDisplay:
         if self._head.is_live:
             self._head.finish(bundle(RunHead(run=self._run, model=self._model, state=state, status=status)))
         figures = final_figures(self._usage, self._seconds) if self._usage.requests else ()
-        foot = RunFoot(state=state, status=why, figures=figures, problem=problem, actions=self._actions() if self._step else ())
+        changes = self._changes(frozenset(self._made)) if self._made else ()
+        foot = RunFoot(
+            state=state,
+            status=why,
+            figures=figures,
+            problem=problem,
+            files=_changed_files(changes)[:MAX_FILES],
+            undo=_undo_all(changes),
+            actions=self._actions() if self._step else (),
+        )
         if isinstance(self._target.screen, GroupedScreen):
             self._target.screen.flush()
         _new_display(self._frame).finish(bundle(foot))
@@ -207,6 +228,25 @@ class RunDisplay:
                 can_stop=self._status != STOPPING,
             )
         )
+
+
+def _changed_files(changes: Sequence[FileChange]) -> tuple[RunFile, ...]:
+    """Returns each changed file once, with the sums of its lines."""
+    files: dict[str, RunFile] = {}
+    for file in (file for change in changes for file in change.files):
+        before = files.get(file.path, RunFile(path=file.path, added=0, removed=0))
+        files[file.path] = RunFile(path=file.path, added=_sum(before.added, file.added), removed=_sum(before.removed, file.removed))
+    return tuple(files.values())
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _undo_all(changes: Sequence[FileChange]) -> CardAction | None:
+    """Returns the action that undoes all changes, the last first."""
+    calls = " ".join(change.id for change in reversed(changes))
+    return CardAction(verb="undo", id=calls, label="undo all", magic=f"%tools undo {calls}") if calls else None
 
 
 STOPPING = "Stopping"

@@ -26,8 +26,8 @@ class UndoCommands:
         self._runtime = runtime
         self.commands = {
             "undo": SubCommand(
-                "[--merge | --keep | --take-back] [ID]",
-                "undoes the changes of a call; without ID, of the last call that changed files",
+                "[--merge | --keep | --take-back] [ID]…",
+                "undoes the changes of calls, in this order; without ID, of the last call that changed files",
                 self._undo,
             ),
             "redo": SubCommand("", "undoes the last undo", self._redo),
@@ -38,9 +38,10 @@ class UndoCommands:
         words, flags = without_flags(rest, "undo", *_MERGES)
         if len(flags) > 1:
             raise refused(f"%tools undo takes one of {', '.join(_MERGES)}.")
-        if len(words) > 1:
-            raise refused("%tools undo takes at most one call id. %tools journal lists them; without an id the last change is undone.")
-        self._runtime.bridge.undo(words[0] if words else "", merge=next((_MERGES[flag] for flag in flags), False))
+        merge = next((_MERGES[flag] for flag in flags), False)
+        for call in words or [""]:
+            if not self._runtime.bridge.undo(call, merge=merge).ok:
+                return
 
     def _redo(self, rest: list[str]) -> None:
         if rest:

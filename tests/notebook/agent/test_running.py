@@ -38,6 +38,9 @@ def test_a_run_stands_in_the_order_in_which_it_happened(desk, project):
     assert (first["block"]["text"], read, edit, last["block"]["text"]) == ("Let me look.", "read", "edit", "It is **done**.")
     assert (foot["status"], foot["figures"][:2]) == ("Done", ["3 steps", "2 calls"])
     assert (project / "notes.txt").read_text() == "DONE: round\n"
+    assert foot["files"] == [{"path": "notes.txt", "added": 1, "removed": 1}]
+    assert desk.run(foot["undo"]["magic"]).error == ""
+    assert (project / "notes.txt").read_text() == "TODO: round\n"
     assert "<strong>done</strong>" in shown(cell)[4]["text/html"]
     assert desk.value("(_.text, _.ok, _.usage.requests)") == ("It is **done**.", True, 3)
 
