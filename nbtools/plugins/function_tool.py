@@ -31,7 +31,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.extension_points import NEW_TOOL, notify
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import Asks, BaseToolInvocation, Kind, ToolInvocation, ToolLocation, UpdateOutput
-from nbtools.plugins.shown_values import shown_value
+from nbtools.plugins.shown_values import number_text, shown_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,9 @@ def _as_result(value: Any) -> ToolResult:
     if shown is not None:
         return shown
     text = _to_text(value)
-    return ToolResult(text, text, None, _counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text), value)
+    return ToolResult(
+        text, _readable(text), None, _counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text), value
+    )
 
 
 def _kind(name: Kind | str) -> Kind:
@@ -246,6 +248,23 @@ def _to_text(value: Any) -> str:
         return _JSON.encode(value) if isinstance(value, _COLLECTIONS) else _SCALAR_JSON.encode(value)
     except (TypeError, ValueError):
         return repr(value)
+
+
+def _readable(text: str) -> str:
+    """Returns JSON with each float as a person writes it; any other text unchanged."""
+    if "." not in text or text[:1] not in ("[", "{"):
+        return text
+    try:
+        return _JSON.encode(json.loads(text, parse_float=lambda digits: float(number_text(float(digits))), object_pairs_hook=_unique))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Raises ``ValueError`` for keys that are the same in JSON, such as ``1`` and ``"1"``: one would not be shown."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("two keys are the same")
+    return dict(pairs)
 
 
 _JSON = json.JSONEncoder(indent=2, ensure_ascii=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from io import BytesIO
@@ -242,6 +243,33 @@ async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(tmp_path
     assert result is not None
     assert (result.return_display, result.summary) == (shown, shown)
     assert result.llm_content == repr(value)
+    assert result.data is value
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ([1.1 + 2.2, [0.1 + 0.2]], [3.3, [0.3]]),
+        ({"a": {"b": 1.1 + 2.2}, "c": "3.3000000000000003"}, {"a": {"b": 3.3}, "c": "3.3000000000000003"}),
+        ((2.0, 1e300, 7, None), [2.0, 1e300, 7, None]),
+        ({1: 0.1 + 0.2, "1": 2.0}, None),
+        ({0.1 + 0.2}, None),
+    ],
+)
+async def test_floats_in_containers_are_shown_as_a_person_writes_them(tmp_path: Path, value: Any, shown: Any) -> None:
+    @tool
+    def numbers() -> Any:
+        """Returns numbers."""
+        return value
+
+    async with Session(tmp_path, tools=[numbers], policy=Policy(mode="yolo")) as session:
+        result = await session.call("numbers")
+    assert isinstance(result.return_display, str)
+    if shown is None:
+        assert result.return_display == result.llm_content
+    else:
+        assert json.loads(result.return_display) == shown
+        assert json.loads(str(result.llm_content)) == json.loads(json.dumps(value))
     assert result.data is value
 
 
