@@ -20,8 +20,10 @@ from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 
 _INTERRUPTED = "[Request interrupted by user"
-_WRITTEN_BY_PROGRAM = re.compile(r"\s*<(local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification)>")
-"""The beginning of a message that the application writes in the person's name; later logs say so by ``origin`` or ``isMeta``."""
+_WRITTEN_BY_PROGRAM = re.compile(
+    r"(?:\s*<(local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification)>(?>.*?(?:</\1>|\Z)))+\s*\Z", re.DOTALL
+)
+"""A message that the application writes in the person's name; later logs say so by ``origin`` or ``isMeta``."""
 _MAX_HELD = 64 << 20
 """Largest size in bytes of a file whose rows are held back until its end."""
 _STATE_RECORDS = {
