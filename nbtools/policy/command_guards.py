@@ -142,6 +142,11 @@ class GuardedCommand(CallMatcher):
         before = next(at for at, other in enumerate(self.analysis.commands) if other is act)
         return any(at < before and is_in(path, link) for at, link in self._links)
 
+    def _has_new_link(self, act: AnalysedCommand, folder: str) -> bool:
+        """Whether an earlier command of the line may create a link in a folder."""
+        before = next(at for at, other in enumerate(self.analysis.commands) if other is act)
+        return any(at < before and is_in(link, folder) for at, link in self._links)
+
     def _resolve(self, act: AnalysedCommand, path: str) -> Iterator[ResolvedPath]:
         known = path not in act.unclear and not (self.moving and not path.startswith(("/", "~")))
         resolved = self.grounds.resolve_in_command(path, self.directory, known=known)
@@ -182,7 +187,9 @@ class GuardedCommand(CallMatcher):
     def _unknown_target_of(self, act: AnalysedCommand) -> str:
         known = dict(act.values)
         for path in act.unclear:
-            if path not in known and (path in act.writes or path in act.removes) and not self._begins_clearly(act, path):
+            values = [path] if path not in known else [value for value in known[path] if _WILDCARD.search(value) and literal_folder(value)]
+            changed = path in act.writes or path in act.removes
+            if changed and not all(self._begins_clearly(act, value) for value in values):
                 verb = "removes" if path in act.removes else "writes"
                 return f"what {act.text} {verb} is only known when it runs: {path}. A literal folder at its beginning would tell"
         if self._patched(act) is None:
@@ -197,7 +204,7 @@ class GuardedCommand(CallMatcher):
         names = [found for word in act.words[1:] for found in _WRITTEN_BY_SED.findall(word)] if act.words[0].endswith("sed") else []
         for path in (*mentioned_paths(act), *names):
             resolved = self.grounds.resolve_in_command(path, self.directory)
-            if why := protection_reason(resolved, self.grounds):
+            if why := protection_reason(self.grounds.follow_links(resolved) or resolved, self.grounds):
                 return f"{act.text} may write {path}, which is protected ({why}): {act.risk}"
         return ""
 
@@ -207,7 +214,10 @@ class GuardedCommand(CallMatcher):
         if not folder:
             return False
         resolved = self.grounds.resolve_in_command(folder, self.directory)
-        if self._links and self._is_through_link(act, resolved.absolute):
+        if self._links and (self._is_through_link(act, resolved.absolute) or self._has_new_link(act, resolved.absolute)):
+            return False
+        resolved = self.grounds.follow_links(resolved) or resolved
+        if protection_reason(resolved, self.grounds) or (_may_follow_links(act, path) and self.grounds.has_links(resolved.absolute)):
             return False
         if resolved.unclear or resolved.above or resolved.relative == "." or resolved.absolute in self.grounds.homes:
             return False
@@ -314,6 +324,14 @@ def literal_folder(path: str) -> str:
     begin = re.split(r"[$`*?\[{]", path.replace('"', "").replace("'", ""), maxsplit=1)[0].replace("\\", "")
     folder = begin.rpartition("/")[0]
     return folder if re.search(r"[^./]", folder) else ""
+
+
+_REMOVE_LINKS = frozenset({"mv", "rm", "rmdir", "unlink"})
+
+
+def _may_follow_links(act: AnalysedCommand, path: str) -> bool:
+    """Whether a command follows a link that a path may name: one that removes what matches in a folder removes the link itself."""
+    return act.entry not in _REMOVE_LINKS or path not in act.removes or re.fullmatch(r"[^$`*?\[{]*[^$`/]*", path) is None
 
 
 def _writes_to_output(act: AnalysedCommand) -> bool:

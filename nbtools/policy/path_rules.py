@@ -55,7 +55,7 @@ class PathContext:
     ``option_like_name`` returns why a file name in the workspace may be taken for an option, empty if there is none.
     ``ignores_case``: whether the file system does.  ``real`` follows the links of a path, and returns an empty text
     where it leads to what differs for each process; ``exists`` says whether a path exists.  ``text`` returns the text of a file, None where
-    it cannot be read.
+    it cannot be read; ``has_links`` says whether there may be links in a folder.
     """
 
     root: str = "/workspace"
@@ -67,6 +67,7 @@ class PathContext:
     exists: Callable[[str], bool] = lambda _: False
     text: Callable[[str], str | None] = lambda _: None
     option_like_name: Callable[[], str] = str
+    has_links: Callable[[str], bool] = lambda _: False
 
     def resolve(self, path: str) -> ResolvedPath:
         """Resolves a path that a tool acts on, relative to the root or absolute, taken literally."""

@@ -61,6 +61,7 @@ def path_context(root: Path) -> PathContext:
         exists=_exists,
         text=_text,
         option_like_name=lambda: _odd_name(start),
+        has_links=_contains_links,
     )
 
 
@@ -69,6 +70,26 @@ def _programs(root: str) -> tuple[str, ...]:
     # A write to such a folder can replace the program that a command starts.
     named = dict.fromkeys(name for folder in program_folders(os.environ) for name in (os.path.normpath(folder), os.path.realpath(folder)))
     return tuple(folder for folder in named if folder == root or folder.startswith(f"{root.rstrip('/')}/"))
+
+
+_MAX_LOOKED_AT = 2_000
+
+
+def _contains_links(folder: str) -> bool:
+    """Whether there is a link anywhere in a folder, or so much that it is not known."""
+    entries, pending = 0, [folder]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as found:
+                for entry in found:
+                    entries += 1
+                    if entries > _MAX_LOOKED_AT or entry.is_symlink():
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+        except OSError:
+            continue
+    return False
 
 
 _ODD = re.compile(r"(?:\A|[\s'\"\\])-")

@@ -129,6 +129,7 @@ class _Walk:
         commands, fork_bomb = reading.commands, ""
         if reading.problem:
             self.unverified = self.unverified or reading.problem
+            self.add_doubt("it opens a file for reading and writing with <>" if "<>" in text else "")
             parsed = parse_shell(text)
             commands = commands or parsed.commands
             fork_bomb = next((f"{name} starts itself endlessly" for name in parsed.functions if _starts_itself(name, text)), "")

@@ -61,6 +61,19 @@ WRITTEN = [
     "install -t .git/hooks evil",
     "ln -s .git/hooks h; cp evil h/z",
     "git config core.fsmonitor ./evil",
+    "echo x > out/l*",
+    "xxd f out/l*",
+    "shuf -o out/l* f",
+    'echo x > "out/$x"',
+    "chmod -R u-w out/l*",
+    "cd lnk && echo x > s/l*",
+    'for f in out/l*; do echo x > "$f"; done',
+    "sed 's/z/0/w lnk/new' f",
+    "sed -n 'w out/lb' f",
+    "echo x 1<> .git/hooks/z",
+    "echo x <> lnk/z",
+    "ln -sfn ../.git/hooks/z src/x; echo x > src/x",
+    "ln -s ../.git/hooks/z src/x && shuf -o src/x* f",
     "git init --separate-git-dir=d",
     "git init --sep d",
     "git init --templ=evil .",
@@ -122,6 +135,9 @@ def root() -> Iterator[Path]:
         for name in ("rm", "rmdir", "unlink", "shred"):
             (folder / "bin" / name).write_text(STUB, encoding="utf-8")
             (folder / "bin" / name).chmod(0o755)
+        (folder / "out").mkdir()
+        (folder / "out/lb").symlink_to("../.git/hooks/z")
+        (folder / "lnk").symlink_to(".git/hooks")
         yield folder
 
 
