@@ -155,6 +155,8 @@ class GuardedCommand(CallMatcher):
         yield resolved
         if (led := self.grounds.follow_links(resolved)) is not None:
             yield led
+        if path not in act.unclear and (led := self.grounds.follow_parents(path, self.directory)) is not None:
+            yield led
 
     def required_question(self) -> Decision | None:
         """Returns the question for critical deletions, protected paths, and command lines that could not be analysed."""

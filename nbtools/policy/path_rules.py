@@ -95,6 +95,11 @@ class PathContext:
             return replace(resolved, unclear=f"{resolved.absolute} leads to what differs for each process")
         return None if real == resolved.absolute else self._resolved(f"{real}/" if resolved.folder else real, "")
 
+    def follow_parents(self, path: str, directory: str) -> ResolvedPath | None:
+        """Returns where a literal path with ``..`` leads now: after a link, that is not the parent in the path's text.  None without it."""
+        real = self.real(posixpath.join(self.root, directory, path)) if "/.." in path and not path.startswith("~") else ""
+        return self._resolved(real, "") if real else None
+
     def deletion_paths(self, path: str, directory: str) -> Iterator[ResolvedPath]:
         """Yields the paths that deleting ``path`` in ``directory`` may affect: as written, and with its links followed."""
         user, _, rest = path.partition("/")
@@ -105,8 +110,8 @@ class PathContext:
         yield resolved
         if (led := self.follow_links(resolved)) is not None:
             yield led
-        if "/.." in path and (real := self.real(posixpath.join(self.root, directory, path))):
-            yield self._resolved(real, "")  # after a link, .. is not the parent in the path's text
+        if (led := self.follow_parents(path, directory)) is not None:
+            yield led
 
     def _resolved(self, path: str, unclear: str) -> ResolvedPath:
         absolute = self.normalise(normal_path(path))
