@@ -142,6 +142,18 @@ class GuardedCommand(CallMatcher):
         before = next(at for at, other in enumerate(self.analysis.commands) if other is act)
         return any(at < before and is_in(path, link) for at, link in self._links)
 
+    def _may_lead_away(self, act: AnalysedCommand, path: str) -> bool:
+        """Whether a path that is only known at run time may lead through a link in the literal folder at its beginning."""
+        resolved = self.grounds.resolve_in_command(literal_folder(path) or ".", self.directory)
+        if self._links and (self._is_through_link(act, resolved.absolute) or self._has_new_link(act, resolved.absolute)):
+            return True
+        if not literal_folder(path) or resolved.relative == ".":
+            return False
+        resolved = self.grounds.follow_links(resolved) or resolved
+        return bool(protection_reason(resolved, self.grounds)) or (
+            _may_follow_links(act, path) and self.grounds.has_links(resolved.absolute)
+        )
+
     def _has_new_link(self, act: AnalysedCommand, folder: str) -> bool:
         """Whether an earlier command of the line may create a link in a folder."""
         before = next(at for at, other in enumerate(self.analysis.commands) if other is act)
@@ -189,9 +201,11 @@ class GuardedCommand(CallMatcher):
     def _unknown_target_of(self, act: AnalysedCommand) -> str:
         known = dict(act.values)
         for path in act.unclear:
-            values = [path] if path not in known else [value for value in known[path] if _WILDCARD.search(value) and literal_folder(value)]
-            changed = path in act.writes or path in act.removes
-            if changed and not all(self._begins_clearly(act, value) for value in values):
+            if path not in act.writes and path not in act.removes:
+                continue
+            values = [value for value in known.get(path, ()) if _WILDCARD.search(value)]
+            clear = not any(self._may_lead_away(act, value) for value in values) if path in known else self._begins_clearly(act, path)
+            if not clear:
                 verb = "removes" if path in act.removes else "writes"
                 return f"what {act.text} {verb} is only known when it runs: {path}. A literal folder at its beginning would tell"
         if self._patched(act) is None:
@@ -216,11 +230,9 @@ class GuardedCommand(CallMatcher):
         if not folder:
             return False
         resolved = self.grounds.resolve_in_command(folder, self.directory)
-        if self._links and (self._is_through_link(act, resolved.absolute) or self._has_new_link(act, resolved.absolute)):
+        if self._may_lead_away(act, path):
             return False
         resolved = self.grounds.follow_links(resolved) or resolved
-        if protection_reason(resolved, self.grounds) or (_may_follow_links(act, path) and self.grounds.has_links(resolved.absolute)):
-            return False
         if resolved.unclear or resolved.above or resolved.relative == "." or resolved.absolute in self.grounds.homes:
             return False
         return path not in act.removes or not is_critical(resolved, self.grounds)
