@@ -56,9 +56,9 @@ def extension_sizes():
     return sizes
 
 
-def test_script_and_style_that_every_page_loads_are_at_most_218_kb():
+def test_script_and_style_that_every_page_loads_are_at_most_219_kb():
     assert not list(EXTENSION.glob("*.css")), "the style is in a script"
-    assert 0 < extension_sizes()["start"] <= 218_000
+    assert 0 < extension_sizes()["start"] <= 219_000
 
 
 @pytest.mark.parametrize("name", ON_DEMAND)
@@ -66,6 +66,6 @@ def test_chunks_on_demand_keep_to_their_limits(name):
     assert 0 < extension_sizes()[name] <= ON_DEMAND[name]
 
 
-def test_what_each_question_brings_is_at_most_75_kb():
+def test_what_each_question_brings_is_at_most_77_kb():
     """Every approval widget travels with its script and style sheet."""
-    assert sum((WIDGETS / f"question{suffix}").stat().st_size for suffix in (".js", ".css")) <= 75_000
+    assert sum((WIDGETS / f"question{suffix}").stat().st_size for suffix in (".js", ".css")) <= 77_000

@@ -12,7 +12,7 @@ test('outputs of older versions provide no code to run', () => {
     ways: [{ label: 'open trace', cell: 'print(1)', run: true }]
   };
   assert.deepEqual(parseRunView({ part: foot }), {
-    part: { type: 'foot', state: 'success', status: 'Done', figures: [], problem: '', actions: [] }
+    part: { type: 'foot', state: 'success', status: 'Done', figures: [], files: [], undo: null, problem: '', actions: [] }
   });
   const page = { type: 'page', first: 0, total: 0, calls: 0, lines: [] };
   const view = {
