@@ -172,10 +172,11 @@ def test_a_kernels_own_variables_stay_with_it() -> None:
         "FORCE_COLOR": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "TERM": "dumb",
+        "LANG": "de_DE.UTF-8",
     }
     made = environment(outer)
     git = {name: made.pop(name) for name in tuple(made) if name.startswith("GIT_CONFIG")}
-    assert made == {"A": "1", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
+    assert made == {"A": "1", "LANG": "de_DE.UTF-8", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
     assert git == {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.bareRepository", "GIT_CONFIG_VALUE_0": "explicit"}
     assert environment({"MPLBACKEND": "agg"})["MPLBACKEND"] == "agg"
     assert "PATH" in environment(os.environ)
