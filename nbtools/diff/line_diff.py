@@ -21,8 +21,8 @@ _LEAST_COMMON = 0.35
 """Two lines that share less than this part of their characters are not compared word by word."""
 _LONGEST_COMPARED = 2_000
 _CONTEXT = 3
-_CONTEXT = 3
-_NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f"\\]')
+_NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f-\x9f"\\\u2028\u2029\u202a-\u202e\u2066-\u2069]')
+"""What would end a line, or hides or reorders what is written in it, too: git quotes every character that is not ASCII."""
 
 
 class Op(NamedTuple):
@@ -252,4 +252,4 @@ def _header_name(name: str) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     character = found.group()
-    return f"\\{character}" if character in '"\\' else f"\\{ord(character):03o}"
+    return f"\\{character}" if character in '"\\' else "".join(f"\\{byte:03o}" for byte in character.encode())

@@ -21,7 +21,7 @@ from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, med
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import HEAD_BYTES, MAX_READ_BYTES, read_bytes
 from nbtools.workspace.files.recordings import Recording, identify_recording
-from nbtools.workspace.paths import printable_path
+from nbtools.workspace.paths import one_line, printable_path
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.file_search import find_files
@@ -234,7 +234,7 @@ class _Collector:
         else:
             found = identify_picture(data, subject)
             read, note = MediaRead(path, mime_type, len(data)), f"{found.name} image, {found.width} × {found.height} pixels"
-        self.parts += [f"--- {path} ---", *media_parts(read, data, note)]
+        self.parts += [f"--- {one_line(path)} ---", *media_parts(read, data, note)]
         self.files.append(path)
         self.tool.workspace.read_tracker.record(self.tool.workspace.resolve(path), data)
 
@@ -247,7 +247,7 @@ class _Collector:
         found = cut_window(path, text, 1, len(lines), width=self.tool.width, most=self.characters_left)
         content = found.text_with_notes()
         self.characters_left -= len(content)
-        self.parts.append(joined("\n", (f"--- {path} ---", content)))
+        self.parts.append(joined("\n", (f"--- {one_line(path)} ---", content)))
         self.files.append(path)
         whole = ReadExtent.RANGE if found.read.shortened else ReadExtent.WHOLE
         self.tool.workspace.read_tracker.record(self.tool.workspace.resolve(path), data, whole if found.read.whole else ReadExtent.PARTIAL)
