@@ -96,7 +96,7 @@ def test_another_workspace(lab, project):
         ("%tools set redct off", "There is no setting 'redct'. Did you mean redact"),
         ("%tools set journal_bytes many", "It takes a size, as in 500MB"),
         ("%tools set plugins on", "can only be set when a session is created"),
-        ("%tools undo a b", "takes at most one call id"),
+        ("%tools undo --keep --take-back a", "takes one of"),
         ("%tools journal few", "takes a number of calls"),
     ],
 )
