@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult, failed, with_words
 from nbtools.dialects.vocabulary import CallVocabulary
-from nbtools.tools.printable_names import with_printable_names
 
 if TYPE_CHECKING:
     from nbtools.dialects.params import DialectParams
@@ -77,12 +76,7 @@ def _with_canonical_names(result: ToolResult) -> ToolResult:
 
 
 def _convert(params: DialectParams, vocabulary: CallVocabulary, result: ToolResult) -> ToolResult:
-    worded = with_words(result, lambda message: message.worded(vocabulary))
-    printable = with_printable_names(worded)
-    converted = params.convert_result(printable)
-    if converted.return_display is printable.return_display:  # the card escapes names by itself, and opens the files
-        return replace(converted, return_display=worded.return_display)
-    return converted
+    return params.convert_result(with_words(result, lambda message: message.worded(vocabulary)))
 
 
 def _refuse(_: str, error: ToolError) -> ToolResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +12,19 @@ from nbtools.tools.grep import GrepData
 from nbtools.workspace.paths import one_line
 
 
-def with_printable_names(result: ToolResult) -> ToolResult:
-    """Returns the result of a search or listing with hidden characters in names escaped.
+def with_printable_names(result: ToolResult, convert: Callable[[ToolResult], ToolResult]) -> ToolResult:
+    """Returns what ``convert`` makes of a search's or listing's result with hidden characters in names escaped.
 
-    A name may contain a line break: what follows it would be read as a line of the result.
+    A name may contain a line break: what follows it would be read as a line of the result.  The display keeps its names; it escapes them
+    by itself, and opens the files.
     """
-    data, display = _data(result.data), result.return_display
+    display = result.return_display
     if isinstance(display, Listing):
         display = replace(display, entries=tuple(replace(entry, path=one_line(entry.path)) for entry in display.entries))
-    return replace(result, data=data, return_display=display) if data is not result.data or display is not result.return_display else result
+    converted = convert(replace(result, data=_data(result.data), return_display=display))
+    if converted.return_display is display:
+        return replace(converted, return_display=result.return_display)
+    return converted
 
 
 def _data(data: Any) -> Any:

@@ -15,6 +15,7 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult
 from nbtools.dialects.codex.unsupported import UNSUPPORTED
 from nbtools.dialects.params import DialectParams
+from nbtools.tools.printable_names import with_printable_names
 
 ABORTED = "aborted by user"
 
@@ -37,7 +38,7 @@ class CodexParams(DialectParams):
     failed: ClassVar[str] = "{message}"
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return self.reply(result) if result.error is None else self.failure(result, result.error)
+        return with_printable_names(result, self.reply) if result.error is None else self.failure(result, result.error)
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""

@@ -16,6 +16,7 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import BATCH_ENDED, Part, ToolResult
 from nbtools.dialects.gemini.unsupported import UNSUPPORTED
 from nbtools.dialects.params import DialectParams
+from nbtools.tools.printable_names import with_printable_names
 
 DENIED = "User denied execution."
 BATCH_CANCELLED = "[Operation Cancelled] Reason: User cancelled operation"
@@ -37,7 +38,7 @@ class GeminiParams(DialectParams):
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {}
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return self.reply(result) if result.error is None else self.failure(result, result.error)
+        return with_printable_names(result, self.reply) if result.error is None else self.failure(result, result.error)
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""

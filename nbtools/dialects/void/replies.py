@@ -11,6 +11,7 @@ from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.dialects.params import DialectParams
+from nbtools.tools.printable_names import with_printable_names
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ class VoidParams(DialectParams):
     """Base class of Void's parameters, which are all text."""
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return self.reply(result) if result.error is None else failure(result.error, result.data)
+        return with_printable_names(result, self.reply) if result.error is None else failure(result.error, result.data)
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""
