@@ -105,12 +105,12 @@ async def test_a_merge_is_offered_where_both_changes_fit(stage: Stage) -> None:
     assert stage.screen.shown["x"].status == "Undone"
 
 
-async def test_no_merge_is_offered_where_they_do_not(stage: Stage) -> None:
+async def test_one_of_both_is_offered_where_they_do_not(stage: Stage) -> None:
     card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
     (Path(stage.session.workspace.root) / "a.txt").write_text(read(stage).replace("2", "deux"))
     refused = stage.screen.shown[await stage.press(card)]
     assert refused.status == "Changed in the meantime"
-    assert refused.deeds == ()
+    assert [deed.verb for deed in refused.deeds] == ["keep", "take_back"]
 
 
 async def test_what_changed_nothing_has_nothing_to_undo(stage: Stage) -> None:
