@@ -3,7 +3,7 @@
 A kernel of Python takes over a second until it answers, and most of another until nbtools has made its first call; nearly all of it is the
 import of modules, the same ones each time.  ``use_warm_kernels`` has every kernel that this process starts forked from one that has them.
 What a kernel is otherwise does not change: a process of its own in a session of its own, with the environment and the folder that it was
-given, ended by the same signals.  Tests of a start from nothing ask for the provisioner ``local-provisioner``.
+given, ended by the same signals.  Tests of a start from nothing use ``cold_kernels``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,17 @@ def use_warm_kernels() -> None:
     factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:WarmProvisioner", KernelProvisionerFactory.GROUP_NAME)
     factory.default_provisioner_name = NAME
     Nursery.instance()
+
+
+@contextmanager
+def cold_kernels() -> Iterator[None]:
+    """Kernels that start from nothing: what they import, and how long it takes, is what a person's do."""
+    factory = KernelProvisionerFactory.instance()
+    before, factory.default_provisioner_name = factory.default_provisioner_name, "local-provisioner"
+    try:
+        yield
+    finally:
+        factory.default_provisioner_name = before
 
 
 class ForkedKernel:

@@ -16,7 +16,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from nbtools.notebook.cards.model import MIME, Card
-from tests.warm_kernels import use_warm_kernels
+from tests.warm_kernels import cold_kernels, use_warm_kernels
 
 use_warm_kernels()
 LIMIT = 60.0
@@ -321,6 +321,15 @@ def lab(shared_kernel: Lab, project: Path) -> Lab:
 def bare(tmp_path: Path) -> Iterator[Lab]:
     """A kernel of one's own, without nbtools."""
     with a_kernel(tmp_path) as manager:
+        lab = Lab(manager)
+        yield lab
+        lab.close()
+
+
+@pytest.fixture
+def cold(tmp_path: Path) -> Iterator[Lab]:
+    """A kernel of one's own, which has imported nothing of nbtools."""
+    with cold_kernels(), a_kernel(tmp_path) as manager:
         lab = Lab(manager)
         yield lab
         lab.close()

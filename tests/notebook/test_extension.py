@@ -124,11 +124,11 @@ def test_loading_does_not_import_what_only_cards_need():
     assert loaded & heavy == set()
 
 
-def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(bare):
+def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(cold):
     """What the first ``%tool`` of a kernel imports decides how long it takes; recording it writes a log and reads none."""
-    bare.run("%load_ext nbtools\nimport sys\nopen('a.py', 'w').write('def a(): pass')\nbefore = set(sys.modules)")
-    assert "def a" in bare.run("%tool grep def").text
-    loaded = bare.value("sorted(name for name in sys.modules.keys() - before if name.startswith('nbtools.'))")
+    cold.run("%load_ext nbtools\nimport sys\nopen('a.py', 'w').write('def a(): pass')\nbefore = set(sys.modules)")
+    assert "def a" in cold.run("%tool grep def").text
+    loaded = cold.value("sorted(name for name in sys.modules.keys() - before if name.startswith('nbtools.'))")
     recorder = {"recording", "display_json", "model", "line_reading", "json_access", "atif_extra"}
     traces = {name.split(".")[2] for name in loaded if name.startswith("nbtools.traces.")}
     assert "nbtools.traces.recording.session_logs" in loaded, "the call is recorded"

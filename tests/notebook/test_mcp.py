@@ -34,17 +34,17 @@ def rows(text):
     return [line.split("  ")[0] for line in text.splitlines()]
 
 
-def test_nothing_of_it_is_loaded_or_started_before_it_is_needed(bare, tmp_path):
+def test_nothing_of_it_is_loaded_or_started_before_it_is_needed(cold, tmp_path):
     declare(tmp_path / ".mcp.json", shop={"command": "touch", "args": ["started"]})
-    bare.run("%load_ext nbtools\n%tool ls")
+    cold.run("%load_ext nbtools\n%tool ls")
     code = "import sys; print(sorted({'mcp', 'nbtools.mcp.client.servers', 'nbtools.notebook.mcp.commands'} & set(sys.modules)))"
-    assert bare.run(code).text.strip() == "[]"
-    listed = bare.run("%tool").text
+    assert cold.run(code).text.strip() == "[]"
+    listed = cold.run("%tool").text
     assert "mcp__shop__…" in listed
     assert "not trusted" in listed
-    assert "not trusted" in bare.run("%tools mcp").text
+    assert "not trusted" in cold.run("%tools mcp").text
     assert not (tmp_path / "started").exists()
-    assert bare.value("'mcp' in sys.modules") is False
+    assert cold.value("'mcp' in sys.modules") is False
 
 
 def test_a_server_is_added_called_and_removed(lab, own_file):

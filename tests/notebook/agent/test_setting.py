@@ -54,12 +54,12 @@ def test_what_is_set_is_shown_and_stays(lab):
     )
 
 
-def test_loading_loads_no_model(bare):
-    bare.run("import sys")
-    bare.run("%load_ext nbtools")
-    bare.run("%agent")
-    assert bare.value("'pydantic_ai' in sys.modules") is False
-    assert bare.value("repr(agent)") == "<agent without a model>"
+def test_loading_loads_no_model(cold):
+    cold.run("import sys")
+    cold.run("%load_ext nbtools")
+    cold.run("%agent")
+    assert cold.value("'pydantic_ai' in sys.modules") is False
+    assert cold.value("repr(agent)") == "<agent without a model>"
 
 
 def test_a_name_of_ones_own_stays(bare):
