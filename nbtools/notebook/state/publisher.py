@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from pydantic import ValidationError
 
@@ -61,6 +62,7 @@ class StatePublisher:
         self._detach: list[Callable[[], object]] = []
         self._sources: dict[str, CallSource] = {}
         self._ended: deque[EndedCall] = deque(maxlen=MAX_ENDED)
+        self._ended_commands: WeakSet[BackgroundCommand] = WeakSet()
         self._stop_watching = [runtime.watch(self.touch), runtime.questions.subscribe(self._on_questions)]
 
     def add_page(self, comm: Any, data: Mapping[str, Any] | None = None) -> None:
@@ -110,7 +112,8 @@ class StatePublisher:
 
     def _on_command(self, job: BackgroundCommand) -> None:
         """Handles a background command that has started or ended."""
-        if job.state().has_ended:
+        if job.state().has_ended and job not in self._ended_commands:  # a short one has ended when its start is told
+            self._ended_commands.add(job)
             self._ended.append(snapshot.ended_command(job))
         self.touch()
 

@@ -256,6 +256,21 @@ def test_a_background_command_that_ends_by_itself_says_how(lab: Lab, page: State
     page.has("running", 0)
 
 
+def test_a_command_that_has_ended_when_its_start_is_told_is_told_once(lab: Lab, page: StatePage) -> None:
+    """A listener before the page's waits until the command has ended."""
+    lab.run("%tools mode yolo")
+    lab.run(
+        "import time\n"
+        "def wait(job):\n"
+        "    end = time.monotonic() + 60\n"
+        "    while not job.state().has_ended and time.monotonic() < end: time.sleep(0.01)\n"
+        "tools.session.workspace.job_listeners.insert(0, wait)"
+    )
+    lab.run("%tool shell --background true")
+    lab.run("%tool shell --background false")
+    assert [ended["subject"] for ended in page.has("ended", 2)] == ["true", "false"]
+
+
 def test_a_page_that_does_not_report_gets_no_second_snapshot(lab: Lab, page: StatePage) -> None:
     silent = StatePage(lab, reports=False)
     silent.until(lambda: silent.snapshots == 1)
