@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Dialog, Locator, Page, expect
 
 PATIENCE = 60_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
@@ -24,7 +24,7 @@ async def eventually(wanted: object, read: Callable[..., Awaitable[object]], *ar
     end = time.monotonic() + PATIENCE / 1000
     while (found := await read(*arguments)) != wanted and time.monotonic() < end:
         await asyncio.sleep(0.05)
-    assert found == wanted
+    assert found == wanted, found
 
 
 async def falls_silent(page: Page, seconds: float) -> None:
@@ -48,6 +48,11 @@ async def open_lab(page: Page, address: str) -> None:
     await page.goto(address)
     await restored(page)
     await page.evaluate("window.jupyterapp.shell.collapseLeft()")
+
+
+async def leave_page(dialog: Dialog) -> None:
+    """Answers the browser's question whether to leave a page that has something unsaved."""
+    await dialog.accept()
 
 
 class Tab:
@@ -195,8 +200,10 @@ class Tab:
         await self.page.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
 
     async def load_again(self) -> None:
-        """Loads the page again."""
+        """Loads the page again, without what is not saved."""
+        self.page.on("dialog", leave_page)  # the browser asks, and keeps the page until it is answered
         await self.page.reload()
+        self.page.remove_listener("dialog", leave_page)
         await restored(self.page)
 
     async def end(self) -> None:

@@ -159,13 +159,13 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
     await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("Agent Sessions")
     await screenshots(page, "sessions-tab")
     await is_accessible(page)
+    await shown.find("upgrade external")  # other stories have left sessions, too
     size = page.viewport_size
     for width in (380, 320):
         await page.set_viewport_size({"width": width, "height": 900})
         await eventually([], shown.node.evaluate, CUT)
     await is_accessible(page)
     await page.set_viewport_size(size)
-    await shown.find("upgrade external")
     await shown.rows.click()
     await expect(page.locator(".nbtools-log:visible .nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")
     await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("upgrade-external-agents-e2e-tests")
