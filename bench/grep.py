@@ -100,7 +100,7 @@ def compare(root: Path, loop: asyncio.AbstractEventLoop, session: Session, also:
         taken = alternate(ROUNDS, **runs)
         table(
             f"grep, {name} matches ({found.summary}) in {FILES:,} files{also}: s, {ROUNDS} rounds",
-            [Figure("rg -n", taken["rg"], "s"), Figure("session.call('grep')", taken["tool"], "s", "" if also else "≤ 1.10 x")],
+            [Figure("rg -n", taken["rg"], "s"), Figure("session.call('grep')", taken["tool"], "s", "" if also else "≤ 1.05 x")],
         )
 
 

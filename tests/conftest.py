@@ -10,8 +10,8 @@ import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 
+from tests.rerun_failures import RerunFailures
 from tests.scheduling import FileScheduling, Recorder
-from tests.second_run import SecondRun
 
 # Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):  # one test alone shows its failure at once
-        config.pluginmanager.register(SecondRun(config))
+        config.pluginmanager.register(RerunFailures(config))
     if config.getoption("--record-seconds") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder())
 

@@ -47,7 +47,6 @@ def use_warm_kernels() -> None:
     factory = KernelProvisionerFactory.instance()
     factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:WarmProvisioner", KernelProvisionerFactory.GROUP_NAME)
     factory.default_provisioner_name = NAME
-    Nursery.instance()
 
 
 @contextmanager
@@ -99,24 +98,24 @@ class ForkedKernel:
 
 
 class WarmProvisioner(LocalProvisioner):
-    """Starts a kernel of this environment's Python from the nursery, and every other one as ever."""
+    """Starts a kernel of this environment's Python from the fork server, and every other one as ever."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         known = os.path.realpath(cmd[0]) == os.path.realpath(sys.executable) and tuple(cmd[1:3]) == LAUNCHER
         if not known or "stdout" in kwargs or "stderr" in kwargs or kwargs.get("independent"):
             return await super().launch_kernel(cmd, **kwargs)
         folder = str(kwargs.get("cwd") or Path.cwd())
-        pid = Nursery.instance().fork(cmd[3:], kwargs.get("env") or os.environ, folder)
+        pid = ForkServer.instance().fork(cmd[3:], kwargs.get("env") or os.environ, folder)
         self.process = ForkedKernel(pid)
         self.pid = self.pgid = pid
         self.cwd = folder
         return self.connection_info
 
 
-class Nursery:
+class ForkServer:
     """The process that has everything imported, seen from the one that wants kernels."""
 
-    _one: Nursery | None = None
+    _one: ForkServer | None = None
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
@@ -127,7 +126,7 @@ class Nursery:
         atexit.register(self.close)
 
     @classmethod
-    def instance(cls) -> Nursery:
+    def instance(cls) -> ForkServer:
         if cls._one is None:
             cls._one = cls()
         return cls._one

@@ -223,14 +223,14 @@ class Answer:
 
 
 def rules_added(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
-    """Returns the rules that the answer adds: those that it chooses, else all that the request offers."""
+    """Returns the rules that the answer adds: of those that it chooses the offered ones, or all that are offered if it chooses none."""
     match answer.outcome:
         case _ if confirmation.details.type == "ask" or not confirmation.offers:
             return ()
         case ToolConfirmationOutcome.PROCEED_ALWAYS:
-            offered = (*confirmation.offers, *confirmation.narrower)
             chosen = answer.payload.rules if answer.payload is not None else ()
-            return tuple(rule for rule in chosen if rule in offered) or confirmation.offers
+            offered = (*confirmation.offers, *confirmation.narrower)
+            return tuple(rule for rule in chosen if rule in offered) if chosen else confirmation.offers
         case ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL:
             return confirmation.offers
         case ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER if confirmation.details.type == "mcp":

@@ -20,7 +20,7 @@ from nbtools.core.confirmation import Confirmer
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, PolicyError, SessionError, ToolFailure, exception_text
 from nbtools.core.extension_points import extension
-from nbtools.core.message import did_you_mean
+from nbtools.core.message import did_you_mean, nearest
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.json_schema import Json, Provider, declarations
@@ -309,15 +309,22 @@ class Session:
             return ""
         if canonical in self._registry or any(is_name_of(name, dialect_named(one)) for one in dialect_names()):
             return ""
-        return f"There is no tool {name!r}.{did_you_mean(name, (*self.tools.names(), *self._registry.names()))}"
+        return f"There is no tool {name!r}.{did_you_mean(name, self._tool_names())}"
+
+    def _tool_names(self) -> tuple[str, ...]:
+        return (*self.tools.names(), *self._registry.names())
+
+    def _misspelt_tool(self, name: str) -> str:
+        """Returns ``unknown_tool`` where a tool has almost that name, else empty: a tool of another name may be registered later."""
+        problem = self.unknown_tool(name)
+        return problem if problem and nearest(name, self._tool_names()) else ""
 
     def _warn_of_misspelt_tools(self) -> None:
         """Warns about deny and ask rules for tools that do not exist and are spelt almost like one: they protect nothing."""
         for policy in (self._rules.policy, *(layer.policy for layer in self._rules.layers)):
             for action in (Action.DENY, Action.ASK):
                 for rule in policy.rules(action):
-                    problem = self.unknown_tool(rule.tool if isinstance(rule, Rule) else read_rule(rule).tool)
-                    if "Did you mean" in problem:
+                    if problem := self._misspelt_tool(rule.tool if isinstance(rule, Rule) else read_rule(rule).tool):
                         warnings.warn(f"The {action} rule {rule} applies to no tool. {problem}", stacklevel=3)
 
     def _reread_rules(self) -> None:
@@ -352,8 +359,7 @@ class Session:
         ``by``: the id of the call whose approval added it.  Raises ``PolicyError`` for an invalid rule, and for one whose tool does not
         exist and is spelt almost like one; ``ToolFailure`` where it cannot be saved; then nothing has changed.
         """
-        problem = self.unknown_tool(read_rule(rule).tool)
-        if "Did you mean" in problem:
+        if problem := self._misspelt_tool(read_rule(rule).tool):
             raise PolicyError(f"The rule {rule} has no effect. {problem}")
         self._rules.allow(rule, save=save, by=self._calls.describe(by))
         self._scheduler.reconsider()

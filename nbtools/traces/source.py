@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import get_ident
@@ -195,6 +195,18 @@ def decode_json(data: bytes) -> Any:
             return json.loads(repair_json(data))
         except (ValueError, RecursionError) as error:
             raise TraceError(f"Invalid JSON: {error}. If the log has changed since it was read, load it again.") from None
+
+
+def decode_typed(data: bytes, typed: Callable[[bytes], T], otherwise: Callable[[Mapping[str, Any]], T]) -> T:
+    """Returns ``typed(data)``, or where a field has another type than usual what ``otherwise`` makes of the record.
+
+    Raises ``TraceError`` if the data is not JSON.  A record that is no object counts as an empty one.
+    """
+    try:
+        return typed(data)
+    except DECODE_ERRORS:
+        record = decode_json(data)
+        return otherwise(record if isinstance(record, dict) else {})
 
 
 def _recover(ref: Ref, line: bytes, decode: Callable[[bytes], T], reason: str) -> Iterator[tuple[Ref, T] | Problem]:

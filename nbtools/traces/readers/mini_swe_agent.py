@@ -21,7 +21,7 @@ from nbtools.traces.json_document import JsonDocument, decode_items, open_docume
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json
+from nbtools.traces.source import Source, decode_typed
 
 _OPENING = re.compile(r"```(bash|mswea_bash_command)([ \t]*\r?\n)")
 _MESSAGES = re.compile(rb'\s*\{\s*"(?:messages|info)"')
@@ -81,10 +81,7 @@ _FIELDS = tuple(name for name in _Message.__struct_fields__ if name not in ("rol
 
 def _decode(data: bytes) -> _Message:
     """Decodes a message. Raises ``TraceError`` where it is not JSON."""
-    try:
-        return _decode_typed(data)
-    except DECODE_ERRORS:  # a field of another type than usual
-        return _message_of(mapping(decode_json(data)))
+    return decode_typed(data, _decode_typed, _message_of)
 
 
 def _message_of(record: Mapping[str, Any]) -> _Message:

@@ -355,8 +355,8 @@ class Terminal:
         """
         try:
             group = os.tcgetpgrp(self._master)
-        except OSError:
-            return True
+        except OSError:  # macOS does not tell it by this end of the terminal; elsewhere the terminal has ended
+            return sys.platform == "darwin"
         self._bash_group = self._bash_group or group
         return group == self._bash_group
 

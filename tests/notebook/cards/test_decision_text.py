@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nbtools.core.call import Approval
-from nbtools.core.confirmation import Answer, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.confirmation import Answer, ToolConfirmationOutcome, ToolConfirmationPayload, rules_added
 from nbtools.core.decision import Action, Decision
 from nbtools.core.tool import Kind
 from nbtools.notebook.cards.decision_text import note_of, record_of
@@ -50,10 +50,16 @@ def test_a_part_is_shown_in_one_line() -> None:
         ((), False, "granted for this session: edit"),
         (("edit(src/**)",), False, "granted for this session: edit(src/**)"),
         (("edit(src/**)",), True, "granted for this project: edit(src/**)"),
-        (("delete",), False, "granted for this session: edit"),
     ],
 )
 def test_an_always_is_recorded_with_the_rules_that_it_added(chosen: tuple[str, ...], save: bool, said: str) -> None:
     confirmation = replace(question(edit_details()), offers=("edit",), narrower=("edit(src/**)",))
     answer = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, ToolConfirmationPayload(rules=chosen) if chosen else None, save=save)
     assert record_of(executing(None, Approval(confirmation, answer, 0.0))).endswith(said)
+
+
+def test_a_rule_that_was_not_offered_is_not_added() -> None:
+    confirmation = replace(question(edit_details()), offers=("edit",), narrower=("edit(src/**)",))
+    answer = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, ToolConfirmationPayload(rules=("delete",)))
+    assert rules_added(answer, confirmation) == ()
+    assert "granted" not in record_of(executing(None, Approval(confirmation, answer, 0.0)))

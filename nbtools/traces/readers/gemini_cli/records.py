@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from nbtools.traces.json_access import integer_of, mapping, mappings, string
-from nbtools.traces.source import DECODE_ERRORS, decode_json
+from nbtools.traces.source import decode_typed
 
 NOTHING = msgspec.Raw(b"null")
 
@@ -64,10 +64,7 @@ _decode_typed = msgspec.json.Decoder(Record).decode
 
 def decode_record(data: bytes) -> Record:
     """Decodes a message. Raises ``TraceError`` where it is not JSON."""
-    try:
-        return _decode_typed(data)
-    except DECODE_ERRORS:  # a field of another type than usual
-        return _record_of(mapping(decode_json(data)))
+    return decode_typed(data, _decode_typed, _record_of)
 
 
 def _record_of(fields: Mapping[str, Any]) -> Record:

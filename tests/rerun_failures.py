@@ -1,6 +1,6 @@
-"""A test that a race may fail is run once more by itself, after the others; one that passes then is *flaky*, and named.
+"""A test that a race may fail is rerun by itself, after the others; one that passes then is *flaky*, and named.
 
-Only tests that drive other processes are run again: what a browser, a kernel or a server does depends on what else the machine does.  Flaky
+Only tests that drive other processes are rerun: what a browser, a kernel or a server does depends on what else the machine does.  Flaky
 tests are a fault, of the test or of nbtools: the summary lists each with its first outcome, and more than ``TOLERATED`` fail the run.
 """
 
@@ -18,11 +18,12 @@ WITH_OTHER_PROCESSES = (
 )
 TOLERATED = 2
 MOST = 8
-"""Failures beyond which nothing is run again, because so many are no chance."""
+"""Failures beyond which nothing is rerun, because so many are no chance."""
 LIMIT = 600
+"""Seconds for a test that is rerun."""
 
 
-class SecondRun:
+class RerunFailures:
     """A plugin of the process that collects what the others report."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -49,7 +50,7 @@ class SecondRun:
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         for report in terminalreporter.stats.get("flaky", []):
-            terminalreporter.write_sep("_", f"flaky: {report.nodeid} failed, and passed when it was run again by itself", yellow=True)
+            terminalreporter.write_sep("_", f"flaky: {report.nodeid} failed, and passed when it was rerun by itself", yellow=True)
             terminalreporter.write_line(report.longreprtext)
 
 
