@@ -215,14 +215,33 @@ class GuardedCommand(CallMatcher):
 
     def _mentions_protected(self, act: AnalysedCommand) -> str:
         """Returns that a command of which not all is known names a protected file; empty where it does not."""
-        if not act.risk or not act.words or 0 in act.dynamic:
-            return ""
-        names = [found for word in act.words[1:] for found in _WRITTEN_BY_SED.findall(word)] if act.words[0].endswith("sed") else []
-        for path in (*mentioned_paths(act), *names):
+        why_unknown = self._undetermined(act)
+        for path in self._possibly_changed(act) if why_unknown else ():
             resolved = self.grounds.resolve_in_command(path, self.directory)
             if why := protection_reason(self.grounds.follow_links(resolved) or resolved, self.grounds):
-                return f"{act.text} may write {path}, which is protected ({why}): {act.risk}"
+                return f"{act.text} may write {path}, which is protected ({why}): {why_unknown}"
         return ""
+
+    def _undetermined(self, act: AnalysedCommand) -> str:
+        """Returns why it is not known what the command does with the files that it names; empty where it is.
+
+        That is so for a risk, for a program that is not in the table, and for the arguments of a script.
+        """
+        if not act.words or 0 in act.dynamic:
+            return ""
+        if act.risk:
+            return act.risk
+        table = self.table or shell.included_table()
+        entry = table.find(act.words[0])
+        if entry is None:
+            return f"{act.words[0]} is not in the table of programs"
+        return f"what its script does is not known" if "script" in entry.operands else ""
+
+    def _possibly_changed(self, act: AnalysedCommand) -> Iterator[str]:
+        """Yields the paths that an undetermined command names, without the script that it runs and files that it is known to read."""
+        yield from (path for path in mentioned_paths(act) if act.risk or path not in act.reads)
+        if act.words[0].endswith("sed"):
+            yield from (found for word in act.words[1:] for found in _WRITTEN_BY_SED.findall(word))
 
     def _begins_clearly(self, act: AnalysedCommand, path: str) -> bool:
         """Whether a path that is only known at run time begins with a literal folder in which it may be anything."""

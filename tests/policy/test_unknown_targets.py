@@ -107,6 +107,11 @@ WRITTEN = [
     "echo x | tee /dev/stderr 2< .envrc",
     "echo x 1< .envrc > /dev/stdout",
     'cp evil "$(git rev-parse --git-dir)/hooks/z"',
+    "mlr -I --csv cat .envrc",
+    "a-program-of-no-table --out=.git/hooks/z",
+    "./convert.sh f .git/hooks/z",
+    "python convert.py f .envrc",
+    "xargs a-program-of-no-table .envrc",
 ]
 KNOWN = [
     "rm -rf build dist *.egg-info",
@@ -127,6 +132,10 @@ KNOWN = [
     "mkdir -p build/$(date +%F)",
     "git clean -fd '*.pyc'",
     "git config user.name x",
+    "a-program-of-no-table f --out=build/x",
+    "python .venv/bin/convert f build/x",
+    "source .venv/bin/activate",
+    "cat .envrc",
     "cp -r src/. build/",
 ]
 
@@ -205,3 +214,20 @@ def test_nothing_essential_is_removed_without_a_question(root: Path, yolo: Sessi
         subprocess.run(["bash", "-c", line], cwd=root, env=env, capture_output=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
         removed = {Path(path) for path in log.read_text("utf-8").splitlines()}
         assert removed.isdisjoint({home, root, *root.parents}), line
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a-program-of-no-table --out=src/a.py", "ask"),
+        ("a-program-of-no-table src", "ask"),
+        ("python convert.py f src/a.py", "ask"),
+        ("python src/a.py f", "allow"),
+        ("a-program-of-no-table --out=build/a.py", "allow"),
+        ("cat src/a.py", "allow"),
+    ],
+)
+def test_a_file_that_may_not_be_edited_asks_where_an_unknown_program_or_script_gets_it(root: Path, line: str, expected: str) -> None:
+    allowed = ["shell(a-program-of-no-table:*)", "shell(python:*)", "shell(cat:*)"]
+    session = Session(root, policy=Policy(allow=allowed, deny=["edit(src/**)"]))
+    assert session.decide("shell", {"command": line}).action == expected
