@@ -235,7 +235,7 @@ class GuardedCommand(CallMatcher):
         entry = table.find(act.words[0])
         if entry is None:
             return f"{act.words[0]} is not in the table of programs"
-        return f"what its script does is not known" if "script" in entry.operands else ""
+        return "what its script does is not known" if "script" in entry.operands else ""
 
     def _possibly_changed(self, act: AnalysedCommand) -> Iterator[str]:
         """Yields the paths that an undetermined command names, without the script that it runs and files that it is known to read."""

@@ -119,20 +119,20 @@ class CommandMatcher(GuardedCommand):
             for path, (act, resolved_paths) in self.mentioned.items() if rules.reads else ():
                 if (one := next(filter(None, map(rules.reads.find_touching, resolved_paths)), None)) is not None:
                     yield possible_rule_question(one, f"the command mentions {path}", act.text)
-            for act in self.analysis.commands if rules.writes else ():
-                yield from self._possibly_written(act, rules)
-            for act, _, resolved in self.written if rules.writes else ():
-                if (one := rules.writes.find_possible(resolved)) is not None:
-                    yield possible_rule_question(
-                        one, resolved.unclear or f"{resolved.relative or resolved.absolute} may contain what the rule covers", act.text
-                    )
+            yield from self._possibly_written(rules) if rules.writes else ()
 
-    def _possibly_written(self, act: AnalysedCommand, rules: Rules) -> Iterator[Decision]:
-        """Yields a question for each path of a rule about writes that a command names of which not all is known."""
-        why_unknown = self._undetermined(act)
-        for path in self._possibly_changed(act) if why_unknown else ():
-            if (one := next(filter(None, map(rules.writes.find_touching, self._named(path))), None)) is not None:
-                yield possible_rule_question(one, f"the command mentions {path}: {why_unknown}", act.text)
+    def _possibly_written(self, rules: Rules) -> Iterator[Decision]:
+        """Yields a question for each path of a rule about writes that a command may write, also where its effects are not known."""
+        for act in self.analysis.commands:
+            why_unknown = self._undetermined(act)
+            for path in self._possibly_changed(act) if why_unknown else ():
+                if (one := next(filter(None, map(rules.writes.find_touching, self._named(path))), None)) is not None:
+                    yield possible_rule_question(one, f"the command mentions {path}: {why_unknown}", act.text)
+        for act, _, resolved in self.written:
+            if (one := rules.writes.find_possible(resolved)) is not None:
+                yield possible_rule_question(
+                    one, resolved.unclear or f"{resolved.relative or resolved.absolute} may contain what the rule covers", act.text
+                )
 
     def _covered(self) -> Decision | None:
         """Returns the permission if every command has a rule.  A command that only starts others needs none of its own."""
