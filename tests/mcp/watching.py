@@ -48,12 +48,16 @@ async def ticking() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def serving(folder: Path, name: str, entry: dict[str, Any]) -> AsyncIterator[Session]:
-    """A session with that one server, which it connects to; afterwards nothing of it is left, and the loop never stood still."""
+async def serving(folder: Path, name: str, entry: dict[str, Any], call_seconds: float | None = None) -> AsyncIterator[Session]:
+    """A session connected to this one server; afterwards nothing of it is left, and the loop never stood still.
+
+    ``call_seconds`` is the timeout of calls alone: an entry's ``timeout`` is that of the connection, too, which a busy machine delays.
+    """
     before = set(psutil.Process().children(recursive=True))
     async with ticking():
         async with Session(folder, policy=Policy(mode="yolo")) as session:
-            session.mcp.add([parse_server(name, entry, {})])
+            server = parse_server(name, entry, {})
+            session.mcp.add([server.model_copy(update={"call_seconds": call_seconds or server.call_seconds})])
             await session.mcp.connect(name)
             yield session
         left = [one for one in set(psutil.Process().children(recursive=True)) - before if runs(one)]

@@ -60,7 +60,7 @@ def steady() -> None:
     def call(request: Message) -> None:
         token = request["params"]["_meta"]["progressToken"]
         for step in range(1, 13):
-            time.sleep(0.8)
+            time.sleep(0.3)
             notify("progress", {"progressToken": token, "progress": step, "total": 12})
         said(request, "done")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+import pytest_asyncio
 
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, Confirmer, ToolConfirmationOutcome, ToolConfirmationPayload
@@ -21,6 +22,7 @@ from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer, answers
 
 SERVER = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "asking_server.py")]}
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Session]]
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # as the sessions that the tests share
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 
@@ -41,20 +43,37 @@ class Poet:
         return GeneratedText("roses are red", "poet-1", self.cut)
 
 
+@asynccontextmanager
+async def connected(folder: Path, era: str, seconds: float = 600) -> AsyncIterator[Session]:
+    """A session with the server in that protocol, whose calls may take so long."""
+    async with Session(folder, policy=Policy(allow=("mcp__asking__*",))) as session:
+        server = parse_server("asking", {**SERVER, "args": [*SERVER["args"], era]}, {})
+        session.mcp.add([server.model_copy(update={"call_seconds": seconds})])
+        await session.mcp.connect()
+        connection = session.mcp.get("asking")
+        assert connection.state == "connected", connection.problem
+        assert (connection.server_info.protocol >= "2026") is (era == "modern")
+        yield session
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sessions(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mapping[str, Session]]:
+    """One session for each protocol: what a test sets in it, ``opened`` takes back."""
+    async with connected(tmp_path_factory.mktemp("legacy"), "legacy") as old, connected(tmp_path_factory.mktemp("modern"), "modern") as new:
+        yield {"legacy": old, "modern": new}
+
+
 @pytest.fixture
-def opened(tmp_path: Path) -> Open:
+def opened(sessions: Mapping[str, Session]) -> Open:
     @asynccontextmanager
-    async def opened(
-        era: str, confirmer: Confirmer | None, allow: tuple[str, ...] = ("mcp__asking__*",), seconds: float = 600
-    ) -> AsyncIterator[Session]:
-        async with Session(tmp_path, policy=Policy(allow=allow), confirmer=confirmer) as session:
-            server = parse_server("asking", {**SERVER, "args": [*SERVER["args"], era]}, {})
-            session.mcp.add([server.model_copy(update={"call_seconds": seconds})])
-            await session.mcp.connect()
-            connection = session.mcp.get("asking")
-            assert connection.state == "connected", connection.problem
-            assert (connection.server_info.protocol >= "2026") is (era == "modern")
+    async def opened(era: str, confirmer: Confirmer | None) -> AsyncIterator[Session]:
+        session = sessions[era]
+        session.confirmer, session.model = confirmer, None
+        try:
             yield session
+        finally:
+            for rule in session.grants:
+                session.revoke(rule)
 
     return opened
 
@@ -66,6 +85,7 @@ def opened(tmp_path: Path) -> Open:
 async def test_an_answer_reaches_the_tool_in_both_protocols(opened: Open, era: str) -> None:
     script = ScriptedConfirmer(answers("blue"))
     async with opened(era, script) as session:
+        before = len(session.history)
         result = await session.call("mcp__asking__paint")
         assert result.llm_content == "painted blue"
         (asked,) = script.asked
@@ -73,20 +93,21 @@ async def test_an_answer_reaches_the_tool_in_both_protocols(opened: Open, era: s
         (question,) = asked.details.questions
         assert question.text == "asking asks: The cake has one colour\nWhich colour?"
         assert [choice.label for choice in question.choices] == ["red", "blue"]
-        assert [call.request.name for call in session.history] == ["ask", "mcp__asking__paint"]
+        assert [call.request.name for call in session.history[before:]] == ["ask", "mcp__asking__paint"]
 
 
 class Slow:
     """Takes longer to answer than the server's calls may."""
 
     async def ask(self, confirmation: Confirmation) -> Answer:
-        await asyncio.sleep(3.5)
+        await asyncio.sleep(2.1)  # the time is the object
         return answers("blue") if confirmation.details.type == "ask" else ONCE
 
 
 @ERAS
-async def test_who_thinks_about_an_answer_takes_none_of_the_servers_time(opened: Open, era: str) -> None:
-    async with opened(era, Slow(), seconds=3) as session:
+async def test_who_thinks_about_an_answer_takes_none_of_the_servers_time(tmp_path: Path, era: str) -> None:
+    async with connected(tmp_path, era, seconds=2) as session:
+        session.confirmer = Slow()
         assert (await session.call("mcp__asking__paint")).llm_content == "painted blue"
         session.model = Poet()
         assert "roses are red" in str((await session.call("mcp__asking__rhyme")).llm_content)
@@ -182,10 +203,11 @@ async def test_a_call_that_is_stopped_takes_its_question_back(opened: Open, era:
 async def test_a_text_is_written_once_the_person_has_seen_what_is_wanted(opened: Open, era: str) -> None:
     script = ScriptedConfirmer(ONCE)
     async with opened(era, script) as session:
+        before = len(session.history)
         session.model = poet = Poet(cut=True)
         result = await session.call("mcp__asking__rhyme")
         assert result.llm_content == "poet-1 (maxTokens): roses are red"
-        assert [call.request.name for call in session.history] == ["sampling__asking", "mcp__asking__rhyme"]
+        assert [call.request.name for call in session.history[before:]] == ["sampling__asking", "mcp__asking__rhyme"]
     (asked,) = script.asked
     assert (asked.tool, asked.offers, asked.details.title) == ("sampling__asking", ("sampling__asking",), "Let asking use test:poet?")
     assert asked.details.type == "info"
@@ -242,6 +264,6 @@ async def test_who_trusts_a_server_has_not_lent_it_the_model(opened: Open) -> No
 
 
 @ERAS
-async def test_roots_are_the_workspace(opened: Open, era: str, tmp_path: Path) -> None:
+async def test_roots_are_the_workspace(opened: Open, era: str) -> None:
     async with opened(era, None) as session:
-        assert (await session.call("mcp__asking__roots")).llm_content == tmp_path.resolve().as_uri()
+        assert (await session.call("mcp__asking__roots")).llm_content == session.workspace.root.resolve().as_uri()

@@ -14,7 +14,7 @@ from tests.mcp.watching import Shown, bad, runs, serving, under_way, until
 
 
 @pytest.mark.parametrize(
-    ("way", "timeout", "said"),
+    ("way", "seconds", "said"),
     [
         ("crash", 60, "bad: it ended with exit code 3: out of memory."),
         ("killed", 60, "bad: it was ended by signal 9."),
@@ -26,13 +26,13 @@ from tests.mcp.watching import Shown, bad, runs, serving, under_way, until
         ("misshapen", 60, 'bad: it sent a malformed message: {"jsonrpc": "2.0", "id": '),
         ("nothing", 60, "bad: its answer does not conform to MCP: content.0.TextContent.text: field required."),
         ("mute", 60, "bad: it closed its output."),
-        ("unknown", 10, "bad did not answer in 10 seconds. Give the server a longer timeout if it needs more."),
-        ("deaf", 10, "bad did not answer in 10 seconds. Give"),
-        ("wrong_ids", 10, "bad did not answer in 10 seconds (it answered request 100"),
+        ("unknown", 2, "bad did not answer in 2 seconds. Give the server a longer timeout if it needs more."),
+        ("deaf", 2, "bad did not answer in 2 seconds. Give"),
+        ("wrong_ids", 2, "bad did not answer in 2 seconds (it answered request 100"),
     ],
 )
-async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, timeout: int, said: str) -> None:
-    async with serving(tmp_path, "bad", bad(way, timeout=timeout * 1000)) as session:
+async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, seconds: float, said: str) -> None:
+    async with serving(tmp_path, "bad", bad(way), seconds) as session:
         result = await session.call("mcp__bad__do")
         assert result.error is not None
         assert said in result.error.message
@@ -41,10 +41,10 @@ async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, timeout:
 
 @pytest.mark.parametrize(
     ("way", "said"),
-    [("silent", "it did not answer in 3 seconds"), ("gone", "it ended with exit code 1: no licence"), ("no_such", "KeyError")],
+    [("silent", "it did not answer in 1 seconds"), ("gone", "it ended with exit code 1: no licence"), ("no_such", "KeyError")],
 )
 async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, way: str, said: str) -> None:
-    async with serving(tmp_path, "bad", bad(way, timeout=3_000 if way == "silent" else 60_000)) as session:
+    async with serving(tmp_path, "bad", bad(way, timeout=1_000 if way == "silent" else 60_000)) as session:
         assert session.mcp.get("bad").state == "failed"
         assert said in session.mcp.get("bad").problem
 
@@ -74,7 +74,7 @@ async def test_what_a_server_leaves_behind_ends_with_it(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_call_is_over_at_once_and_the_server_is_told(tmp_path: Path) -> None:
-    async with serving(tmp_path, "bad", bad("unknown", timeout=60_000)) as session:
+    async with serving(tmp_path, "bad", bad("unknown")) as session:
         shown = Shown()
         session.observe(shown)
         call = asyncio.create_task(session.call("mcp__bad__do"))
@@ -88,7 +88,7 @@ async def test_a_cancelled_call_is_over_at_once_and_the_server_is_told(tmp_path:
 
 
 async def test_a_cancelled_call_does_not_wait_for_one_that_does_not_listen(tmp_path: Path) -> None:
-    async with serving(tmp_path, "bad", bad("deaf", timeout=90_000)) as session:
+    async with serving(tmp_path, "bad", bad("deaf"), call_seconds=90) as session:
         long = {"text": "x" * 200_000}
         calls = await under_way(session, ("mcp__bad__do", long))
         calls += [asyncio.create_task(session.call("mcp__bad__do", long)) for _ in range(3)]
@@ -99,7 +99,7 @@ async def test_a_cancelled_call_does_not_wait_for_one_that_does_not_listen(tmp_p
 
 
 async def test_progress_gives_a_call_more_time(tmp_path: Path) -> None:
-    async with serving(tmp_path, "bad", bad("steady", timeout=8_000)) as session:
+    async with serving(tmp_path, "bad", bad("steady"), call_seconds=3) as session:
         shown = Shown()
         session.observe(shown)
         assert (await session.call("mcp__bad__do")).llm_content == "done"
@@ -132,7 +132,7 @@ async def test_names_of_three_hundred_characters(tmp_path: Path) -> None:
 
 
 async def test_tools_that_change_in_the_middle_of_a_call(tmp_path: Path) -> None:
-    async with serving(tmp_path, "bad", bad("changing", timeout=20_000)) as session:
+    async with serving(tmp_path, "bad", bad("changing")) as session:
         stays = session.tools["mcp__bad__stay"]
         changes: list[int] = []
         session.mcp.watch(lambda one: changes.append(len(one.tools)))
@@ -147,7 +147,7 @@ async def test_tools_that_change_in_the_middle_of_a_call(tmp_path: Path) -> None
 
 
 async def test_a_call_of_a_tool_that_has_gone_ends_with_its_time(tmp_path: Path) -> None:
-    async with serving(tmp_path, "bad", bad("changing", timeout=10_000)) as session:
+    async with serving(tmp_path, "bad", bad("changing"), call_seconds=3) as session:
         result = await session.call("mcp__bad__do", {"hang": True})
         assert result.error is not None
-        assert "bad did not answer in 10 seconds (it no longer has do)" in result.error.message
+        assert "bad did not answer in 3 seconds (it no longer has do)" in result.error.message

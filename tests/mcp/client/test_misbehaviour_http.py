@@ -45,17 +45,17 @@ def running(way: str) -> Iterator[str]:
         ("http", "private", "it requires a login: %tools mcp login web"),
         ("http", "moved", "Redirect to http://127.0.0.1:1/elsewhere not followed"),
         ("http", "page", "Unexpected content type: text/html"),
-        ("http", "hangs", "it did not answer in 2 seconds"),
+        ("http", "hangs", "it did not answer in 1 seconds"),
         ("http", "compressed", "it compressed its answer ('gzip')"),
         ("sse", "compressed", "it compressed its answer ('gzip')"),
         ("sse", "refuses", "it answered HTTP 500 Internal Server Error"),
         ("sse", "private", "it requires a login: %tools mcp login web"),
-        ("sse", "hangs", "it did not answer in 2 seconds"),
+        ("sse", "hangs", "it did not answer in 1 seconds"),
     ],
 )
 async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, kind: str, way: str, said: str) -> None:
     with running(way) as url:
-        async with serving(tmp_path, "web", {"type": kind, "url": url, "timeout": 2_000 if way == "hangs" else 60_000}) as session:
+        async with serving(tmp_path, "web", {"type": kind, "url": url, "timeout": 1_000 if way == "hangs" else 60_000}) as session:
             connection = session.mcp.get("web")
             assert connection.state == "failed"
             assert said in connection.problem
@@ -79,7 +79,7 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("way", "said"),
     [
-        ("hangs_later", "web did not answer in 4 seconds"),
+        ("hangs_later", "web did not answer in 1.5 seconds"),
         ("refuses_later", "web: it answered HTTP 503 Service Unavailable."),
         ("forgets", "web: it answered HTTP 404 Not Found."),
         ("broken_stream", "web: Failed to parse SSE message"),
@@ -91,7 +91,7 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
 )
 async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, said: str) -> None:
     with running(way) as url:
-        async with serving(tmp_path, "web", {"type": "http", "url": url, "timeout": 4_000 if way == "hangs_later" else 60_000}) as session:
+        async with serving(tmp_path, "web", {"type": "http", "url": url}, 1.5 if way == "hangs_later" else 60) as session:
             result = await session.call("mcp__web__do")
             assert result.error is not None
             assert said in result.error.message

@@ -113,22 +113,22 @@ async def test_a_message_that_is_too_long_ends_the_server(session: Session) -> N
 
 async def test_a_call_takes_no_longer_than_it_may(tmp_path: Path) -> None:
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
-        session.mcp.add([parse_server("bad", bad("unknown", timeout=4_000), {})])
+        session.mcp.add([parse_server("bad", bad("unknown"), {}).model_copy(update={"call_seconds": 1.5})])
         await session.mcp.connect()
         result = await session.call("mcp__bad__do")
         assert result.error is not None
-        assert (result.error.code, "4 seconds" in result.error.message) == ("timeout", True)
+        assert (result.error.code, "1.5 seconds" in result.error.message) == ("timeout", True)
 
 
 async def test_one_that_fails_holds_up_nobody(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
-        broken = [("none", {"command": "/no/such"}), ("mute", {"command": "sleep", "args": ["60"], "timeout": 2_000})]
+        broken = [("none", {"command": "/no/such"}), ("mute", {"command": "sleep", "args": ["60"], "timeout": 1_000})]
         session.mcp.add([parse_server("echo", ECHO, {}), *(parse_server(name, entry, {}) for name, entry in broken)])
         await session.mcp.connect()
         states = {name: (one.state, one.problem) for name, one in session.mcp.connections.items()}
         assert states["echo"] == ("connected", "")
         assert states["none"] == ("failed", "there is no program /no/such")
-        assert states["mute"] == ("failed", "it did not answer in 2 seconds")
+        assert states["mute"] == ("failed", "it did not answer in 1 seconds")
         with pytest.raises(ToolFailure, match="Did you mean"):
             session.mcp.get("ehco")
 
