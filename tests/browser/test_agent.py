@@ -89,6 +89,16 @@ async def test_a_run_is_watched_and_approved(open_agent):
     assert "total = 0" in tab.read("src/cart.py")
 
 
+async def test_the_end_of_a_run_is_scrolled_into_view(open_agent):
+    tab = await open_agent(f'agent.model = playing([{READ}], [{READ}], [{READ}], [{READ}], ["The end."])')
+    await tab.page.set_viewport_size({"width": 1200, "height": 400})
+    await tab.run(3)
+    await expect(status(tab, 3)).to_have_text("Done")
+    await expect(foot(tab, 3)).to_be_in_viewport()
+    await expect(said(tab, 3).last).to_be_in_viewport()
+    await expect(head(tab, 3)).not_to_be_in_viewport()
+
+
 async def test_a_run_is_kept_and_gone_on_with(open_agent, open_file):
     tab = await open_agent(f"agent.model = playing([{FIX}], ['The total is a **decimal**.'], ['Nothing is left.'])")
     await tab.start(3)

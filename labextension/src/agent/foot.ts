@@ -1,5 +1,6 @@
 import { element, linkButton } from '../shared/element.js';
 import type { CardContext } from '../shared/tokens.js';
+import { untilInput } from '../shared/until_input.js';
 import type { RunFoot } from './model.js';
 
 const MARKS: Partial<Record<RunFoot['state'], string>> = { success: '✓', error: '✕', cancelled: '■' };
@@ -42,7 +43,7 @@ export class RunFootView {
     const changed = part.files.length ? [this.changes(part, trusted)] : [];
     const foot = element('div', 'nbtools-foot', status, figures, element('span', 'nbtools-space'), ...actions);
     this.node.replaceChildren(...(part.problem ? [element('div', 'nbtools-run-problem', part.problem)] : []), ...changed, foot);
-    requestAnimationFrame(() => showEnd(this.node));
+    queueMicrotask(() => showEnd(this.node)); // the cell's number would tell on the next frame that it has ended
   }
 
   /** The files that the run changed, and the link that takes all of it back. */
@@ -86,11 +87,13 @@ function showEnd(foot: HTMLElement): void {
   if (!cell || !isEnding || isElsewhere) {
     return;
   }
-  const message = [...cell.querySelectorAll('.nbtools-run-said')].at(-1);
-  foot.scrollIntoView({ block: 'nearest' });
-  if (message && message.clientHeight < window.innerHeight / 2) {
-    message.scrollIntoView({ block: 'nearest' });
-  }
+  untilInput(() => {
+    const message = [...cell.querySelectorAll('.nbtools-run-said')].at(-1);
+    foot.scrollIntoView({ block: 'nearest' });
+    if (message && message.clientHeight < window.innerHeight / 2) {
+      message.scrollIntoView({ block: 'nearest' });
+    }
+  });
 }
 
 /** Lets Space (as of every button) and → press *Continue* while it has the focus, which it takes if the last one was pressed. */

@@ -1,3 +1,5 @@
+import { untilInput } from '../shared/until_input.js';
+
 const QUESTION = '.nbtools-asking';
 const NOTEBOOK = '.jp-NotebookPanel';
 /** The control of a question that gets the focus: the safe button, or a form's first field. */
@@ -8,32 +10,23 @@ const CELL = '.jp-Cell';
 const TEXT_FIELD = 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable="true"]';
 /** Milliseconds after an automatic focus change in which no key answers the question. */
 const GRACE = 500;
-/** Milliseconds after which something is scrolled into view again, because the notebook scrolls to the next cell. */
-const REVEAL_DELAYS = [0, 100, 300, 700];
 
 /** Moves the focus to a question that has appeared, and keeps it in view, unless the person is doing something else. */
 export class AutoFocus {
   private focusedAt = -GRACE;
-  /** When the person last pressed a key, clicked or scrolled. */
-  private lastInput = 0;
   /** The cell in which the person was before a question of another cell had the focus. */
   private cellBefore: Element | null = null;
-  private readonly onInput = ({ type }: Event): void => {
-    this.lastInput = performance.now();
-    if (type === 'pointerdown') {
-      this.focusedAt = -GRACE; // the person has seen the question
-      this.rememberCell(); // the notebook activates the clicked cell after this
-    }
+  private readonly onPointerDown = (): void => {
+    this.focusedAt = -GRACE; // the person has seen the question
+    this.rememberCell(); // the notebook activates the clicked cell after this
   };
 
   constructor(private readonly question: HTMLElement) {
-    INPUT_EVENTS.forEach(type => window.addEventListener(type, this.onInput, { capture: true, passive: true }));
+    window.addEventListener('pointerdown', this.onPointerDown, { capture: true, passive: true });
   }
 
-  /** Stops listening once what `untilInput` has begun is over. */
   dispose(): void {
-    const stop = (): void => INPUT_EVENTS.forEach(type => window.removeEventListener(type, this.onInput, { capture: true }));
-    window.setTimeout(stop, Math.max(...REVEAL_DELAYS) + 1);
+    window.removeEventListener('pointerdown', this.onPointerDown, { capture: true });
   }
 
   /** Whether the focus was moved so recently that a key is meant for something else. */
@@ -55,7 +48,7 @@ export class AutoFocus {
     const focusedAt = (this.focusedAt = performance.now());
     this.rememberCell();
     control.focus({ preventScroll: true });
-    this.untilInput(() => {
+    untilInput(() => {
       if (question.isConnected && focusedAt === this.focusedAt) {
         keepFocus(question, control);
         reveal(question);
@@ -89,15 +82,7 @@ export class AutoFocus {
       this.cellBefore = active;
     }
   }
-
-  /** Does something now and a few times more, until the person presses a key, clicks or scrolls. */
-  untilInput(work: () => void): void {
-    const since = performance.now();
-    REVEAL_DELAYS.forEach(time => window.setTimeout(() => this.lastInput < since && work(), time));
-  }
 }
-
-const INPUT_EVENTS = ['wheel', 'pointerdown', 'keydown'] as const;
 
 /** The notebook that a node is in; null outside JupyterLab and Notebook. */
 export function notebookOf(node: Element): HTMLElement | null {

@@ -1,6 +1,7 @@
 import { CardView } from '../cards/card.js';
 import { element, makeScrollable } from '../shared/element.js';
 import type { CardContext, ChangeChoice } from '../shared/tokens.js';
+import { untilInput } from '../shared/until_input.js';
 import { AnswerBar } from './answer_bar.js';
 import { formAction, keyAction, type FormField as FieldKind, type KeyPress, type Role } from './answer_keys.js';
 import { ChangesView } from './changes_view.js';
@@ -92,7 +93,7 @@ export class QuestionView {
     this.editor?.dispose();
     if (this.isSent || this.hasFocus) {
       const { notebook, outputs } = this;
-      this.focus.untilInput(() => {
+      untilInput(() => {
         const active = document.activeElement; // such as a lesson's Continue, below the result
         this.isSent && (outputs?.contains(active) ? active : outputs)?.scrollIntoView({ block: 'nearest' });
         this.focus.leave(notebook);
