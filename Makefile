@@ -2,7 +2,7 @@
 # make test   everything that is tested, from nothing
 # make check  style, types, layers, generated files, language
 # make extras  the bare package and each extra in an environment of its own: what each promises works with what it installs
-# make fuzz   looks for inputs that break a law; each fuzzer for FUZZ seconds (make fuzz FUZZ=3600)
+# make fuzz   looks for inputs that break a law, each fuzzer for FUZZ seconds (make fuzz FUZZ=3600); kills and repeats more often than make test
 # make bench  the benchmarks (make bench BENCHES="dispatch grep": some), their figures in docs/performance.md; fails where a bar is missed
 # make build  the wheel and the sdist, in dist/
 # make wire   the TypeScript models in labextension/src from the Python models in nbtools/notebook
@@ -52,8 +52,10 @@ extras: $(DONE)/python $(DONE)/front-end
 	@$(BIN)/python .ci/extras.py $(DONE)/extras
 
 FUZZ ?= 300
+ROUNDS := tests/faults tests/lesson/test_recorded_model.py tests/traces/corpus/test_concurrent.py
 fuzz: $(DONE)/python
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=search tests
+	$(BIN)/python -m pytest --all-rounds $(ROUNDS)
 	@for target in tests/fuzz/*_target.py; do $(BIN)/python $$target -max_len=400 -max_total_time=$(FUZZ) -artifact_prefix=$(DONE)/ || exit; done
 	$(BIN)/python tests/fuzz/run_allowed.py --seconds $(FUZZ)
 	$(BIN)/python tests/fuzz/run_scripts.py --seconds $(FUZZ)

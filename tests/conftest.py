@@ -31,6 +31,7 @@ settings.load_profile("same")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record-seconds", action="store_true", help="store how long each file takes, by which later runs are scheduled")
+    parser.addoption("--all-rounds", action="store_true", help="kill and repeat as often as `make fuzz` does, not as `make test`")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(RerunFailures(config))
     if config.getoption("--record-seconds") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder())
+
+
+@pytest.fixture(scope="session")
+def all_rounds(request: pytest.FixtureRequest) -> bool:
+    """Whether what is repeated is repeated as often as in ``make fuzz``: the suite has a share of the rounds, in every case."""
+    return bool(request.config.getoption("--all-rounds"))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:

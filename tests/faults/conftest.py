@@ -41,13 +41,15 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def programs(request: pytest.FixtureRequest) -> Iterator[Mapping[str, Future[Any]]]:
+def programs(request: pytest.FixtureRequest, all_rounds: bool) -> Iterator[Mapping[str, Future[Any]]]:
     """The ``program`` of each test of a file, as many at a time as there are processors: each of them keeps one busy."""
     tests = [item for item in request.session.items if item.path == request.path]
     with tempfile.TemporaryDirectory(prefix="nbtools-faults-", dir=MEMORY) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
             yield {
-                test.name: pool.submit(told, request.module.program(**test.callspec.params), Path(folder, str(number)))
+                test.name: pool.submit(
+                    told, request.module.program(**test.callspec.params, all_rounds=all_rounds), Path(folder, str(number))
+                )
                 for number, test in enumerate(tests)
             }
         finally:

@@ -12,20 +12,25 @@ pytestmark = [
 ]
 
 WITHOUT_JOURNAL = [f"{name} without journal" for name in ("write new", "edit", "patch")]
-EVERY = 150
-"""Operations that make more system calls are killed at so many of them, evenly."""
+EVERY, SHARE = 150, 25
+"""Operations that make more system calls are killed at so many of them, evenly: in ``make fuzz``, and in the suite."""
 FEWER = {"replace in many": 30, "edit large": 50, "replace_in_files": 100}
-"""… and these, where a kill takes longer, at so many."""
+"""… and these, where a kill takes longer, at so many in ``make fuzz``."""
 
 
-def program(name):
-    return "tests.faults.killing", name, "PLACE", str(FEWER.get(name, EVERY))
+def most_kills(name, all_rounds):
+    every = FEWER.get(name, EVERY)
+    return every if all_rounds else min(every, SHARE)
+
+
+def program(name, all_rounds):
+    return "tests.faults.killing", name, "PLACE", str(most_kills(name, all_rounds))
 
 
 @pytest.mark.parametrize("name", [*OPERATIONS, *WITHOUT_JOURNAL])
-def test_a_kill_leaves_every_file_old_or_new_and_the_journal_knows(name, found):
+def test_a_kill_leaves_every_file_old_or_new_and_the_journal_knows(name, found, all_rounds):
     print(name, found)
     assert found["broken"] == []
-    assert found["kills"] >= min(found["calls"], FEWER.get(name, EVERY)) * 0.7  # threads make some calls more or less
+    assert found["kills"] >= min(found["calls"], most_kills(name, all_rounds)) * 0.7  # threads make some calls more or less
     assert found["before"]
-    assert found["after"] or name in FEWER  # of few kills the last may come too early: threads make some calls more
+    assert found["after"] or name in FEWER or not all_rounds  # of few kills the last may come too early: threads make some calls more

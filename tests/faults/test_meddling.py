@@ -11,17 +11,17 @@ pytestmark = [
     pytest.mark.timeout(600),  # on a machine that is busy with other things a kill takes ten times as long
 ]
 
-EACH = 40
-"""So many of the system calls, evenly."""
+EACH, SHARE = 40, 12
+"""So many of the system calls, evenly: in ``make fuzz``, and in the suite."""
 
 
-def program(name, meddler):
-    return "tests.faults.meddling", name, meddler, "PLACE", str(EACH)
+def program(name, meddler, all_rounds):
+    return "tests.faults.meddling", name, meddler, "PLACE", str(EACH if all_rounds else SHARE)
 
 
 @pytest.mark.parametrize("meddler", MEDDLERS)
 @pytest.mark.parametrize("name", ["edit", "write over", "patch", "move over"])
-def test_others_at_work(name, meddler, found):
+def test_others_at_work(name, meddler, found, all_rounds):
     assert found["broken"] == []
     assert set(found["ends"]) <= {"made", "failed"}
-    assert sum(found["ends"].values()) >= EACH * 0.9
+    assert sum(found["ends"].values()) >= (EACH if all_rounds else SHARE) * 0.9
