@@ -1,5 +1,6 @@
 # make lab    JupyterLab on the first notebook, from nothing
 # make test   everything that is tested, from nothing
+# make test-without-browser   the same but for what needs a browser
 # make check  style, types, layers, generated files, language
 # make extras  the bare package and each extra in an environment of its own: what each promises works with what it installs
 # make fuzz   looks for inputs that break a law, each fuzzer for FUZZ seconds (make fuzz FUZZ=3600); kills and repeats more often than make test
@@ -20,6 +21,7 @@ VENV ?= .venv
 JOBS ?= 3 # processes for the tests; two of them have a browser, which mostly waits
 BIN := $(VENV)/bin
 DONE := .make
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax --durations=20
 SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
 FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/schema/* labextension/style/*)
@@ -27,7 +29,7 @@ LITE := docs/lite/package.json docs/lite/yarn.lock docs/lite/requirements.txt
 SITE := -m sphinx -E -W --keep-going -q -b html -c docs
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
 
-.PHONY: lab test check extras fuzz bench build wire translations docs lite notebooks dialects clean
+.PHONY: lab test test-without-browser check extras fuzz bench build wire translations docs lite notebooks dialects clean
 .DELETE_ON_ERROR:
 
 lab: $(DONE)/environment $(DONE)/front-end
@@ -35,7 +37,11 @@ lab: $(DONE)/environment $(DONE)/front-end
 
 test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers $(DONE)/lite
 	@$(BIN)/python -m compileall -q -j 0 nbtools tests # tests start hundreds of Python processes
-	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax tests notebooks
+	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(PYTEST) tests notebooks
+
+test-without-browser: $(DONE)/python $(DONE)/front-end $(DONE)/servers
+	@$(BIN)/python -m compileall -q -j 0 nbtools tests
+	@$(PYTEST) -m "not browser" tests notebooks
 
 check: $(DONE)/python $(DONE)/front-end
 	$(BIN)/ruff check

@@ -1,0 +1,29 @@
+"""The workflows of GitHub run what a checkout runs: targets of the Makefile, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+TARGETS = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[0].split()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github/workflows").glob("*.yml")), ids=lambda path: path.stem)
+def test_each_command_is_a_target_of_the_makefile(path: Path) -> None:
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    for name, job in jobs.items():
+        commands = [step["run"] for step in job["steps"] if "run" in step]
+        assert commands, name
+        assert {command.removeprefix("make ") for command in commands} <= {*TARGETS}
+        assert job["timeout-minutes"] <= 60
+
+
+def test_what_a_change_must_pass_is_run_elsewhere_too() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    here = re.findall(r"^(?:exec )?make (?:--\S+ )?(\S+)$", script, re.MULTILINE)
+    assert [f"make {target}" for target in here] == [step["run"] for step in jobs["linux"]["steps"] if "run" in step]
