@@ -170,6 +170,12 @@ def _with_language(effects: Effects, entry: Entry) -> Effects:
     return effects._replace(language=entry.language, note=effects.note or "runs its input as code", warn=True)
 
 
+def _last_name(source: str) -> str:
+    """Returns the last component of a word as it is written; a quote that began before it is kept."""
+    name = source.rstrip("/").rpartition("/")[2]
+    return f'"{name}' if name.count('"') % 2 else name
+
+
 class _EffectsBuilder:
     """Collects the effects of one program from its options and operands."""
 
@@ -398,9 +404,10 @@ class _EffectsBuilder:
             sources, target = [target], "."
         self.reads.extend(sources)
         dynamic_words = {words[place] for place in self.started.dynamic}
-        for path in (target, *(f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}" for source in sources)) if target else ():
+        into_target = [(source, f"{target.rstrip('/')}/{_last_name(source)}") for source in sources]
+        for source, path in [("", target), *into_target] if target else ():
             self.writes.append(path)
-            if any(word in path for word in dynamic_words):
+            if source in dynamic_words or any(word in path for word in dynamic_words):
                 self.unclear.append(path)
         source_folder = next((source for source in sources if re.search(r"(?:\A|/)\.{1,2}/*\Z", source)), "")
         if source_folder and not moves and self.entry.name != "ln":

@@ -112,6 +112,12 @@ WRITTEN = [
     "./convert.sh f .git/hooks/z",
     "python convert.py f .envrc",
     "xargs a-program-of-no-table .envrc",
+    "cp home/.en[v]rc .",
+    "cp -t . home/.e*",
+    "ln home/.e* src",
+    "cp home/l* out",
+    'cp "home/$x" .',
+    'ln -sf "home/$x"',
 ]
 KNOWN = [
     "rm -rf build dist *.egg-info",
@@ -133,6 +139,8 @@ KNOWN = [
     "git clean -fd '*.pyc'",
     "git config user.name x",
     "a-program-of-no-table f --out=build/x",
+    "cp src/*.py build/",
+    'cp "home/$x" build/',
     "python .venv/bin/convert f build/x",
     "source .venv/bin/activate",
     "cat .envrc",
