@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -29,6 +30,9 @@ settings.register_profile("search", derandomize=False)
 settings.load_profile("same")
 
 
+FRONT_END = Path(__file__).parents[1] / "nbtools" / "labextension" / "package.json"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record-seconds", action="store_true", help="store how long each file takes, by which later runs are scheduled")
     parser.addoption("--all-rounds", action="store_true", help="kill and repeat as often as `make fuzz` does, not as `make test`")
@@ -39,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(RerunFailures(config))
     if config.getoption("--record-seconds") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("browser") and not FRONT_END.exists():  # a page would wait for a minute for what never appears
+        pytest.fail("The front end is not built, and this test needs it. Build it: make .make/front-end", pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,10 @@ def node() -> str:
 
 def npm(server: str, *args: str) -> list[str]:
     """The arguments of node that start it."""
-    return [str(SERVERS / "node_modules" / "@modelcontextprotocol" / f"server-{server}" / "dist" / "index.js"), *args]
+    program = SERVERS / "node_modules" / "@modelcontextprotocol" / f"server-{server}" / "dist" / "index.js"
+    if not program.exists():
+        pytest.fail(f"{program} is not installed. Install it: make .make/servers", pytrace=False)
+    return [str(program), *args]
 
 
 @pytest.fixture(scope="module", params=["stdio", "http", "sse"])
@@ -40,17 +43,22 @@ def everything(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([node(), *npm("everything", mode)], env={**os.environ, "PORT": "0"}, **quiet) as server:  # type: ignore[call-overload]
         try:
-            yield {"type": request.param, "url": f"http://127.0.0.1:{_port(server.pid)}/{path}"}
+            yield {"type": request.param, "url": f"http://127.0.0.1:{asyncio.run(_port(server))}/{path}"}
         finally:
             server.kill()
 
 
-def _port(pid: int) -> int:
-    process = psutil.Process(pid)
-    while True:
-        for connection in process.net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN:
-                return int(connection.laddr.port)
+async def _port(server: subprocess.Popen[bytes]) -> int:
+    """The port that the server listens on, as soon as it does."""
+    process, ports = psutil.Process(server.pid), list[int]()
+
+    def listens() -> bool:
+        assert server.poll() is None, f"the server ended with exit code {server.returncode}"
+        ports[:] = [one.laddr.port for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
+        return bool(ports)
+
+    await until(listens)
+    return ports[0]
 
 
 async def test_everything(tmp_path: Path, everything: dict[str, Any]) -> None:
