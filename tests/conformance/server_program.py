@@ -71,7 +71,7 @@ async def test_tool_with_progress() -> AsyncIterator[str]:
     """Takes its time."""
     for part in ("0 of 100", "50 of 100", "100 of 100"):
         yield f"{part}\n"
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.15)  # progress that takes time is the object
 
 
 class WithSchema:

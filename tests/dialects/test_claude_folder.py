@@ -13,6 +13,7 @@ from nbtools import Policy, Session, Settings
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome
 from nbtools.core.decision import Action
 from nbtools.tools.commands.folder_report import FolderReport
+from tests.waiting import until
 
 
 class Watching:
@@ -122,8 +123,7 @@ async def test_a_command_that_times_out_or_is_cancelled_changes_nothing(root: Pa
         assert moved.data.background_task_id == "1"
         assert await folder(session) == str(root)
         running = asyncio.create_task(session.call("Bash", {"command": "cd sub; touch begun; sleep 60"}, id="one"))
-        while not (root / "sub" / "begun").exists():
-            await asyncio.sleep(0.01)
+        await until((root / "sub" / "begun").exists)
         session.cancel("one")
         await running
         assert await folder(session) == str(root)

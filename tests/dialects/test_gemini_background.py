@@ -6,7 +6,6 @@ import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from nbtools.testing import RecordingObserver
 from nbtools.tools.fetch import FetchTool
 from nbtools.workspace.processes.sandbox import bubblewrap
 from tests.dialects.table import text_of
+from tests.waiting import until
 from tests.workspace.web_server import reply as web_reply
 from tests.workspace.web_server import web_server
 
@@ -37,12 +37,6 @@ def runs(pid: int) -> bool:
 def left(result: ToolResult) -> list[int]:
     found = re.search(r"^Background PIDs: ([\d, ]+)$", text_of(result), re.MULTILINE)
     return [int(pid) for pid in found[1].split(", ")] if found else []
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not holds():
-            await asyncio.sleep(0.02)
 
 
 STARTS = {
@@ -95,12 +89,9 @@ async def test_later_output_is_read_by_the_process_left(tmp_path: Path) -> None:
         (tmp_path / "go").touch()
         pid = left(result)[0]
 
-        async def read() -> str:
-            return text_of(await session.call("read_background_output", {"pid": pid}))
-
         async with asyncio.timeout(60):
-            while "second" not in await read():
-                await asyncio.sleep(0.02)
+            while "second" not in text_of(await session.call("read_background_output", {"pid": pid})):
+                pass  # each call gives the loop its turn
 
 
 async def test_they_end_with_the_kernel(tmp_path: Path) -> None:

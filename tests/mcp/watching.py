@@ -17,6 +17,7 @@ from nbtools.core.call import CallEvent, ExecutingCall, OutputEvent
 from nbtools.core.result import ToolResult
 from nbtools.mcp.config.entries import parse_server
 from nbtools.workspace.processes.supervisor import supervisor
+from tests.waiting import until
 
 SERVERS = Path(__file__).parents[1] / "mcp_servers"
 WORK, STILL = 2.0, 30.0
@@ -90,12 +91,6 @@ async def under_way(session: Session, *calls: tuple[str, dict[str, Any]]) -> lis
     await until(lambda: shown.begun == len(calls))
     forget()
     return tasks
-
-
-async def until(true: Any) -> None:
-    async with asyncio.timeout(30):
-        while not true():
-            await asyncio.sleep(0.01)
 
 
 def runs(process: psutil.Process) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from nbtools.notebook.cards.card import bundle
 from nbtools.notebook.cards.model import GROUP_MIME, MIME, Card, TextBlock
 from nbtools.notebook.display_target import Bundle
 from nbtools.notebook.grouped_screen import MAX_OPEN, OWN, WIDGET_MIME, GroupedScreen
+from tests.waiting import until
 
 JUPYTERLAB = 50
 """Outputs of a cell that JupyterLab shows by default."""
@@ -122,9 +122,7 @@ async def test_groups_are_redrawn_a_few_times_a_second_and_at_the_end() -> None:
     screen = GroupedScreen(page)
     for number in range(100):
         screen.show(settled(number), str(number), False)
-    async with asyncio.timeout(30):
-        while len(numbers(page)) < 100:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(numbers(page)) == 100)
 
 
 def test_a_moved_screen_shows_everything_in_the_other_cell() -> None:

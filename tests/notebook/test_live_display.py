@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
 import time
@@ -12,6 +11,7 @@ import pytest
 
 from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget
 from nbtools.notebook.live_display import LiveDisplay
+from tests.waiting import until
 
 
 class Screen:
@@ -48,8 +48,7 @@ async def test_updates_within_an_interval_share_one_at_its_end(screen: Screen) -
     for number in range(10):
         display.update(text(number))
     assert screen.shown == [("0", False)]
-    while len(screen.shown) < 2:
-        await asyncio.sleep(0.01)
+    await until(lambda: len(screen.shown) == 2)
     assert screen.shown == [("0", False), ("9", True)]
 
 
@@ -57,7 +56,7 @@ async def test_the_earlier_time_counts(screen: Screen) -> None:
     display = display_on(screen)
     display.update(text("soon"), after=0.02)
     display.update(text("later"), after=60)
-    await asyncio.sleep(0.05)
+    await until(lambda: screen.shown)
     assert screen.shown == [("later", False)]
 
 
@@ -70,16 +69,15 @@ async def test_a_drawing_may_ask_for_its_next_update(screen: Screen) -> None:
         return {"text/plain": str(next(ticks))}
 
     display.update(draw)
-    while len(screen.shown) < 3:
-        await asyncio.sleep(0.01)
+    await until(lambda: len(screen.shown) == 3)
     assert screen.shown == [("0", False), ("1", True), ("2", True)]
 
 
 def test_without_a_loop_the_next_update_or_the_end_shows_it(screen: Screen) -> None:
-    display = display_on(screen, interval=1)
+    display = display_on(screen, interval=0.2)
     display.update(text(1))
     display.update(text(2))
-    time.sleep(1.01)
+    time.sleep(0.21)  # an interval passes: that is what is tested
     display.update(text(3))
     display.update(text(4))
     display.finish()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from nbtools.replay import Replayed, Skipped, replay, stepping
 from nbtools.replay.output_comparison import normalize, same_changes, volatile_differences
 from nbtools.testing import ONCE, ScriptedConfirmer
 from tests.replay.samples import CWD, bash, codex_log, edit, exec_output, git, log, sample, shop
+from tests.waiting import comes_true
 
 FREE = Policy(mode=Mode.YOLO)
 
@@ -171,8 +171,7 @@ def test_an_interrupt_ends_a_replay_and_its_copy(tmp_path: Path, monkeypatch: py
     call = log(tmp_path / "log.jsonl", bash("touch begun; sleep 20", "")).calls[0]
 
     def interrupt() -> None:
-        while not list(copies.glob("nbtools-replay-*/shop/begun")):
-            time.sleep(0.01)
+        assert comes_true(lambda: list(copies.glob("nbtools-replay-*/shop/begun")))
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ from nbtools.core.tool import PathTarget
 from nbtools.tools.grep import GrepData, GrepTool
 from nbtools.workspace.search.ripgrep import find_rg
 from nbtools.workspace.workspace import Workspace
+from tests.waiting import until
 
 FILES = {
     "src/a.py": "import os\n# TODO one\nprint('x')\n# todo two\nTODO()\n",
@@ -336,10 +336,7 @@ async def test_a_long_search_shows_what_it_has(slow: GrepTool) -> None:
 
 async def test_a_cancelled_search_ends_at_once(slow: GrepTool) -> None:
     task = asyncio.create_task(slow.build({"pattern": "TODO"}).execute())
-    end = time.monotonic() + 60
-    while not (slow.workspace.root / "counted").exists():
-        assert time.monotonic() < end
-        await asyncio.sleep(0.01)
+    await until((slow.workspace.root / "counted").exists)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -24,6 +24,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 
+from tests.waiting import until
+
 
 @dataclass
 class Service:
@@ -122,9 +124,7 @@ async def running(service: Service) -> AsyncIterator[str]:
         app = server.streamable_http_app()
         web = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
         task = asyncio.create_task(web.serve(sockets=[one]))
-        async with asyncio.timeout(60):
-            while not web.started:
-                await asyncio.sleep(0.01)
+        await until(lambda: web.started)
         try:
             yield f"{here}/mcp"
         finally:

@@ -24,6 +24,7 @@ from nbtools import Policy, Session
 from nbtools.core.errors import ToolFailure
 from nbtools.mcp.config.entries import Address, parse_server
 from tests.mcp.auth.oauth_service import Service, running
+from tests.waiting import until
 
 
 class FileKeyring(KeyringBackend):
@@ -217,8 +218,7 @@ async def test_who_closes_the_page_has_not_logged_in(session: Session, ring: Fil
     assert ring.content == {}
     opened = len(pages)
     task = asyncio.create_task(session.mcp.login("locked", pages.append))
-    while len(pages) == opened:
-        await asyncio.sleep(0.01)
+    await until(lambda: len(pages) > opened)
     with pytest.raises(ToolFailure, match="is already running"):
         await session.mcp.login("locked", pages.append)
     task.cancel()

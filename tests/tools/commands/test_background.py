@@ -23,6 +23,7 @@ from nbtools.tools.commands import background
 from nbtools.tools.commands.background import ShellKillTool, ShellOutput, ShellOutputTool
 from nbtools.tools.commands.shell import ShellBackgroundData, ShellData, ShellTool
 from nbtools.workspace.workspace import Workspace
+from tests.waiting import until
 
 _SERVE = (
     "from http.server import *; server = HTTPServer(('127.0.0.1', 0), SimpleHTTPRequestHandler); "
@@ -226,8 +227,7 @@ async def test_a_kept_command_that_is_quick_is_as_any_other(three: Three) -> Non
 async def test_a_kept_command_that_is_cancelled_leaves_nothing(three: Three) -> None:
     call = asyncio.create_task(three.shell.build({"command": "echo $$ > pid; sleep 300", "keep": True}).execute())
     path = three.workspace.root / "pid"
-    while not path.exists() or not path.read_text():
-        await asyncio.sleep(0.01)
+    await until(lambda: path.exists() and path.read_text())
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
@@ -284,14 +284,15 @@ async def test_fifty_commands_end_with_the_session_without_an_orphan(tmp_path: P
 @pytest.mark.parametrize("ending", ["", "os.kill(os.getpid(), signal.SIGINT)", "raise SystemExit(3)"])
 def test_what_no_session_closed_ends_with_python(tmp_path: Path, ending: str) -> None:
     script = f"""
-        import asyncio, os, signal
+        import asyncio, os, signal, sys
+        sys.path.append({str(Path(__file__).parents[3])!r})
+        from tests.waiting import until
         from nbtools.workspace.workspace import Workspace
         from nbtools.tools.commands.shell import ShellTool
         async def main():
             command = "echo $$ >> pids; setsid bash -c 'echo $$ >> pids; sleep 300'; exit 1"
             await ShellTool(Workspace(".")).build({{"command": command, "background": True}}).execute()
-            while not os.path.exists("pids") or open("pids").read().count("\\n") < 2:
-                await asyncio.sleep(0.01)
+            await until(lambda: os.path.exists("pids") and open("pids").read().count("\\n") == 2)
         asyncio.run(main())
         if not os.fork():
             raise SystemExit  # a child that ends leaves its parent's commands alone
@@ -319,8 +320,7 @@ async def test_looking_and_ending_do_not_wait_for_a_command_that_runs(tmp_path: 
         session.allow("shell")
         started = await session.call("shell", {"command": "echo begun; exec sleep 1000", "background": True})
         long = asyncio.create_task(session.call("shell", {"command": "exec sleep 1000"}, id="long"))
-        while not any(isinstance(call, ExecutingCall) for call in session.active):
-            await asyncio.sleep(0.01)
+        await until(lambda: any(isinstance(call, ExecutingCall) for call in session.active))
         look = await asyncio.wait_for(session.call("shell_output", {"id": started.data.id}), 60)
         assert look.data.status == "running"
         ended = await asyncio.wait_for(session.call("shell_kill", {"id": started.data.id}), 60)
@@ -332,8 +332,7 @@ async def test_looking_and_ending_do_not_wait_for_a_command_that_runs(tmp_path: 
 
 async def printed(started: ShellBackgroundData, end: str) -> None:
     """Waits until a command's output ends so."""
-    while not Path(started.full_output).read_text().endswith(end):
-        await asyncio.sleep(0.02)
+    await until(lambda: Path(started.full_output).read_text().endswith(end))
 
 
 @pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(?:(a|aa)(?:a|aa)*)+$|^(\w+\s?)*x$|^((a|a?)+)+x$"])

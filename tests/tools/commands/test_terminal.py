@@ -30,6 +30,7 @@ from nbtools.tools.commands.terminal import (
     TerminalState,
 )
 from nbtools.workspace.workspace import Workspace
+from tests.waiting import until
 
 
 class Desk:
@@ -101,7 +102,7 @@ async def test_a_loop_that_was_held_up_takes_no_command_for_one_that_waits(desk:
 
     async def wait_and_be_held_up(seconds: float) -> None:
         await wait(seconds)
-        time.sleep(0.4)
+        time.sleep(0.4)  # the loop stands still: that is what is tested
 
     monkeypatch.setattr(terminal, "_wait_for_output", wait_and_be_held_up)
     ran = await desk.run("printf some; sleep 0.1; false")
@@ -236,8 +237,7 @@ async def test_a_terminal_does_not_inherit_ignored_signals(desk: Desk, number: s
 async def test_what_takes_a_moment_to_end_at_a_key_is_waited_for(desk: Desk) -> None:
     running = await desk.run("bash -c 'trap \"sleep 1; exit 3\" INT; touch ready; while :; do sleep 0.1; done'", wait=0)
     assert not running.finished
-    while not (desk.workspace.root / "ready").exists():
-        await asyncio.sleep(0.02)
+    await until((desk.workspace.root / "ready").exists)
     ended = await desk.run("^C", enter=False)
     assert (ended.finished, ended.exit_code) == (True, 3)
 

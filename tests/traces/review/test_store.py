@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import stat
@@ -17,6 +16,7 @@ import pytest
 from nbtools.core.errors import TraceError
 from nbtools.traces.review.model import MAX_TEXT, Record, Target
 from nbtools.traces.review.store import LabelFile, append_records, label_file, read_records
+from tests.waiting import until
 
 KILLS = 12
 WRITER = """
@@ -146,9 +146,7 @@ async def test_an_overwritten_record_is_appended_again_without_another_one(tmp_p
     path = tmp_path / "labels.jsonl"
     LabelFile(path, overwritten=True).append([note("a")])
     path.write_bytes(b"")
-    async with asyncio.timeout(60):
-        while not path.read_bytes():
-            await asyncio.sleep(0.01)
+    await until(path.read_bytes)
     assert read_records(tmp_path) == [note("a")]
 
 

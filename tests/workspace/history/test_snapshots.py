@@ -19,6 +19,7 @@ from nbtools.workspace.history.journal import Journal
 from nbtools.workspace.history.snapshots import FileSnapshot
 from nbtools.workspace.history.store import Record
 from nbtools.workspace.search.file_search import find_files
+from tests.waiting import comes_true
 
 MANY = 10_000
 LARGE = 100_000_000
@@ -42,8 +43,8 @@ def snapshot(root: Path) -> FileSnapshot:
 
 def settle(root: Path) -> None:
     """Returns when no file is so new that it may change and look the same."""
-    while any(may_change_undetected(stamp_of(path.lstat()), time.time_ns()) for path in root.rglob("*") if path.is_file()):
-        time.sleep(0.002)
+    files = [path for path in root.rglob("*") if path.is_file()]
+    assert comes_true(lambda: not any(may_change_undetected(stamp_of(path.lstat()), time.time_ns()) for path in files))
 
 
 def looked(snapshot: FileSnapshot) -> FileScan:

@@ -8,13 +8,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from nbtools.workspace.processes.process import Limits, ProgramResult, run
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -31,13 +31,6 @@ class Ran:
         environment = {**os.environ, "TESTED": "1"}
         self.ended = await run(["bash", "-c", text], cwd=Path.cwd(), env=environment, receive=self.output.extend, limits=Limits(**limits))
         return self.ended
-
-
-async def until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come true"
-        await asyncio.sleep(0.01)
 
 
 def sleeping(seconds: str) -> list[psutil.Process]:

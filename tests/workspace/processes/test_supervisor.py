@@ -8,8 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,6 +20,7 @@ from nbtools.workspace.processes.descendants import LINUX
 from nbtools.workspace.processes.environment import environment
 from nbtools.workspace.processes.supervisor import Supervisor
 from nbtools.workspace.processes.watchdog import OrphanedProcesses, WatchedCommand, find_process
+from tests.waiting import comes_true
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="processes are told apart by /proc")
 
@@ -55,13 +55,6 @@ def alive(seconds: int) -> list[int]:
     return found
 
 
-def until(true: Callable[[], object], seconds: float = 60) -> bool:
-    end = time.monotonic() + seconds
-    while not (reached := bool(true())) and time.monotonic() < end:
-        time.sleep(0.02)
-    return reached
-
-
 @pytest.fixture
 def seconds(request: pytest.FixtureRequest) -> Iterator[int]:
     number = SEED + abs(hash(request.node.name)) % 100_000
@@ -88,14 +81,14 @@ class Host:
         self.process.stdout.close()
 
     def supervisor_gone(self) -> bool:
-        return until(lambda: not psutil.pid_exists(self.supervisor) or find_process(self.supervisor) is None)
+        return comes_true(lambda: not psutil.pid_exists(self.supervisor) or find_process(self.supervisor) is None)
 
 
 def test_200_background_commands_end_with_a_kernel_that_is_killed(tmp_path: Path, seconds: int) -> None:
     host = Host(f"    for _ in range(200): begin('sleep {seconds} & wait')", tmp_path)
-    assert until(lambda: len(alive(seconds)) >= 400)
+    assert comes_true(lambda: len(alive(seconds)) >= 400)
     host.end()
-    assert until(lambda: not alive(seconds), 10)
+    assert comes_true(lambda: not alive(seconds), 10)
     assert host.supervisor_gone()
 
 
@@ -136,9 +129,9 @@ def has_left(seconds: int) -> bool:
 def test_children_that_try_to_leave_end_with_it(tmp_path: Path, seconds: int, command: str) -> None:
     line = command.format(seconds)
     host = Host(f"    begin({line!r})", tmp_path)
-    assert until(lambda: has_left(seconds))
+    assert comes_true(lambda: has_left(seconds))
     host.end()
-    assert until(lambda: not escaped(seconds), 10), [psutil.Process(pid).cmdline() for pid in escaped(seconds)]
+    assert comes_true(lambda: not escaped(seconds), 10), [psutil.Process(pid).cmdline() for pid in escaped(seconds)]
 
 
 def test_terminals_and_what_runs_in_them_end_with_it(tmp_path: Path, seconds: int) -> None:
@@ -149,28 +142,28 @@ def test_terminals_and_what_runs_in_them_end_with_it(tmp_path: Path, seconds: in
         f"    await one.type('(trap \"\" HUP TERM; setsid sleep {seconds} & sleep {seconds}) & sleep {seconds}', enter=True)"
     )
     host = Host(code, tmp_path)
-    assert until(lambda: len(alive(seconds)) >= 3)
+    assert comes_true(lambda: len(alive(seconds)) >= 3)
     host.end()
-    assert until(lambda: not alive(seconds), 10)
+    assert comes_true(lambda: not alive(seconds), 10)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_to_the_group_of_the_kernel_do_not_keep_it_from_its_work(tmp_path: Path, seconds: int, number: signal.Signals) -> None:
     host = Host(f"    begin('sleep {seconds}')", tmp_path)
-    assert until(lambda: alive(seconds))
+    assert comes_true(lambda: alive(seconds))
     os.kill(host.supervisor, number)
     assert find_process(host.supervisor)
     host.end(number, group=True)
-    assert until(lambda: not alive(seconds), 10)
+    assert comes_true(lambda: not alive(seconds), 10)
     assert host.supervisor_gone()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_that_comes_while_it_starts_does_not_end_it(tmp_path: Path, seconds: int, number: signal.Signals) -> None:
     host = Host(f"    begin('sleep {seconds}'); os.kill(supervisor().pid, {int(number)})", tmp_path)
-    assert until(lambda: alive(seconds))
+    assert comes_true(lambda: alive(seconds))
     host.end()
-    assert until(lambda: not alive(seconds), 10)
+    assert comes_true(lambda: not alive(seconds), 10)
     assert host.supervisor_gone()
 
 
@@ -179,9 +172,9 @@ def test_a_child_that_the_kernel_forked_and_that_lives_on_keeps_nothing_running(
     host = Host(code, tmp_path)
     children = psutil.Process(host.process.pid).children(recursive=True)
     forked = next(child for child in children if child.cmdline()[:1] == [sys.executable] and child.pid != host.supervisor)
-    assert until(lambda: alive(seconds))
+    assert comes_true(lambda: alive(seconds))
     host.end()
-    assert until(lambda: not alive(seconds), 10)
+    assert comes_true(lambda: not alive(seconds), 10)
     assert forked.is_running()
     forked.kill()
 
@@ -198,9 +191,9 @@ def test_a_supervisor_that_was_killed_is_replaced_and_told_everything(tmp_path: 
     killed = "os.kill(supervisor().pid, 9); os.waitid(os.P_PID, supervisor().pid, os.WEXITED | os.WNOWAIT)"
     code = f"    begin('sleep {seconds}')\n    {killed}\n    begin('sleep {seconds}')"
     host = Host(code, tmp_path)
-    assert until(lambda: len(alive(seconds)) == 2)
+    assert comes_true(lambda: len(alive(seconds)) == 2)
     host.end()
-    assert until(lambda: not alive(seconds), 10)
+    assert comes_true(lambda: not alive(seconds), 10)
 
 
 def test_a_number_that_somebody_else_has_by_now_is_left_alone(seconds: int) -> None:
@@ -235,7 +228,7 @@ async def test_200_commands_started_and_ended_leave_nothing(tmp_path: Path, seco
     for _ in range(200):
         line = f"sleep {seconds} & wait"
         jobs.start(line, ["bash", "-c", line], tmp_path, environment(os.environ))
-    assert await asyncio.to_thread(until, lambda: len(alive(seconds)) >= 400)
+    assert await asyncio.to_thread(comes_true, lambda: len(alive(seconds)) >= 400)
     await asyncio.gather(*(job.kill() for job in jobs.all()))
     assert alive(seconds) == []
     await jobs.close()
@@ -251,12 +244,12 @@ def test_a_jupyter_kernel_that_is_restarted_or_killed_leaves_nothing(tmp_path: P
         client.wait_for_ready(timeout=60)
         begun = client.execute_interactive(f"{START}\nbegin('setsid sleep {seconds} & wait')", timeout=60)
         assert begun["content"]["status"] == "ok", begun["content"]
-        assert until(lambda: alive(seconds))
+        assert comes_true(lambda: alive(seconds))
         if restart:
             manager.restart_kernel(now=True)
         else:
             os.kill(manager.provisioner.pid, signal.SIGKILL)
-        assert until(lambda: not alive(seconds), 10)
+        assert comes_true(lambda: not alive(seconds), 10)
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
