@@ -58,7 +58,8 @@ extras: $(DONE)/python $(DONE)/front-end
 	@$(BIN)/python .ci/extras.py $(DONE)/extras
 
 FUZZ ?= 300
-ROUNDS := tests/faults tests/lesson/test_recorded_model.py tests/traces/corpus/test_concurrent.py
+ROUNDS := tests/faults tests/lesson/test_recorded_model.py tests/traces/corpus/test_concurrent.py tests/traces/review/test_store.py tests/test_endurance.py \
+	tests/workspace/processes/test_supervisor.py
 fuzz: $(DONE)/python
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=search tests
 	$(BIN)/python -m pytest --all-rounds $(ROUNDS)

@@ -1,15 +1,18 @@
-"""The command line, run as a person runs it."""
+"""The command line: what replaces the process, or changes what kernels load, in a process of its own, and the others in this one."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import nbformat
 import pytest
 
+from nbtools.cli import main
 from tests.traces.recorded import SAMPLES
 from tests.traces.session_index.home import BY_AGENT, OVERRIDES, make_home
 
@@ -17,7 +20,27 @@ LOG = str(SAMPLES / "claude-code/external-agents--9d5beed4-5d67-47fd-93b7-154b73
 
 
 @pytest.fixture
-def nbtools(tmp_path):
+def nbtools(monkeypatch):
+    """The program in this process: it starts in no time."""
+
+    def run(*arguments, **environment):
+        out, errors = io.StringIO(), io.StringIO()
+        with monkeypatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            try:
+                code = main(arguments)
+            except SystemExit as ended:
+                code = ended.code
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), errors.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def program(tmp_path):
+    """The program as a person starts it."""
+
     def run(*arguments, **environment):
         return subprocess.run(
             [sys.executable, "-m", "nbtools", *arguments],
@@ -36,19 +59,19 @@ def kernel_says(nbtools_dir, code):
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
 
 
-def test_enable_and_disable_leave_the_profile_as_it_was(nbtools, tmp_path):
+def test_enable_and_disable_leave_the_profile_as_it_was(program, tmp_path):
     startup = tmp_path / "ipython" / "profile_default" / "startup"
-    assert "not enabled" in nbtools("disable").stdout
-    assert "Every new kernel now loads nbtools" in nbtools("enable").stdout
-    assert "Already enabled" in nbtools("enable").stdout
+    assert "not enabled" in program("disable").stdout
+    assert "Every new kernel now loads nbtools" in program("enable").stdout
+    assert "Already enabled" in program("enable").stdout
     assert "read" in kernel_says(tmp_path, "print(tools)")
-    assert "no longer load nbtools" in nbtools("disable").stdout
+    assert "no longer load nbtools" in program("disable").stdout
     assert {path.name for path in startup.iterdir()} <= {"README"}
     assert "read" not in kernel_says(tmp_path, "print(tools)")
 
 
-def test_doctor_names_everything(nbtools):
-    done = nbtools("doctor")
+def test_doctor_names_everything(program):
+    done = program("doctor")
     for name in (
         "nbtools",
         "ipykernel",
@@ -63,15 +86,15 @@ def test_doctor_names_everything(nbtools):
     assert done.returncode == (1 if "missing" in done.stdout else 0)
 
 
-def test_doctor_says_how_to_mend_what_is_missing(nbtools):
-    done = nbtools("doctor", NBTOOLS_RG="/no/such/rg")
+def test_doctor_says_how_to_mend_what_is_missing(program):
+    done = program("doctor", NBTOOLS_RG="/no/such/rg")
     assert done.returncode == 1
     assert "/no/such/rg" in done.stdout
     assert "pip install" in done.stdout
 
 
-def test_lab_becomes_jupyterlab_and_changes_nothing(nbtools, tmp_path):
-    done = nbtools("lab", "--version")
+def test_lab_becomes_jupyterlab_and_changes_nothing(program, tmp_path):
+    done = program("lab", "--version")
     assert "%load_ext nbtools" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("4.")
     assert not (tmp_path / "ipython").exists()

@@ -42,7 +42,7 @@ def saves(folder, queue):
         if path.read_text() == text:  # as editors do: a file changed outside is asked about
             (folder / "editor's").replace(path)
             saved.append(mark)
-        time.sleep(chance.random() * 0.004)
+        time.sleep(chance.random() * 0.004)  # a person saves now and then: the pace is what is tested
     queue.put(saved)
 
 

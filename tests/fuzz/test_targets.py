@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 TARGETS = {path.stem: path for path in Path(__file__).parent.glob("*_target.py")}
-ARGUMENTS = ("-runs=20000", "-max_len=400", "-seed=1", "-max_total_time=6", "-timeout=10")
+ARGUMENTS = ("-runs=20000", "-max_len=400", "-seed=1", "-max_total_time=3", "-timeout=10")
 Run = subprocess.CompletedProcess[str]
 
 
