@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import errno
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from nbtools.core.extension_points import extension
 
@@ -89,6 +91,13 @@ class Binary:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The data of a call whose tool raised an exception: its ``traceback``, as Python prints it, from the tool's own code on."""
+
+    traceback: str
+
+
 class NbtoolsError(Exception):
     """Base class of everything that nbtools raises on purpose."""
 
@@ -138,6 +147,37 @@ def exception_text(error: BaseException) -> str:
     last = [] if not frames or cell_name(frames[-1].filename) else [f"{frames[-1].filename}:{frames[-1].lineno}"]
     place = "; ".join((*cells[-1:], *last))
     return f"{type(error).__name__}: {error}{f' ({place})' if place else ''}"
+
+
+_LIBRARY = Path(traceback.__file__).parent
+_CALLERS = tuple(map(str, (Path(__file__).parents[1], _LIBRARY / "asyncio", _LIBRARY / "concurrent")))
+"""Folders of the code that calls a tool, in a thread where it is not asynchronous."""
+
+
+def traceback_text(error: BaseException) -> str:
+    """Returns the traceback of an exception and of those that caused it, from the tool's code on.
+
+    Files of cells are named as in ``exception_text``: ``File "cell 5", line 3``.
+    """
+    whole = traceback.TracebackException.from_exception(error)
+    causes: list[traceback.TracebackException | None] = [whole]
+    while causes:
+        one = causes.pop()
+        if one is not None:
+            one.stack = traceback.StackSummary.from_list(map(_named_by_cell, _from_tool_on(one.stack)))
+            causes += [one.__cause__, one.__context__]
+    return "".join(whole.format())
+
+
+def _from_tool_on(frames: Sequence[traceback.FrameSummary]) -> Sequence[traceback.FrameSummary]:
+    """Leaves out the frames that lead to the tool; all stay where there are no others."""
+    first = next((index for index, frame in enumerate(frames) if not frame.filename.startswith(_CALLERS)), 0)
+    return frames[first:]
+
+
+def _named_by_cell(frame: traceback.FrameSummary) -> traceback.FrameSummary:
+    name = extension("core.cell_name")(frame.filename)
+    return traceback.FrameSummary(name, frame.lineno, frame.name, line=frame.line) if name else frame
 
 
 _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import quote
 
+from nbtools.core.errors import Raised
 from nbtools.core.message import Message
 from nbtools.core.result import (
     CommandOutput,
@@ -214,14 +215,18 @@ class Redactor:
         return one if text is one.text else replace(one, text=text, ranges=())
 
     def result(self, result: ToolResult) -> ToolResult:
-        """Redacts a result except its data, which are for programs.  Returns ``result`` itself where there is nothing to redact."""
+        """Redacts a result, of its data only a traceback: the others are for programs.  Returns ``result`` where nothing is to redact."""
         content, display = self.content(result.llm_content), self.display(result.return_display)
         summary = None if result.summary is None else self.text(result.summary)
         error = result.error
         if error is not None and (message := self.text(error.message)) is not error.message:
             error = replace(error, message=message)
-        same = content is result.llm_content and display is result.return_display and summary is result.summary and error is result.error
-        return result if same else replace(result, llm_content=content, return_display=display, summary=summary, error=error)
+        data = result.data
+        if isinstance(data, Raised) and (text := self.text(data.traceback)) is not data.traceback:
+            data = Raised(text)
+        redacted = (content, display, error, summary, data)
+        before = (result.llm_content, result.return_display, result.error, result.summary, result.data)
+        return result if all(map(operator.is_, redacted, before)) else ToolResult(*redacted, result.notes)
 
 
 _PASSWORD = SECRET_PATTERNS[-1]

@@ -32,7 +32,7 @@ from nbtools.core.call import (
     ValidatingCall,
 )
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, exception_text, from_os_error
+from nbtools.core.errors import ErrorCode, Raised, ToolError, ToolFailure, exception_text, from_os_error, traceback_text
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import (
     CancelledOutput,
@@ -65,7 +65,7 @@ def error_result(name: str, error: Exception | SystemExit) -> ToolResult:
         return failed(error.error, error.data)
     if isinstance(error, OSError) and error.errno is not None:
         return failed(from_os_error(error, error.filename if isinstance(error.filename, str) else name).error)
-    return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, _unforeseen(name, error)))
+    return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, _unforeseen(name, error)), Raised(traceback_text(error)))
 
 
 def display_text(display: ToolResultDisplay) -> str:

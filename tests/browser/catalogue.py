@@ -93,6 +93,9 @@ TONES = (
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nx = 1  # comment\n```\n\n> A quotation.",
         markdown=True,
     ),
+    TextBlock(
+        text='Traceback (most recent call last):\n  File "cell 5", line 3, in query\nValueError: no', tone="quiet", title="Traceback"
+    ),
 )
 BLOCKS: dict[str, tuple[Block, ...]] = {
     "diff": (

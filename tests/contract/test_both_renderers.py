@@ -101,6 +101,15 @@ def test_both_renderers_show_the_same_body(catalogue, index):
     assert [line for line in live["code"] if line not in whole] == []  # with its white space
 
 
+def test_a_folded_text_is_unfolded_by_its_title(catalogue):
+    folded = catalogue.locator(".nbtools-card .nbtools-text details")
+    expect(folded.locator("pre")).to_be_hidden()
+    folded.locator("summary").press("Enter")
+    expect(folded.locator("pre")).to_be_visible()
+    folded.locator("summary").click()
+    expect(folded.locator("pre")).to_be_hidden()
+
+
 COLUMN = """(root, text) => {
     const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     const range = document.createRange();

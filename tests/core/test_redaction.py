@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtools.core.errors import ErrorCode, ToolError
+from nbtools.core.errors import ErrorCode, Raised, ToolError
 from nbtools.core.redaction import Redactor, secret_kind
 from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileText, Match, Matches, Media, ToolResult, failed
 
@@ -178,6 +178,8 @@ def test_results_are_cleaned_and_their_data_are_not() -> None:
     error = redactor.result(failed(ToolError(ErrorCode.EXECUTION_FAILED, f"no {TOKEN}"))).error
     assert error is not None
     assert TOKEN not in error.message
+    raised = failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, "it failed"), Raised(f"ValueError: {TOKEN}"))
+    assert TOKEN not in redactor.result(raised).traceback, "cards show it"
 
 
 def test_displays_keep_their_lines_and_changes_are_shown_as_they_are() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtools import BaseDeclarativeTool, BaseToolInvocation, ErrorCode, Kind, Policy, Session, ToolFailure, ToolResult
+from nbtools import BaseDeclarativeTool, BaseToolInvocation, ErrorCode, Kind, Policy, Session, ToolFailure, ToolResult, tool
 from nbtools.core.call import (
     AwaitingApprovalCall,
     CancelledCall,
@@ -160,6 +161,29 @@ async def test_every_exception_becomes_a_result(end: str, code: ErrorCode, words
     assert result.error.code == code
     assert words in result.error.message
     assert isinstance(s.history[0], ErroredCall)
+
+
+@tool
+def looks_up(name: str) -> str:
+    """Looks a name up.
+
+    name: what to look up
+    """
+    try:
+        return {"one": "1"}[name]
+    except KeyError as missing:
+        raise LookupError(f"nothing is called {name}") from missing
+
+
+async def test_a_result_has_the_traceback_of_an_exception_from_the_tools_own_code_on() -> None:
+    async with Session(".", tools=[looks_up], policy=Policy(allow=["looks_up"])) as s:
+        result = await s.call("looks_up", {"name": "two"})
+    files = re.findall(r'File "(.+?)", line', result.traceback)
+    assert files == [__file__, __file__], "that of the cause, then that of the exception"
+    assert result.traceback.endswith("LookupError: nothing is called two\n")
+    async with session() as s:
+        own = await s.call("look", {"end": "bug"})
+    assert own.traceback.endswith("ZeroDivisionError: oops\n")
 
 
 class BrokenConfirmer:

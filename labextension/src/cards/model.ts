@@ -123,12 +123,14 @@ export interface TextBlock {
   readonly text: string;
   readonly tone: 'plain' | 'quiet' | 'warning' | 'error';
   readonly markdown: boolean;
+  readonly title: string;
 }
 export const parseTextBlock: parse.Parser<TextBlock> = parse.record<TextBlock>({
   type: parse.oneOf('text'),
   text: parse.text,
   tone: parse.otherwise(parse.oneOf('plain', 'quiet', 'warning', 'error'), 'plain'),
   markdown: parse.otherwise(parse.flag, false),
+  title: parse.otherwise(parse.text, ''),
 });
 
 /** Returns the cells of a notebook, including unsaved changes. */

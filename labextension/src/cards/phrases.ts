@@ -52,6 +52,7 @@ export const PHRASES = (trans: TranslationBundle): readonly string[] => [
   trans.__('Approval required'),
   trans.__('Timed out'),
   trans.__('Changed in the meantime'),
+  trans.__('Traceback'),
   trans.__('show diff'),
   trans.__('show text'),
   trans.__('undo'),

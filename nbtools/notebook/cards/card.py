@@ -24,7 +24,7 @@ from nbtools.core.call import (
     ValidatingCall,
 )
 from nbtools.core.confirmation import ToolAskConfirmationDetails
-from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.errors import ErrorCode, Raised, ToolFailure
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, Media, ToolResult, ToolResultDisplay
 from nbtools.core.tool import Icon, Kind, ToolLocation
 from nbtools.notebook.cards.blocks import blocks_of, changed_file, text_block
@@ -44,6 +44,7 @@ from nbtools.notebook.cards.phrases import (
     RESTORED,
     RUNNING,
     SKIPPED,
+    TRACEBACK,
     UNKNOWN_FAILURE,
     counted,
     elapsed,
@@ -386,10 +387,12 @@ def _cancelled(call: CancelledCall, root: str) -> Card:
 
 
 def _failure(call: ErroredCall | CancelledCall, root: str) -> tuple[Block, ...]:
-    """Returns the error message and what the call displayed."""
+    """Returns the error message, the traceback of an exception, and what the call displayed."""
     message = call.result.error.message if call.result.error else ""
     tone: Literal["error", "quiet"] = "error" if isinstance(call, ErroredCall) else "quiet"
     reason = (text_block(message, tone=tone),) if message.strip() else ()
+    if isinstance(call.result.data, Raised):
+        reason = (*reason, text_block(call.result.data.traceback, tone="quiet", title=TRACEBACK))
     display = call.result.return_display
     if isinstance(display, str) and display.strip() in message:
         return reason

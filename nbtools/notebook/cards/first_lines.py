@@ -108,7 +108,7 @@ def _(block: OutputBlock) -> Block:
 def _(block: TextBlock) -> Block:
     lines = block.text.split("\n")
     shown = text_lines(lines)
-    if block.markdown or shown == len(lines):  # a cut would open lists and code
+    if block.markdown or block.title or shown == len(lines):  # a cut would open lists and code; what is folded takes no room
         return block
     return block.model_copy(update={"text": "\n".join([*lines[:shown], f"⋯ {counted(len(lines) - shown, 'more line')}"])})
 

@@ -158,6 +158,8 @@ class TextBlock(Wire):
     text: str
     tone: Literal["plain", "quiet", "warning", "error"] = "plain"
     markdown: bool = False
+    title: str = ""
+    """If not empty, the text is hidden until a click on the title unfolds it."""
 
 
 Picture = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]

@@ -21,6 +21,7 @@ SUPERSEDED = "Undone since"
 RESTORED = "Restored"
 MERGED = "Merged"
 UNKNOWN_FAILURE = "Failed"
+TRACEBACK = "Traceback"
 
 OUTCOMES = {
     ToolConfirmationOutcome.PROCEED_ONCE: "Approved once by {}",

@@ -141,7 +141,11 @@ class CardTextRenderer:
                 yield from self.question(block)
 
     def words(self, block: TextBlock) -> Iterator[str]:
-        yield from (self.ink(f"  {line}", _TONES.get(block.tone, "")) for line in block.text.split("\n"))
+        lines = block.text.split("\n")
+        if block.title:
+            yield from self.gap(len(lines), "line", f" of {block.title.lower()}")
+        else:
+            yield from (self.ink(f"  {line}", _TONES.get(block.tone, "")) for line in lines)
 
     def question(self, block: QuestionBlock) -> Iterator[str]:
         header = f"{self.ink(block.header, '1')} · " if block.header else ""

@@ -18,7 +18,7 @@ from nbtools.core.confirmation import (
     ToolConfirmationPayload,
 )
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, ToolError
+from nbtools.core.errors import ErrorCode, Raised, ToolError
 from nbtools.core.result import CellPlace, CommandOutput, Entry, FileDiffs, FileText, Listing, Match, Matches, Media, ToolResult, failed
 from nbtools.core.tool import Kind
 from nbtools.diff.line_diff import file_diff
@@ -74,6 +74,20 @@ def test_a_failure_says_its_message(code: ErrorCode) -> None:
     assert card.status == FAILED[code]
     assert card.blocks == (TextBlock(text="It did not work. Do otherwise.", tone="error"),)
     assert not card.folded
+
+
+def test_the_traceback_of_an_own_tool_is_folded() -> None:
+    raised = Raised('Traceback (most recent call last):\n  File "cell 5", line 3, in query\nValueError: <b>no</b>\n')
+    call = broken(ErrorCode.UNHANDLED_EXCEPTION)
+    card = card_of(replace(call, result=replace(call.result, data=raised)))
+    message, folded = card.blocks
+    assert message == TextBlock(text="It did not work. Do otherwise.", tone="error")
+    assert folded == TextBlock(text=raised.traceback.strip(), tone="quiet", title="Traceback")
+    shown = bundle(card)
+    assert Card.model_validate(shown[MIME]) == card
+    assert "ValueError" not in str(shown["text/plain"])
+    html = str(shown["text/html"])
+    assert "ValueError: &lt;b&gt;no" in html[html.index("<details>") : html.index("</details>")]
 
 
 def test_a_failed_call_still_shows_what_it_had() -> None:

@@ -1,6 +1,7 @@
 import { element, updateChildren } from '../../shared/element.js';
 import type { CardContext } from '../../shared/tokens.js';
 import type { TextBlock } from '../model.js';
+import { phrase } from '../phrases.js';
 import { withLinks, type BlockView } from './block.js';
 import { Preview } from './preview.js';
 
@@ -22,7 +23,21 @@ export class TextView implements BlockView<TextBlock> {
 
   update(block: TextBlock): void {
     this.block = block;
-    this.draw(block);
+    if (block.title) {
+      this.drawFolded(block);
+    } else {
+      this.draw(block);
+    }
+  }
+
+  /** Draws the text below its title, which unfolds it. */
+  private drawFolded({ title, text, tone }: TextBlock): void {
+    const summary = element('summary', '', `⋯ ${phrase(this.context.trans, title)}`);
+    const details = element('details', '', summary, element('pre', '', text));
+    details.open = this.box.querySelector('details')?.open ?? false;
+    this.node.dataset['tone'] = tone;
+    this.box.replaceChildren(details);
+    this.preview.update(0, 0, 0, '');
   }
 
   private draw(block: TextBlock): void {
