@@ -68,12 +68,12 @@ async def visit(tab: Tab, suffix: str) -> None:
     """Takes the picture that both themes have."""
     await tab.run(0)
     await tab.start(2)
-    await tab.answer(2, "Approve once")
+    await tab.approve(2)
     await tab.done(2)
     await tab.start(1)
     await expect(tab.question(1).locator(".nbtools-cancel")).to_be_focused()
     await take(f"edit-asking{suffix}", tab.cell(1), tab.cell(2))
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
 
 

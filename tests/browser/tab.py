@@ -138,6 +138,10 @@ class Tab:
         """Presses a button of the question, as soon as it stands there."""
         await self.question(index).get_by_role("button", name=label).click()
 
+    async def approve(self, index: int) -> None:
+        """Lets the call that waits in the cell run, this once."""
+        await self.answer(index, "Approve once")
+
     async def press(self, item: str) -> None:
         """Presses a button of the notebook's toolbar: ``interrupt``, ``restart``."""
         await self.panel.locator(f'.jp-Toolbar [data-jp-item-name="{item}"]').first.click()

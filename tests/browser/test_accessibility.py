@@ -70,7 +70,7 @@ async def test_a_run_of_an_agent(open_notebook, zoomed):
     await tab.run(2)
     await tab.start(3)
     await tab.asked(3)
-    await tab.answer(3, "Approve once")
+    await tab.approve(3)
     await tab.done(3)
     await in_all_themes(tab)
     await zoomed()

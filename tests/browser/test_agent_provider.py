@@ -35,7 +35,7 @@ async def test_a_run_is_steered(open_notebook):
         await expect(tab.cell(2)).to_contain_text("I make it 2.")
         assert "write it as a number" in back(server, 1)
         assert tab.read("notes.txt") == NOTES
-        await tab.answer(2, "Approve once")
+        await tab.approve(2)
         await tab.done(2)
         assert tab.read("notes.txt") == NOTES.replace("two", "2")
 
@@ -44,7 +44,7 @@ async def test_a_run_is_steered(open_notebook):
         await tab.answer(4, "Modify…")
         await tab.question(4).locator(".nbtools-merge .cm-content").fill("one\nfive\nthree\n")
         await tab.answer(4, "Update proposal")
-        await tab.answer(4, "Approve once")
+        await tab.approve(4)
         await expect(tab.cell(4)).to_contain_text("And so it goes")
         assert "five" in back(server, 4)
         await tab.cell(4).get_by_role("button", name="Stop").click()

@@ -23,7 +23,7 @@ async def test_an_edit_is_approved_once(open_notebook, app):
     await expect(tab.question(1)).to_contain_text("total = Decimal(0)")
     assert tab.read("src/cart.py") == CART
     await tab.look(f"asking-edit-{app}", tab.cell(1))
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     await expect(tab.status(1)).to_have_text("Done")
     await expect(tab.record(1)).to_contain_text("Approved once by you")
@@ -46,7 +46,7 @@ def shout(word):
     await tab.start(1)
     for count in (1, 2):
         await expect(tab.question(1)).to_contain_text(("ONE", "TWO")[count - 1])
-        await tab.answer(1, "Approve once")
+        await tab.approve(1)
         await expect(tab.card(1)).to_have_count(count)
     await tab.done(1)
     await expect(tab.output(1).last).to_contain_text("[True, True]")
@@ -56,7 +56,7 @@ def shout(word):
 async def test_a_cell_that_awaits_asks_too(open_notebook):
     tab = await open_notebook("(await tools.edit.start('notes.txt', old='two', new='2')).summary")
     await tab.start(1)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     await expect(tab.record(1)).to_contain_text("Approved once by you")
     assert tab.read("notes.txt") == "one\n2\nthree\n"
@@ -75,7 +75,7 @@ async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_n
     await expect(tab.question(1)).to_contain_text("deux")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
     await tab.look("modified", tab.cell(1))
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     await expect(tab.record(1)).to_contain_text("with your changes")
     assert tab.read("notes.txt") == "one\ndeux\nthree\nfour\n"
@@ -90,7 +90,7 @@ async def test_a_modified_command_runs_as_the_person_left_it(open_notebook):
     await tab.question(1).locator("textarea").fill("echo second > out.txt")
     await tab.answer(1, "Update proposal")
     await expect(tab.question(1)).to_contain_text("echo second")
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     assert tab.read("out.txt") == "second\n"
 
@@ -101,7 +101,7 @@ async def test_going_back_from_modifying_asks_the_same(open_notebook):
     await tab.answer(1, "Modify…")
     await tab.question(1).locator(".nbtools-merge .cm-content").fill("nonsense")
     await tab.answer(1, "Back")
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     assert tab.read("src/cart.py") == EDITED
 
@@ -155,7 +155,7 @@ async def test_a_question_does_not_take_the_focus_from_someone_who_writes(open_n
     await tab.page.keyboard.type("  # yes, and no")
     await expect(tab.cell(2).locator(".cm-content")).to_have_text("why = 1  # yes, and no")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await expect(tab.status(1)).to_have_text("Done")
     assert tab.read("notes.txt") == "one\n2\nthree\n"
 
@@ -212,7 +212,7 @@ second = tools.edit.background("README.md", old="# Cart", new="# The cart")"""
     await expect(tab.status(1).filter(has_text="Done")).to_have_count(1)
     assert tab.read("README.md").startswith("# The cart\n")
     assert tab.read("notes.txt").startswith("one\n")
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await expect(tab.record(1)).to_have_count(2)
     await tab.run(2)
     await expect(tab.output(2)).to_have_text("(True, True)")
@@ -225,7 +225,7 @@ async def test_run_all_waits_at_a_question_and_goes_on(open_notebook):
     await expect(tab.question(1)).to_be_visible()
     await tab.is_busy(2)
     await expect(tab.output(2)).to_have_count(0)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1, 2)
     await expect(tab.output(2)).to_have_text(re.compile("after 1"))
 
@@ -448,7 +448,7 @@ async def test_shift_enter_after_an_answer_runs_the_next_cell(open_notebook, app
     if by == "key":
         await tab.page.keyboard.press("y")
     else:
-        await tab.answer(1, "Approve once")
+        await tab.approve(1)
     await tab.done(1)
     await expect(tab.question(1)).to_have_count(0)
     await expect(tab.cell(2)).to_have_class(re.compile("jp-mod-active"))

@@ -140,7 +140,7 @@ async def test_a_closed_notebook_is_changed_on_disk_and_the_question_shows_its_s
     await expect(tab.question(1)).to_contain_text("other.ipynb")
     await expect(tab.question(1)).not_to_contain_text("cell_type")
     await tab.look("cells-asking", tab.cell(1))
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     assert json.loads(other.read_text())["cells"][1]["source"] == ["total = 1\n", "print(total)"]
     assert await tab.value("r.data.live") == "False"

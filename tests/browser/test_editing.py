@@ -87,7 +87,7 @@ async def test_a_change_left_out_in_the_editor_is_not_written(open_notebook):
     await tab.question(1).get_by_role("button", name="Show what you changed").click()
     await expect(tab.question(1).locator(".nbtools-changed .nbtools-diff")).to_contain_text("'three'")
     await tab.look("your-changes", tab.question(1))
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     await expect(tab.record(1)).to_contain_text("with your changes")
     assert tab.read("long.py") == CHANGED.replace("value_3 = 'three'", "value_3 = 3")
@@ -102,7 +102,7 @@ async def test_line_ends_stay_as_they_are(open_notebook, end):
     await expect(tab.question(1).locator(".nbtools-merge .cm-content")).to_be_focused()
     await tab.page.keyboard.type("x")
     await tab.page.keyboard.press("Control+Enter")
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     assert (tab.folder / "a.txt").read_bytes() == f"one{end}xzwei{end}".encode().decode("unicode_escape").encode()
 
@@ -117,7 +117,7 @@ async def test_code_in_a_here_document_is_shown_as_code(open_notebook):
     await expect(tab.question(1).locator(".nbtools-code")).to_contain_text("import sys")
     await expect(tab.question(1).locator(".nbtools-code .nbtools-title")).to_have_text("python runs")
     await tab.look("here-document", tab.question(1))
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     await expect(tab.card(1)).to_contain_text("code 3")
 
@@ -172,7 +172,7 @@ async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open
     await expect(titles).to_have_count(3)
     await expect(question).to_contain_text("left out the deletion of notes.txt")
     await expect(question).to_contain_text("mine # New")
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     assert tab.read("new.md") == "mine # New\n"
     assert tab.read("long.py") == LONG.replace("value_36 = 36\n", "value_36 = 36\nmore = 1\n")

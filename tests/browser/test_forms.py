@@ -63,7 +63,7 @@ async def test_a_call_that_asks_says_so_and_is_inserted(open_notebook):
     await expect(source(tab, 1)).to_contain_text("%%tool write --path=new.txt")
     assert not (tab.folder / "new.txt").exists()
     await tab.start(1)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     assert tab.read("new.txt") == "one\n  'two'\n"
 

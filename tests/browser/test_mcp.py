@@ -42,7 +42,7 @@ async def test_a_call_is_asked_about(open_notebook):
     await tab.start(2)
     await expect(tab.question(2)).to_contain_text("only reads")
     await tab.look("mcp-asking", tab.cell(2))
-    await tab.answer(2, "Approve once")
+    await tab.approve(2)
     await tab.done(2)
     await expect(tab.card(2)).to_contain_text("3 pears: 1.20 €")
     await expect(tab.record(2)).to_contain_text("Approved once by you")

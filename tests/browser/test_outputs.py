@@ -55,7 +55,7 @@ async def test_a_question_after_many_calls_is_in_view_without_the_extension(plai
         await tab.asked(1)
         await expect(tab.question(1)).to_be_in_viewport()
         assert await tab.output(1).count() < 30
-        await tab.answer(1, "Approve once")
+        await tab.approve(1)
         await tab.done(1)
         assert tab.read("notes.txt") == "one\n2\nthree\n"
         await tab.end()

@@ -263,7 +263,7 @@ async def test_a_question_of_a_closed_notebook_counts_and_is_answered_after_it_i
     if place == "panel":
         await agents.waiting.get_by_role("button", name="Approve once").click()
     else:
-        await again.answer(1, "Approve once")
+        await again.approve(1)
     await expect(agents.waiting).to_have_count(0)
     await expect(status).not_to_contain_text("waiting")
     await expect(again.status(1)).to_have_text("Done")

@@ -21,7 +21,7 @@ ERROR = "Error displaying widget"
 async def save_while_running(tab):
     """Starts the command in cell 1, approves it, and saves the notebook while it runs."""
     await tab.start(1)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await expect(tab.status(1)).to_have_text("Running")
     await tab.save()
 
@@ -40,7 +40,7 @@ async def test_a_restart_while_asking_changes_nothing(open_notebook):
     await tab.look("restarted", tab.panel)
     await tab.run(0)
     await tab.start(1)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     assert "Decimal(0)" in tab.read("src/cart.py")
 
@@ -48,7 +48,7 @@ async def test_a_restart_while_asking_changes_nothing(open_notebook):
 async def test_a_saved_notebook_reopens_with_its_records(open_notebook, open_file, app):
     tab = await open_notebook(EDIT, "%tool edit notes.txt --old two --new 2", app=app)
     await tab.start(1)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     await tab.start(2)
     await expect(tab.question(2)).to_be_visible()
@@ -254,7 +254,7 @@ async def _foreign(open_notebook) -> Tab:
     """A notebook that nobody here has run: other bytes, so no signature."""
     tab = await open_notebook(*CELLS)
     await tab.start(1)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     for index in (2, 3, 4, 5):
         await tab.run(index)

@@ -39,7 +39,7 @@ async def test_a_person_answers_the_calls_of_a_client(open_notebook, server):
         await tab.look("serving-asks", tab.cell(1))
         await tab.run(2)  # the notebook is free for other work meanwhile
         await expect(tab.output(2)).to_have_text("2")
-        await tab.answer(1, "Approve once")
+        await tab.approve(1)
         assert not (await approved).is_error
         assert tab.read("notes.txt") == "one\n2\nthree\n"
         await expect(tab.record(1)).to_contain_text("called by claude-code")
@@ -69,6 +69,6 @@ async def test_after_a_reload_the_cell_takes_the_calls_again(open_notebook, serv
         await tab.asked(1)
         await tab.run(1)  # what a person does after a reload: the question stands in the new output
         await expect(tab.question(1)).to_have_count(1)
-        await tab.answer(1, "Approve once")
+        await tab.approve(1)
         assert not (await asked).is_error
         assert tab.read("new.txt") == "x"

@@ -252,7 +252,7 @@ async def test_a_call_runs_again_in_a_copy(open_cart):
     await trace.row("Bash").click()
     await expect(trace.card).to_contain_text("four")
     await trace.panel.get_by_role("button", name="Run again in a copy").click()
-    await tab.answer(2, "Approve once")
+    await tab.approve(2)
     await tab.done(2)
     await expect(tab.status(2)).to_have_text("Different from recorded")
     await tab.look("trace-replayed", tab.panel)

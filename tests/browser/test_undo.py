@@ -17,7 +17,7 @@ async def edited(open_notebook, *cells, app="lab"):
     """A notebook whose second cell has made the edit."""
     tab = await open_notebook(EDIT, *cells, app=app)
     await tab.start(1)
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await tab.done(1)
     return tab
 
@@ -98,7 +98,7 @@ async def test_a_previewed_replacement_is_applied_below_its_card(open_notebook):
     await tab.run(1)
     await press(tab, "Apply…")
     assert "total = 0" in tab.read("src/cart.py")
-    await tab.answer(1, "Approve once")
+    await tab.approve(1)
     await expect(tab.card(1)).to_have_count(2)
     await expect(tab.status(1).last).to_have_text("Done")
     assert "total = 1" in tab.read("src/cart.py")

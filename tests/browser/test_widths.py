@@ -77,7 +77,7 @@ async def test_results(open_notebook, widths):
     for index in range(2, 2 + len(LOOK)):
         await tab.start(index)
         if index == 5:
-            await tab.answer(index, "Approve once")
+            await tab.approve(index)
         await tab.done(index)
     async for _ in widths(tab, "widths-results"):
         pass
