@@ -219,6 +219,10 @@ def open_log(path: Path) -> LogFile:
     """
     try:
         return _open_log(path)
+    except FileNotFoundError as error:
+        raise TraceError(
+            f"{path}: {error.strerror}. Name a log or its folder; %trace and nbtools.traces.sessions() list the logs on this machine."
+        ) from error
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}.") from error
 

@@ -68,7 +68,8 @@ class Workspace:
         try:
             self.root = Path(os.path.realpath(folder, strict=True))
         except (OSError, ValueError) as error:
-            raise SessionError(f"The workspace {printable_path(folder)} cannot be used: {error}. Name a folder that exists.") from None
+            why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+            raise SessionError(f"The workspace {printable_path(folder)} cannot be used: {why}. Name a folder that exists.") from None
         if not self.root.is_dir():
             raise SessionError(f"The workspace {printable_path(folder)} is not a folder. Name a folder that exists.")
 

@@ -71,7 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("NBTOOLS_CONFIG", str(tmp_path / "config"))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"]]))
-    for project in (work, work / "shop", work / "project"):
+    for project in (work, work / "shop"):
         (project / "src").mkdir(parents=True)
         (project / "src/cart.py").write_text("total = 0  # todo: a Decimal\n")
         (project / "cart.py").write_text("total = 0\n")
