@@ -7,7 +7,7 @@ from typing import Any
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Page, ViewportSize
 
-from tests.browser.tab import THEMES, Tab
+from tests.browser.tab import THEMES, Themed
 
 OURS = '[class*="nbtools-"]:not(.nbtools-tour-target), [class*="nbt-"]'
 """Everything of ours has such a class, and so has the outermost node of each card, question, panel, form and dialog.
@@ -126,16 +126,16 @@ async def emulate(page: Page, **media: Any) -> None:
 EMULATED = ({"forced_colors": "active"}, {"reduced_motion": "reduce"})
 
 
-async def in_all_themes(tab: Tab, selector: str = OURS) -> None:
+async def in_all_themes(shown: Themed, selector: str = OURS) -> None:
     """Checks axe's rules and the focus in all themes and in the modes that systems offer, and leaves the light theme."""
     for theme in THEMES:
-        await tab.theme(theme)
-        await is_accessible(tab.page, selector)
-        assert await without_visible_focus(tab.page, selector) == []
-    await tab.theme("light")
+        await shown.theme(theme)
+        await is_accessible(shown.page, selector)
+        assert await without_visible_focus(shown.page, selector) == []
+    await shown.theme("light")
     for media in EMULATED:
-        await emulate(tab.page, **media)
-        await is_accessible(tab.page, selector)
-        assert await without_visible_focus(tab.page, selector) == []
-        assert "reduced_motion" not in media or await moving(tab.page, selector) == []
-    await emulate(tab.page)
+        await emulate(shown.page, **media)
+        await is_accessible(shown.page, selector)
+        assert await without_visible_focus(shown.page, selector) == []
+        assert "reduced_motion" not in media or await moving(shown.page, selector) == []
+    await emulate(shown.page)

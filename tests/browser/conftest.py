@@ -19,6 +19,7 @@ from tests.browser.accessibility import emulate
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
 from tests.browser.tab import PATIENCE, THEMES, Tab, open_lab
+from tests.browser.views import Views, open_views
 
 HERE = Path(__file__).parent
 SHOTS = HERE / "screenshots"
@@ -92,6 +93,26 @@ async def lab(context: BrowserContext, server: Server) -> Page:
 async def notebook(context: BrowserContext) -> Page:
     """A browser's tab for Notebook 7, which loads with every notebook."""
     return await context.new_page()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def view_page(browser: Browser) -> AsyncIterator[Views]:
+    SHOTS.mkdir(exist_ok=True)
+    async with open_views(await browser.new_context(viewport=WINDOW), SHOTS) as views:
+        yield views
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def views(view_page: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Views:
+    """A page for views, which has neither JupyterLab nor a kernel; empty, and of the usual size.
+
+    This process works in the test's folder, as a kernel in that of its notebook.
+    """
+    monkeypatch.chdir(tmp_path)
+    await view_page.page.set_viewport_size(WINDOW)
+    await emulate(view_page.page)
+    await view_page.clear()
+    return view_page
 
 
 @pytest.fixture

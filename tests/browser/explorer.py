@@ -1,10 +1,11 @@
-"""The explorer of a log in a cell, as a person uses it."""
+"""The explorer of a log in a cell of a notebook, or of a page of views, as a person uses it."""
 
 from __future__ import annotations
 
 from playwright.async_api import Locator, expect
 
 from tests.browser.tab import Tab
+from tests.browser.views import Views
 
 TO_END = "list => { list.scrollTop = list.scrollHeight; }"
 
@@ -12,7 +13,7 @@ TO_END = "list => { list.scrollTop = list.scrollHeight; }"
 class Explorer:
     """The one that cell ``index`` shows."""
 
-    def __init__(self, tab: Tab, index: int) -> None:
+    def __init__(self, tab: Tab | Views, index: int) -> None:
         self.tab = tab
         self.cell = tab.cell(index)
         self.node = self.cell.locator(".nbtools-trace")

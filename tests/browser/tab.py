@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from playwright.async_api import Dialog, Locator, Page, expect
 
@@ -232,11 +232,24 @@ class Tab:
         await expect(self.page.locator("#jupyterlab-splash")).to_have_count(0)
 
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
-        """Screenshots for the eye, in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them; of the page where no place is given."""
-        if not os.environ.get("NBTOOLS_SCREENSHOTS"):
-            return
-        for theme in themes:
-            await self.theme(theme)
-            target = where[0] if where else self.page
-            await target.screenshot(path=self.shots / f"{name}-{theme}.png", animations="disabled")
-        await self.theme("light")
+        await take_pictures(self, name, *where, themes=themes)
+
+
+class Themed(Protocol):
+    """What is shown on a page in one theme or another."""
+
+    page: Page
+    shots: Path
+
+    async def theme(self, name: str) -> None: ...
+
+
+async def take_pictures(shown: Themed, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
+    """Screenshots for the eye, in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them; of the page where no place is given."""
+    if not os.environ.get("NBTOOLS_SCREENSHOTS"):
+        return
+    for theme in themes:
+        await shown.theme(theme)
+        target = where[0] if where else shown.page
+        await target.screenshot(path=shown.shots / f"{name}-{theme}.png", animations="disabled")
+    await shown.theme("light")

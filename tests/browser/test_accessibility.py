@@ -9,9 +9,11 @@ from typing import get_args
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from nbtools.notebook.cards.model import Block, State
 from tests.browser import catalogue
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible, violations, without_visible_focus
+from tests.browser.conftest import ZOOMED
 from tests.browser.explorer import Explorer
 from tests.browser.tab import eventually
 from tests.browser.test_agent import STORY, TASK
@@ -77,27 +79,28 @@ async def test_a_run_of_an_agent(open_notebook, zoomed):
     await eventually([], cut_buttons, tab.page)
 
 
-async def test_the_explorer(open_notebook, project, zoomed):
-    shutil.copy(REAL, project / "session.jsonl")
-    (project / "empty.jsonl").write_text(REAL.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
-    tab = await open_notebook("%trace session.jsonl", "%trace empty.jsonl")
-    await tab.run(1)
-    explorer = Explorer(tab, 1)
+async def test_the_explorer(views):
+    explorer = Explorer(views, await views.show(open_trace(REAL)))
     await expect(explorer.row("Read")).to_be_visible()
-    await in_all_themes(tab)
+    await in_all_themes(views)
     await explorer.chip("edits").click()
     await explorer.row("Edit").click()
     await expect(explorer.card.locator(".nbtools-diff")).to_be_visible()
-    await in_all_themes(tab)
+    await in_all_themes(views)
     await explorer.search.fill("no such words")
     await expect(explorer.node).to_contain_text("No steps match the filters.")
-    await is_accessible(tab.page)
+    await is_accessible(views.page)
     await explorer.search.fill("")
-    await zoomed()
-    await is_accessible(tab.page)
-    await eventually([], cut_buttons, tab.page)
-    await tab.run(2)
-    await is_accessible(tab.page)
+    await views.page.set_viewport_size(ZOOMED)
+    await is_accessible(views.page)
+    await eventually([], cut_buttons, views.page)
+
+
+async def test_the_explorer_of_an_empty_log(views, tmp_path):
+    (tmp_path / "empty.jsonl").write_text(REAL.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    await views.page.set_viewport_size(ZOOMED)
+    await views.show(open_trace("empty.jsonl"))
+    await is_accessible(views.page)
 
 
 async def test_an_explorer_without_its_kernel(open_notebook, project):

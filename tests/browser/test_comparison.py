@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace, traces
+from nbtools.notebook.comparison.view import ComparisonDisplay
+from nbtools.notebook.sessions.model import SessionFilter
+from nbtools.notebook.sessions.session_list import SessionList, session_catalog
 from tests.browser.accessibility import cut_buttons, is_accessible
 from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs
 from tests.browser.tab import eventually
@@ -36,13 +40,20 @@ class Comparison:
 
 
 @pytest.fixture
-def logs(tmp_path):
+def logs():
     """The runs as sessions of Claude Code on this machine, for this test only."""
+    session_catalog.cache_clear()  # a kernel begins with an empty one
     folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-runs"
     folder.mkdir(parents=True)
     write_runs(folder)
     yield folder
     shutil.rmtree(folder)
+
+
+async def compare_logs(views, paths, **options):
+    """Shows the comparison of these logs alone."""
+    index = await views.show(ComparisonDisplay(traces.compare(*map(traces.load, paths), **options)))
+    return Comparison(views.page, views.cell(index).locator(".nbtools-compare"))
 
 
 async def open_runs(open_notebook, *more):
@@ -84,20 +95,20 @@ async def test_runs_are_compared_and_opened_where_they_part(open_notebook):
     await expect(explorer.locator(".nbtools-trace-row[aria-selected=true]")).to_contain_text("git stash")
 
 
-async def test_checks_are_added_in_place(open_notebook):
-    tab, shown = await open_runs(open_notebook)
+async def test_checks_are_added_in_place(views, tmp_path):
+    shown = await compare_logs(views, [tmp_path / name for name in write_runs(tmp_path)], baseline=0)
     check = shown.node.get_by_label("Check", exact=True)
     await shown.node.get_by_label("Kind of check").select_option("file PATH contains TEXT")
     await expect(check).to_be_focused()
-    await tab.page.keyboard.type("part1.py")  # PATH is selected
+    await views.page.keyboard.type("part1.py")  # PATH is selected
     await expect(check).to_have_value("file part1.py contains TEXT")
     await check.fill("file part1.py contains Decimal")
-    await tab.page.keyboard.press("Enter")
+    await views.page.keyboard.press("Enter")
     await expect(shown.heads.filter(has_text="file part1.py contains Decimal")).to_be_visible()
     await expect(shown.run("A")).to_contain_text("✓ contained")
     await expect(shown.run("C")).to_contain_text("? the log has only a part of the file")
     await check.fill("rm -rf /")
-    await tab.page.keyboard.press("Enter")
+    await views.page.keyboard.press("Enter")
     await expect(shown.node.get_by_role("status").filter(has_text="is not a check")).to_be_visible()
     await shown.node.get_by_label("Kind of check").select_option("verdict")
     await expect(shown.heads.filter(has_text="verdict")).to_be_visible()
@@ -105,11 +116,9 @@ async def test_checks_are_added_in_place(open_notebook):
     await expect(shown.heads.filter(has_text="verdict")).to_have_count(0)
 
 
-async def test_the_beginning_is_folded_and_the_baseline_chosen(open_notebook):
-    tab = await open_notebook("%trace usual.jsonl careful.jsonl hasty.jsonl")
-    write_runs(tab.folder)
-    await tab.run(1)
-    shown = Comparison(tab.page, tab.cell(1).locator(".nbtools-compare"))
+async def test_the_beginning_is_folded_and_the_baseline_chosen(views, tmp_path):
+    write_runs(tmp_path)
+    shown = await compare_logs(views, [tmp_path / f"{name}.jsonl" for name in ("usual", "careful", "hasty")])
     await expect(shown.row("6 steps the same")).to_be_visible()
     before = await shown.rows.count()
     await shown.row("6 steps the same").click()
@@ -119,26 +128,21 @@ async def test_the_beginning_is_folded_and_the_baseline_chosen(open_notebook):
     await expect(shown.run("A")).to_contain_text("at step 8 (C: 8)")
 
 
-async def test_twenty_runs_scroll_inside_the_page(open_notebook):
-    tab = await open_notebook("%trace runs/*.jsonl")
-    (tab.folder / "runs").mkdir()
-    for number in range(20):
-        write_run(tab.folder / "runs" / f"{number:02}.jsonl", [*RUNS[list(RUNS)[number % 5]]])
-    await tab.run(1)
-    shown = Comparison(tab.page, tab.cell(1).locator(".nbtools-compare"))
+async def test_twenty_runs_scroll_inside_the_page(views, tmp_path):
+    kinds = list(RUNS)
+    shown = await compare_logs(views, [write_run(tmp_path / f"{number:02}.jsonl", [*RUNS[kinds[number % 5]]]) for number in range(20)])
     await expect(shown.runs).to_have_count(21)
-    before = tab.page.viewport_size
     for width in (800, 1280):
-        await tab.page.set_viewport_size({"width": width, "height": 900})
-        await tab.look(f"comparison-20-{width}")
+        await views.page.set_viewport_size({"width": width, "height": 900})
+        await views.look(f"comparison-20-{width}")
         await eventually(True, shown.node.evaluate, "node => node.scrollWidth <= node.clientWidth")
-        await eventually([], cut_buttons, tab.page, ".nbtools-compare-form")
+        await eventually([], cut_buttons, views.page, ".nbtools-compare-form")
         box = shown.node.locator(".nbtools-compare-box")
+        assert await box.evaluate("box => box.scrollWidth > box.clientWidth")
         await box.evaluate("box => box.scrollTo(10000, 0)")
         first = shown.run("A").get_by_role("button").first
         await expect(first).to_be_in_viewport()
-    await is_accessible(tab.page)
-    await tab.page.set_viewport_size(before)
+    await is_accessible(views.page)
 
 
 async def test_a_saved_comparison_is_html(open_notebook):
@@ -150,12 +154,10 @@ async def test_a_saved_comparison_is_html(open_notebook):
     assert MARKUP not in "".join(data["text/html"])
 
 
-async def test_an_open_explorer_is_compared_with_listed_sessions(open_notebook, logs):
-    tab = await open_notebook("%trace mine.jsonl")
-    write_run(tab.folder / "mine.jsonl", RUNS["usual"])
-    await tab.run(1)
-    await tab.cell(1).get_by_role("button", name="compare…").click()
-    listed = tab.cell(1).locator(".nbtools-sessions")
+async def test_an_open_explorer_is_compared_with_listed_sessions(views, logs, tmp_path):
+    cell = views.cell(await views.show(open_trace(write_run(tmp_path / "mine.jsonl", RUNS["usual"]))))
+    await cell.get_by_role("button", name="compare…").click()
+    listed = cell.locator(".nbtools-sessions")
     await listed.get_by_role("searchbox").fill("make the total")
     projects = listed.locator("select").nth(1)
     await projects.select_option(await projects.locator("option", has_text="cart").first.get_attribute("value"))
@@ -164,20 +166,19 @@ async def test_an_open_explorer_is_compared_with_listed_sessions(open_notebook, 
     await rows.nth(0).get_by_role("checkbox").click()
     await rows.nth(1).get_by_role("checkbox").click()
     await listed.get_by_role("button", name="Compare", exact=True).click()
-    await expect(tab.cell(1).locator(".nbtools-compare")).to_contain_text("3 runs")
-    await tab.look("comparison-picked", tab.cell(1))
-    await tab.cell(1).get_by_role("button", name="Back to the log").click()
-    await expect(tab.cell(1).locator(".nbtools-trace-row").first).to_be_visible()
+    await expect(cell.locator(".nbtools-compare")).to_contain_text("3 runs")
+    await views.look("comparison-picked", cell)
+    await cell.get_by_role("button", name="Back to the log").click()
+    await expect(cell.locator(".nbtools-trace-row").first).to_be_visible()
 
 
-async def test_more_than_two_sessions_of_the_list_are_compared(open_notebook, logs):
-    tab = await open_notebook("%trace cart")
-    await tab.run(1)
-    listed = tab.cell(1).locator(".nbtools-sessions")
+async def test_more_than_two_sessions_of_the_list_are_compared(views, logs):
+    cell = views.cell(await views.show(SessionList(SessionFilter(project="cart"))))
+    listed = cell.locator(".nbtools-sessions")
     rows = listed.locator("tbody tr")
     await expect(rows).to_have_count(5)
     for number in range(3):
         await rows.nth(number).get_by_role("checkbox").click()
     await expect(listed).to_contain_text("3 selected")
     await listed.get_by_role("button", name="Compare", exact=True).click()
-    await expect(tab.cell(1).locator(".nbtools-compare")).to_contain_text("3 runs")
+    await expect(cell.locator(".nbtools-compare")).to_contain_text("3 runs")

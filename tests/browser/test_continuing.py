@@ -7,6 +7,7 @@ import json
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from tests.browser.explorer import Explorer
 from tests.browser.tab import eventually, restored
 from tests.browser.test_following import KEPT, LINES
@@ -27,13 +28,11 @@ def fork_of(lines):
 
 
 @pytest.fixture
-def open_log(open_notebook, project):
+def open_log(views, tmp_path):
     async def open_log():
-        log = project / "session.jsonl"
+        log = tmp_path / "session.jsonl"
         log.write_bytes(b"".join(LINES[:KEPT]))
-        tab = await open_notebook("%trace session.jsonl")
-        await tab.run(1)
-        trace = Explorer(tab, 1)
+        trace = Explorer(views, await views.show(open_trace(log)))
         await expect(trace.chip("All").first).to_have_text("All 55")
         return trace, log
 

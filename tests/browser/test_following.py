@@ -7,14 +7,15 @@ import json
 import re
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from tests.browser.explorer import Explorer
-from tests.browser.tab import eventually, falls_silent
+from tests.browser.tab import eventually
 from tests.browser.test_log_tabs import LogTab, browse, choose  # noqa: F401 - the fixture
 from tests.browser.test_trace import NO_SUBSHELLS, REAL
 from tests.notebook.explorer.test_following import WITH_AGENTS, without_its_agent
@@ -36,9 +37,8 @@ IS_AT_END = "list => list.scrollTop + list.clientHeight >= list.scrollHeight - 2
 class Live:
     """An explorer and the process that writes its log."""
 
-    def __init__(self, trace, log, writer):
+    def __init__(self, trace, writer):
         self.trace = trace
-        self.log = log
         self.writer = writer
 
     def write(self, lines):
@@ -75,23 +75,33 @@ def written(log):
 
 
 @pytest.fixture
-def open_live(open_notebook, project):
-    """Opens a notebook with the explorer of a log that is written on command in cell 1."""
-    writers = []
+def open_live(views):
+    """Shows the explorer of a log that is written on command."""
+    with ExitStack() as writers:
 
-    async def open_live(*cells, app="lab"):
-        manager = written(project / "session.jsonl")
-        writer = manager.__enter__()
-        writers.append(manager)
-        tab = await open_notebook("t = %trace session.jsonl\nt", *cells, app=app)
-        await tab.run(1)
-        live = Live(Explorer(tab, 1), project / "session.jsonl", writer)
-        await expect(live.toggle).to_have_text("Following")
-        return live
+        async def open_live():
+            writer = writers.enter_context(written(Path("session.jsonl")))
+            live = Live(Explorer(views, await views.show(open_trace("session.jsonl"))), writer)
+            await expect(live.toggle).to_have_text("Following")
+            return live
 
-    yield open_live
-    for manager in writers:
-        manager.__exit__(None, None, None)
+        yield open_live
+
+
+@pytest.fixture
+def open_in_notebook(open_notebook, project):
+    """Opens a notebook with such an explorer in cell 1, and a cell below."""
+    with ExitStack() as writers:
+
+        async def open_in_notebook(cell):
+            writer = writers.enter_context(written(project / "session.jsonl"))
+            tab = await open_notebook("t = %trace session.jsonl\nt", cell)
+            await tab.run(1)
+            live = Live(Explorer(tab, 1), writer)
+            await expect(live.toggle).to_have_text("Following")
+            return live
+
+        yield open_in_notebook
 
 
 async def steps_of(live):
@@ -187,17 +197,9 @@ async def numbers_of(trace):
     return [await row_at(trace, row).locator(".nbtools-trace-number").inner_text() for row in range(8)]
 
 
-async def test_an_overview_that_is_shown_is_loaded_again_at_intervals(open_live):
+async def test_an_overview_that_is_shown_is_loaded_again_at_intervals(open_live, views):
     live = await open_live()
-    page, overview = live.trace.tab.page, live.trace.node.get_by_role("group", name="Overview")
-    await page.evaluate("""() => {
-        window.strips = [];
-        const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-        kernel.anyMessage.connect((_, { msg, direction }) => {
-            const task = JSON.stringify(msg.content).match(/\\{[^{}]*"type":"strip"[^{}]*\\}/);
-            direction === 'send' && task && window.strips.push([task[0], Date.now()]);
-        });
-    }""")
+    overview = live.trace.node.get_by_role("group", name="Overview")
     await overview.get_by_role("button", name="Tokens").click()
     strip = live.trace.node.get_by_role("slider")
     await strip.press("End")
@@ -207,11 +209,11 @@ async def test_an_overview_that_is_shown_is_loaded_again_at_intervals(open_live)
         await expect(strip).not_to_have_attribute("aria-valuemax", last)
         last = await strip.get_attribute("aria-valuemax")
         if growth == 0:
-            await page.evaluate("window.strips = []")  # those that were loaded with the log
-    sent = await page.evaluate("window.strips")
+            loaded = len(views.asked_for("strip"))  # those that were loaded with the log
+    sent = [(json.dumps(task), at) for at, task in views.asked_for("strip")[loaded:]]
     assert len(sent) >= 2
     for kind in {task for task, _ in sent}:
-        assert all(later - earlier > 2900 for earlier, later in itertools.pairwise(at for task, at in sent if task == kind))
+        assert all(later - earlier > 2.9 for earlier, later in itertools.pairwise(at for task, at in sent if task == kind))
     await overview.get_by_role("button", name="Steps").click()
 
 
@@ -275,8 +277,8 @@ async def test_a_call_runs_until_its_result_is_there(open_live):
     await expect(trace.card).not_to_contain_text("Running")
 
 
-async def test_following_goes_on_while_a_cell_runs(open_live, project):
-    live = await open_live("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
+async def test_following_goes_on_while_a_cell_runs(open_in_notebook, project):
+    live = await open_in_notebook("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
     await live.trace.tab.start(2)
     await expect(live.trace.tab.cell(2).locator(".jp-InputPrompt")).to_contain_text("*")
     live.write_all()
@@ -285,8 +287,8 @@ async def test_following_goes_on_while_a_cell_runs(open_live, project):
     (project / "done").touch()
 
 
-async def test_a_busy_kernel_without_subshells_is_said_in_the_head_and_followed_again(open_live, project):
-    live = await open_live("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
+async def test_a_busy_kernel_without_subshells_is_said_in_the_head_and_followed_again(open_in_notebook, project):
+    live = await open_in_notebook("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
     await live.toggle.click()
     await live.trace.tab.page.evaluate(NO_SUBSHELLS)
     await live.trace.tab.start(2)
@@ -301,22 +303,14 @@ async def test_a_busy_kernel_without_subshells_is_said_in_the_head_and_followed_
     await expect(live.trace.node).to_contain_text("335 records")
 
 
-async def test_nothing_is_asked_while_nobody_looks(open_live):
-    live = await open_live("print('hidden')")
-    page = live.trace.tab.page
-    await page.evaluate("""() => {
-        const { Kernel } = window; window.asked = 0;
-        const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-        kernel.anyMessage.connect((_, { msg, direction }) => {
-            window.asked += direction === 'send' && JSON.stringify(msg.content).includes('"follow"');
-        });
-    }""")
-    await page.wait_for_function("window.asked > 1")
-    await live.trace.cell.locator(".jp-OutputArea").evaluate("area => { area.style.display = 'none'; }")
-    await falls_silent(page, 1.5)
-    before = await page.evaluate("window.asked")
-    await live.trace.cell.locator(".jp-OutputArea").evaluate("area => { area.style.display = ''; }")
-    await page.wait_for_function("before => window.asked > before", arg=before)
+async def test_nothing_is_asked_while_nobody_looks(open_live, views):
+    live = await open_live()
+    await views.asks_for("follow", 2)
+    await live.trace.cell.evaluate("cell => { cell.style.display = 'none'; }")
+    await views.falls_silent("follow", 1.5)
+    before = len(views.asked_for("follow"))
+    await live.trace.cell.evaluate("cell => { cell.style.display = ''; }")
+    await views.asks_for("follow", before + 1)
 
 
 async def test_a_log_in_a_tab_follows(browse, project):  # noqa: F811 - the fixture
@@ -325,25 +319,23 @@ async def test_a_log_in_a_tab_follows(browse, project):  # noqa: F811 - the fixt
         tab = LogTab(browse)
         toggle = tab.trace.locator(".nbtools-trace-follow")
         await expect(toggle).to_have_text("Following")
-        live = Live(tab, project / "session.jsonl", writer)
+        live = Live(tab, writer)
         live.write_all()
         await expect(tab.trace).to_contain_text("335 records")
 
 
-async def test_a_note_stays_with_its_step_while_the_lines_move(open_notebook, project):
+async def test_a_note_stays_with_its_step_while_the_lines_move(views, tmp_path):
     """The steps of a sub-agent come above the step about which the person writes."""
-    _, add_agent = without_its_agent(project)
-    tab = await open_notebook(f"%trace project/{Path(WITH_AGENTS).name}")
-    await tab.run(1)
-    trace = Explorer(tab, 1)
+    _, add_agent = without_its_agent(tmp_path)
+    trace = Explorer(views, await views.show(open_trace(f"project/{Path(WITH_AGENTS).name}")))
     await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
     await trace.row("And now?").click()
     await expect(trace.chosen).to_contain_text("And now?")
     before = await trace.chosen.get_attribute("data-index")
-    await tab.page.keyboard.press("n")
+    await views.page.keyboard.press("n")
     await expect(trace.node.get_by_role("textbox", name="Note", exact=True)).to_be_focused()
     add_agent()
     await expect(trace.chosen).not_to_have_attribute("data-index", before)
-    await tab.page.keyboard.type("about this")
-    await tab.page.keyboard.press("Enter")
+    await views.page.keyboard.type("about this")
+    await views.page.keyboard.press("Enter")
     await expect(trace.chosen.locator(".nbtools-trace-mark")).to_have_text("note")

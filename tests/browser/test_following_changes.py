@@ -9,6 +9,7 @@ from itertools import islice
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from tests.browser.explorer import Explorer
 from tests.browser.tab import eventually, falls_silent
 from tests.browser.test_following import IS_AT_END, KEPT, LINES
@@ -39,28 +40,27 @@ HOSTILE = [
 
 
 @pytest.fixture
-def open_growing(open_notebook, project):
-    async def open_growing(*cells):
-        log = project / "session.jsonl"
-        log.write_bytes(b"".join(LINES[:KEPT]))
-        tab = await open_notebook("t = %trace session.jsonl\nt", *cells)
-        await tab.run(1)
-        trace = Explorer(tab, 1)
-        await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
-        return trace, log
-
-    return open_growing
+def growing(tmp_path):
+    """The beginning of a log."""
+    log = tmp_path / "session.jsonl"
+    log.write_bytes(b"".join(LINES[:KEPT]))
+    return log
 
 
-async def test_pieces_of_any_size_two_explorers_and_five_thousand_lines_at_once(open_growing):
-    trace, log = await open_growing("%trace session.jsonl")
-    await trace.tab.run(2)
-    other = Explorer(trace.tab, 2)
+async def show_following(views, log):
+    """Shows a log in an explorer of its own."""
+    trace = Explorer(views, await views.show(open_trace(log)))
+    await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
+    return trace
+
+
+async def test_pieces_of_any_size_two_explorers_and_five_thousand_lines_at_once(views, growing):
+    trace, other = await show_following(views, growing), await show_following(views, growing)
     await trace.rows.nth(3).click()
     chosen = await trace.chosen.inner_text()
     chance, rest = random.Random(17), b"".join(LINES[KEPT:])
     at = 0
-    with log.open("ab") as file:
+    with growing.open("ab") as file:
         while at < len(rest):
             size = chance.choice((1, 7, 300, 5_000, 60_000))
             file.write(rest[at : at + size])
@@ -70,7 +70,7 @@ async def test_pieces_of_any_size_two_explorers_and_five_thousand_lines_at_once(
     for one in (trace, other):
         await expect(one.chip("All")).to_have_text("All 133")
     await other.to_end()
-    with log.open("ab") as file:
+    with growing.open("ab") as file:
         file.writelines(line.replace(SESSION.encode(), SAME) + b"\n" for line in islice(chain(), 5_001))
     for one in (trace, other):
         await expect(one.chip("All").first).to_have_text("All 2,634")
@@ -79,9 +79,8 @@ async def test_pieces_of_any_size_two_explorers_and_five_thousand_lines_at_once(
     await expect(trace.node.locator(".nbtools-trace-new-steps button")).to_have_text("2579 new steps")
 
 
-async def test_a_log_that_is_cut_deleted_and_replaced(open_growing):
-    trace, log = await open_growing()
-    page = trace.tab.page
+async def test_a_log_that_is_cut_deleted_and_replaced(views, growing):
+    trace, log, page = await show_following(views, growing), growing, views.page
     await trace.to_end()
     await trace.rows.last.click()
     log.write_bytes(b"".join(LINES[:60]))
@@ -90,7 +89,8 @@ async def test_a_log_that_is_cut_deleted_and_replaced(open_growing):
     count = await trace.chip("All").inner_text()
     await expect(trace.rows.first).to_be_visible()
     log.unlink()
-    await page.wait_for_timeout(1500)
+    await views.asks_for("follow", len(views.asked_for("follow")) + 3)
+    await views.settled()
     await expect(trace.chip("All")).to_have_text(count)
     await trace.rows.first.click()
     await expect(trace.panel).to_contain_text("No such file")
@@ -112,9 +112,13 @@ async def test_a_log_that_is_cut_deleted_and_replaced(open_growing):
     assert await page.evaluate("window.broken") is None
 
 
-async def test_a_restart_and_a_closed_tab_end_the_requests(open_growing):
-    trace, log = await open_growing()
-    page = trace.tab.page
+async def test_a_restart_and_a_closed_tab_end_the_requests(open_notebook, project):
+    log = project / "session.jsonl"
+    log.write_bytes(b"".join(LINES[:KEPT]))
+    tab = await open_notebook("t = %trace session.jsonl\nt")
+    await tab.run(1)
+    trace, page = Explorer(tab, 1), tab.page
+    await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
     await page.evaluate(ASKED)
     await trace.tab.press("restart")
     await page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()

@@ -1,29 +1,20 @@
-"""An agent's session, reviewed in a notebook."""
+"""An agent's session, reviewed: by keys and after a reload in notebooks, and everything else on a page of the view alone."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import uuid
 
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from tests.browser.accessibility import in_all_themes
 from tests.browser.explorer import Explorer
 from tests.browser.test_trace import REAL
 from tests.traces.review.logs import Log
 
 SQL = """log.trace.sql("select step, last_step, kind, value, reviewer from labels order by time").fetchall()"""
-SLOW = """import pathlib, time
-from nbtools.notebook.explorer import explorer
-answer = explorer.Explorer._review
-def slow_answer(self, task):
-    while not pathlib.Path("go").exists():
-        time.sleep(0.05)
-    return answer(self, task)
-explorer.Explorer._review = slow_answer"""
-"""Holds the answers about the review back."""
 SELECT = """pane => {
     const walker = document.createTreeWalker(pane, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -66,23 +57,33 @@ def small_log() -> Log:
 
 
 @pytest.fixture
-def open_review(open_notebook, project, monkeypatch):
-    async def open_review(*cells, app="lab", real=False):
-        if real:
-            shutil.copy(REAL, project / "session.jsonl")
-        else:
-            small_log().write(project / "session.jsonl")
-        tab = await open_notebook("log = %trace session.jsonl\nlog", *cells, app=app)
-        await tab.run(1)
-        trace = Explorer(tab, 1)
+def open_review(views, tmp_path):
+    """Shows a session on a page of its own."""
+
+    async def open_review(log=None):
+        log = log or small_log().write(tmp_path / "session.jsonl")
+        trace = Explorer(views, await views.show(open_trace(log)))
         await expect(trace.rows.first).to_be_visible()
         return Review(trace)
 
     return open_review
 
 
-async def test_verdicts_labels_and_notes_by_keys(open_review, app):
-    review = await open_review(SQL, "%trace session.jsonl", app=app)
+@pytest.fixture
+def open_in_notebook(open_notebook, project):
+    async def open_in_notebook(*cells, app="lab"):
+        small_log().write(project / "session.jsonl")
+        tab = await open_notebook("log = %trace session.jsonl\nlog", *cells, app=app)
+        await tab.run(1)
+        trace = Explorer(tab, 1)
+        await expect(trace.rows.first).to_be_visible()
+        return Review(trace)
+
+    return open_in_notebook
+
+
+async def test_verdicts_labels_and_notes_by_keys(open_in_notebook, app):
+    review = await open_in_notebook(SQL, "%trace session.jsonl", app=app)
     trace, keys = review.trace, review.keys
     await trace.rows.nth(1).click()
     await keys.press("p")
@@ -119,21 +120,18 @@ async def test_verdicts_labels_and_notes_by_keys(open_review, app):
     await expect(again.marks(1)).to_have_text(["fail"])
 
 
-async def test_a_label_is_not_lost_before_the_code_book_is_there(open_notebook, project):
-    small_log().write(project / "session.jsonl")
-    tab = await open_notebook(SLOW, "%trace session.jsonl")
-    await tab.run(1)
-    await tab.run(2)
-    review = Review(Explorer(tab, 2))
-    await review.trace.rows.nth(2).click()
-    await review.keys.press("1")
-    await expect(review.marks(2)).to_have_count(0)
-    (project / "go").touch()
+async def test_a_label_is_not_lost_before_the_code_book_is_there(views, tmp_path):
+    async with views.held():
+        review = Review(Explorer(views, await views.show(open_trace(small_log().write(tmp_path / "session.jsonl")))))
+        await review.trace.rows.nth(2).click()
+        await review.keys.press("1")
+        await expect(review.trace.chosen).to_have_attribute("data-index", "2")
+        await expect(review.marks(2)).to_have_count(0)
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
 
 
-async def test_a_review_is_there_after_a_reload(open_review):
-    review = await open_review(SQL, app="notebook")
+async def test_a_review_is_there_after_a_reload(open_in_notebook):
+    review = await open_in_notebook(SQL, app="notebook")
     trace = review.trace
     await trace.rows.nth(2).click()
     await review.keys.press("1")
@@ -227,7 +225,7 @@ async def test_signals_are_marked(open_review):
 
 
 async def test_n_goes_to_the_next_hit_while_there_is_a_search(open_review):
-    review = await open_review(real=True)
+    review = await open_review(REAL)
     await review.trace.search.fill("lifecycle")
     await expect(review.trace.found).to_be_visible()
     await expect(review.trace.node).to_have_attribute("aria-busy", "false")  # until then the list is the unfiltered one

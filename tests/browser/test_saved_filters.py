@@ -7,11 +7,10 @@ import uuid
 import pytest
 from playwright.async_api import Locator, expect
 
+from nbtools import open_trace
 from tests.browser.accessibility import in_all_themes
 from tests.browser.explorer import Explorer
 from tests.traces.review.logs import Log
-
-CELL = "log = %trace {}.jsonl\nlog"
 
 
 def log(*commands: str) -> Log:
@@ -22,21 +21,12 @@ def log(*commands: str) -> Log:
 
 
 @pytest.fixture
-def open_two(open_notebook, project):
-    """Opens a notebook with the explorers of two logs, and a cell that filters in Python."""
-
-    async def open_two(name: str, app: str = "lab") -> tuple[Explorer, Explorer]:
-        log("make", "make test").write(project / "one.jsonl")
-        log("cargo build").write(project / "two.jsonl")
-        tab = await open_notebook(CELL.format("one"), CELL.format("two"), f"[row.subject for row in log.trace.filter({name!r})]", app=app)
-        for cell in (1, 2):
-            await tab.run(cell)
-        explorers = Explorer(tab, 1), Explorer(tab, 2)
-        for explorer in explorers:
-            await expect(explorer.rows.first).to_be_visible()
-        return explorers
-
-    return open_two
+def two_logs(tmp_path):
+    """The explorers of two logs."""
+    return tuple(
+        open_trace(made.write(tmp_path / name))
+        for name, made in (("one.jsonl", log("make", "make test")), ("two.jsonl", log("cargo build")))
+    )
 
 
 async def opened(trace: Explorer) -> Locator:
@@ -46,9 +36,11 @@ async def opened(trace: Explorer) -> Locator:
     return panel
 
 
-async def test_a_filter_is_saved_and_found_again_in_another_log(open_two):
+async def test_a_filter_is_saved_and_found_again_in_another_log(views, two_logs):
     name = f"failed <b>commands</b> {uuid.uuid4().hex[:6]}"
-    one, two = await open_two(name)
+    one, two = [Explorer(views, await views.show(trace)) for trace in two_logs]
+    for explorer in (one, two):
+        await expect(explorer.rows.first).to_be_visible()
     keys = one.tab.page.keyboard
     await one.chip("shell").click()
     await one.chip("failed").click()
@@ -66,13 +58,19 @@ async def test_a_filter_is_saved_and_found_again_in_another_log(open_two):
     await keys.press("Enter")
     await two.leaves(1)
     await expect(two.chip("failed")).to_have_attribute("aria-pressed", "true")
-    await one.tab.run(3)
-    await expect(one.tab.cell(3)).to_contain_text("['cargo build']")
+    assert [row.subject for row in two_logs[1].trace.filter(name)] == ["cargo build"]
 
 
-async def test_a_saved_filter_is_renamed_and_deleted_with_the_keyboard(open_two):
+async def test_a_saved_filter_is_renamed_and_deleted_with_the_keyboard(open_notebook, project):
     name = f"mine {uuid.uuid4().hex[:6]}"
-    one, two = await open_two(name)
+    log("make", "make test").write(project / "one.jsonl")
+    log("cargo build").write(project / "two.jsonl")
+    tab = await open_notebook("%trace one.jsonl", "%trace two.jsonl")
+    await tab.run(1)
+    await tab.run(2)
+    one, two = Explorer(tab, 1), Explorer(tab, 2)
+    for explorer in (one, two):
+        await expect(explorer.rows.first).to_be_visible()
     keys = one.tab.page.keyboard
     await one.search.fill("make")
     await one.leaves(2)

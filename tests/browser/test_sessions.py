@@ -1,13 +1,10 @@
-"""All sessions on this machine: listed, searched, opened, and two of them compared, in a notebook and in a tab of JupyterLab."""
+"""All sessions on this machine: listed, searched, opened, and two compared, in a notebook, in a tab of JupyterLab, and by themselves."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import re
 import shutil
-import signal
 import time
 from pathlib import Path
 
@@ -15,11 +12,16 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from nbtools.notebook.sessions.model import SessionFilter
+from nbtools.notebook.sessions.session_list import SessionList, session_catalog
 from tests.browser.accessibility import is_accessible
+from tests.browser.conftest import SHOTS
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import PATIENCE, eventually, open_lab
+from tests.browser.tab import eventually
 from tests.browser.test_trace import REAL
+from tests.browser.views import DRAWN, open_views
 from tests.traces.recorded import SAMPLES
+from tests.waiting import until
 
 MARKUP = "<img src=x onerror=window.pwned=1> title"
 LOOKS_AGAIN = 6000
@@ -37,6 +39,7 @@ TAB = ".nbtools-log .nbtools-sessions"
 @pytest.fixture
 def logs():
     """Logs where Claude Code keeps its own, for this test only."""
+    session_catalog.cache_clear()  # a kernel begins with an empty one
     folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-shop"
     folder.mkdir(parents=True)
     shutil.copy(REAL, folder / "upgrade.jsonl")
@@ -104,33 +107,28 @@ async def test_list_search_open_back_and_compare_two(open_notebook, logs):
     await expect(upgrade).to_be_visible()
 
 
-async def test_a_session_that_opens_late_leaves_the_list_to_which_the_person_has_gone_back(open_notebook, logs):
-    tab = await open_notebook("%trace")
-    await tab.run(1)
-    shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
-    kernel = int(await tab.value("__import__('os').getpid()"))
-    await expect(shown.row("Fix issue 6")).to_be_visible()
-    os.kill(kernel, signal.SIGSTOP)
-    await shown.row("Fix issue 6").locator("bdi").click()
-    await expect(tab.cell(1)).to_contain_text("Opening…")
-    await tab.cell(1).get_by_role("button", name="All sessions").click()
-    answers = """() => new Promise(resolve => {
-        const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
-        const opened = (_, { msg }) => JSON.stringify(msg.content).includes('"logs"') && setTimeout(resolve, 500);
-        kernel.anyMessage.connect(opened);
-    })"""
-    answered = asyncio.create_task(tab.page.evaluate(answers))
-    await asyncio.sleep(0.2)
-    os.kill(kernel, signal.SIGCONT)
-    await asyncio.wait_for(answered, PATIENCE / 1000)
-    await expect(shown.row("Fix issue 6")).to_be_visible()
-    await expect(tab.cell(1).locator(".nbtools-trace")).to_have_count(0)
+async def list_sessions(views, query=None):
+    """Shows the list alone."""
+    return Sessions(views.page, views.cell(await views.show(SessionList(query))).locator(".nbtools-sessions"))
 
 
-async def test_filters_and_columns(open_notebook, logs):
-    tab = await open_notebook("%trace shop")
-    await tab.run(1)
-    shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
+async def test_a_session_that_opens_late_leaves_the_list_to_which_the_person_has_gone_back(views, logs):
+    shown = await list_sessions(views)
+    cell = views.cell(0)
+    await expect(shown.row("Fix issue 6")).to_be_visible()
+    await views.settled()
+    async with views.held():
+        await shown.row("Fix issue 6").locator("bdi").click()
+        await expect(cell).to_contain_text("Opening…")
+        await views.asks_for("open_sessions")
+        await cell.get_by_role("button", name="All sessions").click()
+    await views.settled()
+    await expect(shown.row("Fix issue 6")).to_be_visible()
+    await expect(cell.locator(".nbtools-trace")).to_have_count(0)
+
+
+async def test_filters_and_columns(views, logs):
+    shown = await list_sessions(views, SessionFilter(project="shop"))
     await expect(shown.node.get_by_label("Project")).to_have_value("shop")
     await shown.node.get_by_label("Project").select_option("")
     await shown.node.get_by_label("Outcome").select_option("failed")
@@ -177,37 +175,31 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
     await expect(page.locator(".nbtools-log:visible")).to_contain_text("no longer in its folder, or was not listed")
 
 
-async def test_the_answer_to_a_filter_is_awaited_before_the_list_looks_again(logs, server, context):
+@pytest_asyncio.fixture(loop_scope="session")
+async def views_with_a_clock(browser):
+    """A page for views, whose time goes on as the test says."""
+    context = await browser.new_context()
+    await context.clock.install()
+    async with open_views(context, SHOTS) as views:
+        await views.clear()
+        yield views
+
+
+async def test_the_answer_to_a_filter_is_awaited_before_the_list_looks_again(logs, views_with_a_clock):
     """The list looks for new sessions every few seconds.  A slow answer to a filter comes after that time."""
-    page = await context.new_page()
-    held, asked, is_slow = [], [], False
-
-    def slow_down(socket):
-        kernel = socket.connect_to_server()
-
-        def to_kernel(message):
-            if b'"type":"sessions"' in message:
-                asked.append(message)
-            kernel.send(message)
-
-        socket.on_message(to_kernel)
-        kernel.on_message(lambda message: held.append((socket, message)) if is_slow else socket.send(message))
-
-    await page.route_web_socket(re.compile("/channels"), slow_down)
-    await open_lab(page, server.address("lab/workspaces/slow"))
-    await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
-    shown = Sessions(page, page.locator(TAB))
+    views = views_with_a_clock
+    shown = await list_sessions(views)
     await expect(shown.row("upgrade-external-agents-e2e-tests").locator(".nbtools-sessions-calls")).to_have_text("102")
-    is_slow = True
-    await shown.search.fill("upgrade ext")
-    async with asyncio.timeout(PATIENCE / 1000):
-        while not any(b"upgrade ext" in message for message in asked):
-            await asyncio.sleep(0.05)
-    count = len(asked)
-    await page.wait_for_timeout(LOOKS_AGAIN)
-    assert len(asked) == count
-    is_slow = False
-    for socket, message in held:
-        socket.send(message)
+    await views.settled()
+    count = len(views.asked_for("sessions"))
+    await views.page.clock.fast_forward(LOOKS_AGAIN)
+    await views.asks_for("sessions", count + 1)  # it looks again, where there is no slow answer
+    await views.settled()
+    async with views.held():
+        await shown.search.fill("upgrade ext")
+        await until(lambda: views.asked_for("sessions")[-1].task["filter"]["text"] == "upgrade ext")
+        count = len(views.asked)
+        await views.page.clock.fast_forward(LOOKS_AGAIN)
+        await views.page.evaluate(DRAWN)
+        assert len(views.asked) == count
     await expect(shown.rows).to_have_count(1)
-    await page.close()

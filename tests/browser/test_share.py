@@ -7,6 +7,7 @@ import uuid
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from tests.browser.accessibility import is_accessible, without_visible_focus
 from tests.browser.explorer import Explorer
 from tests.notebook.explorer.sharing.planted import secrets, write_planted_log
@@ -16,22 +17,24 @@ PLANTED = [one for one in secrets() if one.kind in {"GitHub token", "GitLab toke
 
 
 @pytest.fixture
-def open_planted(open_notebook, project):
-    """Opens a notebook that shows a log with two secrets in cell 1."""
+def open_planted(views, tmp_path):
+    """Shows a log with two secrets."""
 
     async def open_planted():
-        write_planted_log(project / "session.jsonl", PLANTED)
-        tab = await open_notebook("%trace session.jsonl")
-        await tab.run(1)
-        explorer = Explorer(tab, 1)
+        write_planted_log(tmp_path / "session.jsonl", PLANTED)
+        explorer = Explorer(views, await views.show(open_trace("session.jsonl")))
         await expect(explorer.row("configuration")).to_be_visible()
         return explorer
 
     return open_planted
 
 
-async def test_a_session_is_shared_after_a_look_at_what_is_removed(open_planted, project):
-    trace = await open_planted()
+async def test_a_session_is_shared_after_a_look_at_what_is_removed(open_notebook, project):
+    write_planted_log(project / "session.jsonl", PLANTED)
+    tab = await open_notebook("%trace session.jsonl")
+    await tab.run(1)
+    trace = Explorer(tab, 1)
+    await expect(trace.row("configuration")).to_be_visible()
     await trace.node.get_by_role("button", name="share…").click()
     panel = trace.node.get_by_role("region", name="Share this session")
     await expect(panel.locator("li")).to_have_count(2)
@@ -62,16 +65,16 @@ SHARE_WITH_PATTERN = """node => {
 """Requests the search for an invalid pattern before the first search has an answer."""
 
 
-async def test_an_invalid_pattern_says_so(open_planted, project):
+async def test_an_invalid_pattern_says_so(open_planted, tmp_path):
     trace = await open_planted()
     await trace.node.evaluate(SHARE_WITH_PATTERN)
     panel = trace.node.get_by_role("region", name="Share this session")
     await expect(panel.get_by_role("status")).to_contain_text("is not a regular expression")
     await expect(panel.locator("li")).not_to_have_count(0)
-    assert not (project / "session.html").exists()
+    assert not (tmp_path / "session.html").exists()
 
 
-async def test_notes_are_shared_only_if_the_person_says_so(open_planted, project):
+async def test_notes_are_shared_only_if_the_person_says_so(open_planted, tmp_path):
     trace = await open_planted()
     note = f"<b>odd</b> {uuid.uuid4().hex[:6]}"
     keys = trace.tab.page.keyboard
@@ -93,7 +96,7 @@ async def test_notes_are_shared_only_if_the_person_says_so(open_planted, project
     await panel.get_by_role("button", name="Write HTML file").click()
     await expect(trace.notice).to_contain_text("session.html")
     page = await trace.tab.page.context.new_page()
-    await page.goto((project / "session.html").as_uri())
+    await page.goto((tmp_path / "session.html").as_uri())
     shared = page.locator(".nbtools-trace")
     await shared.get_by_role("button", name="note 1").click()
     await expect(shared.locator(".nbtools-trace-row:visible")).to_have_count(1)

@@ -1,4 +1,4 @@
-"""What an agent did, looked through in a notebook."""
+"""What an agent did, looked through: in a notebook, and on a page of the explorer alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from nbconvert import HTMLExporter
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log, write_long_log
 from tests.browser.tab import eventually
@@ -18,6 +19,8 @@ from tests.traces.recorded import SAMPLES
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
 CALLS = 100_000
+MANY = 20_000
+"""Calls of a log that is long, and whose texts are read in a moment."""
 SAVED = "Saved view"
 BUSY = "The kernel is busy"
 NOTHING_BEFORE = "No listed step before this one failed."
@@ -32,6 +35,18 @@ RECORD_SEARCH = """node => {
 """Keeps every text that the explorer shows about a search while it goes on."""
 
 
+@pytest.fixture
+def show_log(views):
+    """Shows a log on a page of its own: the real one, if no other is named."""
+
+    async def show_log(log=REAL):
+        explorer = Explorer(views, await views.show(open_trace(log)))
+        await expect(explorer.row("Read")).to_be_visible()
+        return explorer
+
+    return show_log
+
+
 @pytest.fixture(scope="session")
 def long_log(tmp_path_factory):
     return write_long_log(tmp_path_factory.mktemp("logs") / "long.jsonl", CALLS)
@@ -41,8 +56,8 @@ def long_log(tmp_path_factory):
 def open_log(open_notebook, project):
     """Opens a notebook that shows the real log in cell 1, with these cells below."""
 
-    async def open_log(*cells, app="lab", log=REAL):
-        shutil.copy(log, project / "session.jsonl")
+    async def open_log(*cells, app="lab"):
+        shutil.copy(REAL, project / "session.jsonl")
         tab = await open_notebook("%trace session.jsonl", *cells, app=app)
         await tab.run(1)
         explorer = Explorer(tab, 1)
@@ -66,8 +81,8 @@ async def test_a_real_log_is_filtered_and_a_step_opened(open_log):
     await trace.tab.look("trace-diff", trace.cell)
 
 
-async def test_the_end_of_a_hundred_thousand_calls(open_log, long_log):
-    trace = await open_log(log=long_log)
+async def test_the_end_of_a_hundred_thousand_calls(show_log, long_log):
+    trace = await show_log(long_log)
     await trace.to_end()
     last = trace.row(f"tests/test_{CALLS - 1}.py")
     await expect(last).to_be_visible()
@@ -78,30 +93,30 @@ async def test_the_end_of_a_hundred_thousand_calls(open_log, long_log):
     await expect(trace.row("Now make part 0 exact.")).to_be_visible()
 
 
-async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(open_log, long_log):
-    trace = await open_log(log=long_log)
+async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(show_log, tmp_path):
+    trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
     await trace.chip("failed").click()
-    await trace.leaves(CALLS // 50)
+    await trace.leaves(MANY // 50)
     await trace.choose("Tool", "Bash")
-    await trace.leaves(CALLS // 100)
+    await trace.leaves(MANY // 100)
     await trace.chip("failed").click()
-    await trace.leaves(CALLS // 4)
+    await trace.leaves(MANY // 4)
     await trace.node.get_by_role("button", name="clear", exact=True).click()
     await trace.choose("File", "src/part7.py")
-    await trace.leaves(CALLS // 40 // 2)
+    await trace.leaves(MANY // 40 // 2)
     await trace.node.get_by_role("button", name="clear", exact=True).click()
-    await trace.search.fill("total_31337")
+    await trace.search.fill("total_11337")
     await trace.leaves(1)
     await expect(trace.rows).to_have_count(1)
     await trace.rows.click()
-    await expect(trace.card).to_contain_text("total_31337")
+    await expect(trace.card).to_contain_text("total_11337")
     await trace.search.fill("no such words")
     await expect(trace.node).to_contain_text("No steps match the filters.")
 
 
-async def test_a_search_says_what_it_has_read_while_the_index_is_made(open_log, long_log):
+async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, long_log):
     """The texts of results are read for the first search, which takes seconds; the line is one of the last."""
-    trace = await open_log(log=long_log)
+    trace = await show_log(long_log)
     await trace.node.evaluate(RECORD_SEARCH)
     await trace.search.fill(f"{CALLS - 1} passed")
     await trace.leaves(1)
@@ -146,8 +161,8 @@ CURRENT_HIT = """pane => {
 }"""
 
 
-async def test_keys_and_links_go_from_failure_to_failure(open_log):
-    trace = await open_log("mine = 1")
+async def test_keys_and_links_go_from_failure_to_failure(show_log):
+    trace = await show_log()
     keys = trace.tab.page.keyboard
     number = trace.chosen.locator(".nbtools-trace-number")
     await trace.rows.first.click()
@@ -178,16 +193,16 @@ PAST_THE_FIRST = """async node => {
 """Goes to the first failure and on to what was before it, faster than a step is loaded."""
 
 
-async def test_a_notice_stays_when_a_step_is_loaded_after_it(open_log):
-    trace = await open_log()
+async def test_a_notice_stays_when_a_step_is_loaded_after_it(show_log):
+    trace = await show_log()
     await expect(trace.panel).to_contain_text("Raw record")
     await trace.node.evaluate(PAST_THE_FIRST)
     await expect(trace.card).to_contain_text("exceeds maximum allowed tokens")
     await expect(trace.notice).to_have_text(NOTHING_BEFORE)
 
 
-async def test_changed_files_are_listed_with_their_diffs_and_lead_to_their_steps(open_log):
-    trace = await open_log("mine = 1")
+async def test_changed_files_are_listed_with_their_diffs_and_lead_to_their_steps(show_log):
+    trace = await show_log()
     await trace.node.get_by_role("button", name="changes", exact=True).click()
     changes = trace.node.get_by_role("group", name="Changed files")
     files = changes.locator(".nbtools-trace-file")
@@ -205,9 +220,9 @@ async def test_changed_files_are_listed_with_their_diffs_and_lead_to_their_steps
     await expect(trace.row("Edit")).to_be_visible()
 
 
-async def test_hits_of_a_search_are_marked_in_the_step(open_log):
+async def test_hits_of_a_search_are_marked_in_the_step(show_log):
     """Also those that a long text or a scrolled box hides at first."""
-    trace = await open_log()
+    trace = await show_log()
     await trace.search.fill("lifecycle")
     await expect(trace.found).to_be_visible()
     await trace.row("Read").click()

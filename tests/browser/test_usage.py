@@ -8,6 +8,7 @@ import shutil
 import pytest
 from playwright.async_api import expect
 
+from nbtools import open_trace
 from tests.browser.explorer import Explorer
 from tests.traces.recorded import SAMPLES
 
@@ -15,12 +16,9 @@ REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b7
 
 
 @pytest.fixture
-def open_log(open_notebook, project):
-    async def open_log(log=REAL, app="lab"):
-        shutil.copy(log, project / "session.jsonl")
-        tab = await open_notebook("%trace session.jsonl", app=app)
-        await tab.run(1)
-        explorer = Explorer(tab, 1)
+def open_log(views):
+    async def open_log(log=REAL):
+        explorer = Explorer(views, await views.show(open_trace(log)))
         await expect(explorer.rows.first).to_be_visible()
         return explorer
 
@@ -84,8 +82,12 @@ async def test_the_list_is_sorted_by_tokens_and_by_duration(open_log):
     await expect(trace.rows.first.locator(".nbtools-trace-number")).to_have_text("1")
 
 
-async def test_the_usage_is_broken_down_and_lists_the_steps_of_a_file(open_log):
-    trace = await open_log()
+async def test_the_usage_is_broken_down_and_lists_the_steps_of_a_file_in_jupyterlab(open_notebook, project):
+    shutil.copy(REAL, project / "session.jsonl")
+    tab = await open_notebook("%trace session.jsonl")
+    await tab.run(1)
+    trace = Explorer(tab, 1)
+    await expect(trace.rows.first).to_be_visible()
     await trace.node.get_by_role("button", name="Usage", exact=True).click()
     panel = trace.node.get_by_role("region", name="Usage")
     await expect(panel.get_by_role("table", name="Added to the context")).to_be_visible()
@@ -110,20 +112,8 @@ async def test_a_log_without_tokens_says_so(open_log):
     await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_have_text("This log does not record the tokens of its requests.")
 
 
-LISTEN = """() => {
-    window.asked = [];
-    window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.anyMessage.connect((_, { msg, direction }) => {
-        const task = direction === 'send' && msg.content.data?.request?.task;
-        task && window.asked.push(task.type);
-    });
-}"""
-
-
-async def test_the_kernel_adds_up_the_overviews_before_it_looks_for_signals(open_notebook, project):
-    shutil.copy(REAL, project / "session.jsonl")
-    tab = await open_notebook("%trace session.jsonl")
-    await tab.page.evaluate(LISTEN)
-    await tab.run(1)
-    await tab.page.wait_for_function("window.asked.includes('review')")
-    asked = await tab.page.evaluate("window.asked.slice(0, window.asked.indexOf('review'))")
-    assert asked.count("strip") >= 2
+async def test_the_kernel_adds_up_the_overviews_before_it_looks_for_signals(views):
+    await views.show(open_trace(REAL))
+    await views.asks_for("review")
+    kinds = [one.task["type"] for one in views.asked]
+    assert kinds[: kinds.index("review")].count("strip") >= 2

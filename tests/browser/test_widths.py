@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest_asyncio
 from playwright.async_api import expect
 
+from nbtools import open_trace, traces
+from nbtools.notebook.comparison.view import ComparisonDisplay
 from tests.browser.accessibility import OURS, cut_buttons
+from tests.browser.explorer import Explorer
+from tests.browser.long_log import write_cart_log
 from tests.browser.tab import eventually
-from tests.browser.test_accessible_lab import DIALOG, WORK, open_edit_of_a_log, open_log
+from tests.browser.test_accessible_lab import DIALOG, WORK
 from tests.browser.test_asking import IN_VIEW
+from tests.browser.test_comparison import Comparison
 from tests.browser.test_editing import WRITE
 from tests.browser.test_panel import Agents
+from tests.browser.test_trace import REAL
 
 WIDTHS = (1280, 800, 380)
 HEIGHT = 800
@@ -34,20 +42,26 @@ READ = "%tool read src/cart.py"
 LOOK = ("%tool grep total src --context 1", "%tool ls", "%tool glob '**/*.py'", "%tool shell ls -la", "tools.read('no such file')")
 
 
+async def each_width(shown, name, selector=OURS):
+    """Gives the window each width in turn, checks what must hold at all of them, and takes the pictures."""
+    for width in WIDTHS:
+        await shown.page.set_viewport_size({"width": width, "height": HEIGHT})
+        await shown.page.evaluate(SETTLED)
+        await shown.look(f"{name}-{width}")
+        await eventually([], cut_buttons, shown.page, selector)
+        await eventually([], shown.page.evaluate, OUTSIDE, selector)
+        yield width
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def widths(lab):
-    """Gives the window each width in turn, checks what must hold at all of them, and takes the pictures."""
+    """The same in JupyterLab, whose left side is closed where it is not what is checked."""
     before = lab.viewport_size
 
     async def widths(tab, name, *, panel=False, selector=OURS):
-        for width in WIDTHS:
-            if not panel:
-                await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
-            await lab.set_viewport_size({"width": width, "height": HEIGHT})
-            await lab.evaluate(SETTLED)
-            await tab.look(f"{name}-{width}")
-            await eventually([], cut_buttons, lab, selector)
-            await eventually([], lab.evaluate, OUTSIDE, selector)
+        if not panel:
+            await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
+        async for width in each_width(tab, name, selector):
             yield width
 
     yield widths
@@ -107,15 +121,21 @@ async def test_dialogs_and_the_tour(open_notebook, widths):
     await tab.page.keyboard.press("Escape")
 
 
-async def test_logs_and_their_comparison(open_notebook, project, widths):
-    tab = await open_notebook()
-    log = await open_edit_of_a_log(tab.page, project)
-    async for _ in widths(tab, "widths-log"):
-        await expect(log.node.locator(".nbtools-trace-search")).to_be_in_viewport(ratio=1)
-    await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
-    await expect(log.node).to_contain_text("shared at the beginning")
-    async for _ in widths(tab, "widths-compared"):
-        await expect(log.node.get_by_role("button", name="b.jsonl")).to_be_in_viewport(ratio=1)
+async def test_logs_and_their_comparison(views, tmp_path):
+    shutil.copy(REAL, "a.jsonl")
+    write_cart_log(tmp_path / "b.jsonl")
+    log = Explorer(views, await views.show(open_trace("a.jsonl")))
+    await log.chip("edits").click()
+    await log.row("Edit").click()
+    await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
+    async for _ in each_width(views, "widths-log"):
+        await expect(log.search).to_be_in_viewport(ratio=1)
+    await views.clear()
+    await views.show(ComparisonDisplay(traces.compare("a.jsonl", "b.jsonl")))
+    compared = Comparison(views.page, views.cell(0).locator(".nbtools-compare"))
+    await expect(compared.node).to_contain_text("shared at the beginning")
+    async for _ in each_width(views, "widths-compared"):
+        await expect(compared.run("B").get_by_role("button").first).to_be_in_viewport(ratio=1)
 
 
 async def test_short_names_of_a_table_are_not_broken(open_notebook, zoomed):

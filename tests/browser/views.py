@@ -1,0 +1,173 @@
+"""Views of session logs on a page of their own, in Chromium, without JupyterLab and without a kernel.
+
+The page shows the widget that VS Code and Colab show, from the same bundle, and has JupyterLab's themes.  The other end of the widget's
+comm is the real one too: ``ExplorerWidget`` and the explorers behind it, in the process of the tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from comm.base_comm import BaseComm
+from playwright.async_api import BrowserContext, Locator, Page
+
+from nbtools.notebook.explorer.widget import ExplorerWidget
+from tests.browser.tab import PATIENCE, THEMES, take_pictures
+from tests.browser.widget_host import SCRIPT
+from tests.waiting import until
+
+ADDRESS = "http://localhost/views"
+"""Answered by this module.  A browser trusts this host as it trusts one with a certificate, so that the page can copy texts."""
+HTML = f"""<!doctype html>
+<html lang="en"><head><title>Views</title><style id="theme"></style><style>
+body {{ margin: 0; color: var(--jp-ui-font-color1); background: var(--jp-layout-color0); }}
+body {{ font-family: var(--jp-ui-font-family); font-size: var(--jp-ui-font-size1); }}
+.cell {{ margin: 8px 16px 8px min(96px, 8vw); }}
+</style></head><body><script>{SCRIPT}{Path(__file__).with_suffix(".js").read_text(encoding="utf-8")}</script></body></html>"""
+THEME_FOLDER = Path(sys.prefix) / "share" / "jupyter" / "lab" / "themes" / "@jupyterlab"
+THEME_FILES = {
+    "light": "theme-light-extension",
+    "dark": "theme-dark-extension",
+    "high contrast": "theme-dark-high-contrast-extension",
+}
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SET_THEME = """([css, title, isLight]) => {
+    document.querySelector('#theme').textContent = css;
+    document.body.dataset.jpThemeName = title;
+    document.body.dataset.jpThemeLight = String(isLight);
+}"""
+
+
+class View(Protocol):
+    """An explorer, a list of sessions, or a comparison."""
+
+    def widget(self) -> ExplorerWidget: ...
+
+
+class Asked(NamedTuple):
+    """A request of the page."""
+
+    at: float
+    """In seconds, by a clock that is never set back."""
+    task: dict[str, Any]
+
+
+class PageComm(BaseComm):
+    """Keeps the messages of a widget until they are taken to the page."""
+
+    def __init__(self) -> None:
+        self._sent: list[dict[str, Any]] = []
+        super().__init__()
+
+    def publish_msg(self, msg_type: str, data: dict[str, Any] | None = None, *_: Any, **__: Any) -> None:
+        if msg_type == "comm_msg" and data is not None:
+            self._sent.append(data)
+
+    def answer(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        """Has the widget handle a message of the page, and returns the messages that it has sent since the last one."""
+        self.handle_msg({"content": {"comm_id": self.comm_id, "data": data}, "buffers": []})
+        sent, self._sent = self._sent, []
+        return sent
+
+
+class Views:
+    """The page.  Its cells, numbered from 0, have the views that were shown; it is empty again for each test."""
+
+    def __init__(self, page: Page, shots: Path) -> None:
+        self.page = page
+        self.shots = shots
+        self.asked: list[Asked] = []
+        """All requests, in their order."""
+        self._widgets: dict[str, tuple[ExplorerWidget, PageComm]] = {}
+        self._kernel = ThreadPoolExecutor(max_workers=1, thread_name_prefix="views")
+        """Answers one request after the other, as a kernel does."""
+        self._answers = asyncio.Event()
+        self._answers.set()
+
+    async def clear(self) -> None:
+        """Loads the page, in the light theme."""
+        for widget, _ in self._widgets.values():
+            widget.close()
+        self._widgets.clear()
+        self.asked.clear()
+        self._answers.set()
+        await self.page.goto(ADDRESS)
+        await self.theme("light")
+
+    async def show(self, view: View) -> int:
+        """Shows a view below the others; returns the number of its cell."""
+        widget = view.widget()
+        widget.comm = comm = PageComm()
+        self._widgets[comm.comm_id] = widget, comm
+        await self.page.evaluate(
+            "([id, state]) => window.showWidget(id, state)", [comm.comm_id, widget.get_state(["view", "_esm", "_css"])]
+        )
+        return len(self._widgets) - 1
+
+    def cell(self, index: int) -> Locator:
+        return self.page.locator(".cell").nth(index)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Answers no request until the end."""
+        self._answers.clear()
+        try:
+            yield
+        finally:
+            self._answers.set()
+
+    def asked_for(self, kind: str) -> list[Asked]:
+        """The requests of a type."""
+        return [one for one in self.asked if one.task["type"] == kind]
+
+    async def asks_for(self, kind: str, count: int = 1) -> None:
+        """Waits until the page has sent that many requests of a type."""
+        await until(lambda: len(self.asked_for(kind)) >= count)
+
+    async def falls_silent(self, kind: str, seconds: float) -> None:
+        """Waits until the page has sent no request of a type for that long."""
+        end, before = time.monotonic() + PATIENCE / 1000, -1
+        while (now := len(self.asked_for(kind))) != before:
+            assert time.monotonic() < end, f"{now} requests"
+            before = now
+            await asyncio.sleep(seconds)
+
+    async def settled(self) -> None:
+        """Waits until the page has drawn the answers to all that it has asked."""
+        await self.page.wait_for_function("window.unanswered === 0")
+        await self.page.evaluate(DRAWN)
+
+    async def theme(self, name: str) -> None:
+        css = (THEME_FOLDER / THEME_FILES[name] / "index.css").read_text(encoding="utf-8")
+        await self.page.evaluate(SET_THEME, [css, THEMES[name], name == "light"])
+
+    async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
+        await take_pictures(self, name, *where, themes=themes)
+
+    async def answer(self, comm_id: str, data: dict[str, Any]) -> list[dict[str, Any]]:
+        self.asked.append(Asked(time.monotonic(), data["content"]["request"]["task"]))
+        await self._answers.wait()
+        _, comm = self._widgets[comm_id]
+        return await asyncio.get_running_loop().run_in_executor(self._kernel, comm.answer, data)
+
+    def close(self) -> None:
+        self._kernel.shutdown()
+
+
+@asynccontextmanager
+async def open_views(context: BrowserContext, shots: Path) -> AsyncIterator[Views]:
+    page = await context.new_page()
+    page.set_default_timeout(PATIENCE)
+    views = Views(page, shots)
+    await page.route(ADDRESS, lambda route: route.fulfill(body=HTML, content_type="text/html"))
+    await page.expose_function("sendToTests", views.answer)
+    yield views
+    await context.close()
+    views.close()
