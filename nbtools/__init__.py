@@ -130,6 +130,7 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports abov
 
 # What lower packages call and higher packages supply.
 register("core.cell_name", "nbtools.notebook.cell_names:cell_name")
+register("core.result_html", "nbtools.notebook.cards.card:result_html")
 register("core.parse_shell", "nbtools.shell.grammar:parse_shell")
 register("traces.replay", "nbtools.replay:replay")
 register("traces.write_notebook", "nbtools.notebook.explorer.export.notebook_export:write_notebook")

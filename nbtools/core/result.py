@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.extension_points import extension
 from nbtools.core.message import Message, joined
 
 Part: TypeAlias = dict[str, Any]
@@ -259,6 +260,10 @@ class ToolResult:
     def _delegated(self) -> list[str]:
         own = set(ToolResult.__slots__)
         return [name for name in dict.fromkeys((*_field_names(self.return_display), *_field_names(self.data))) if name not in own]
+
+    def _mime_(self) -> tuple[str, str]:
+        """Returns a card as HTML for marimo, which shows values in this form.  In IPython the call itself shows its card."""
+        return "text/html", extension("core.result_html")(self)
 
     def __repr__(self) -> str:
         if self.error is not None:

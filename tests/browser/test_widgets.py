@@ -204,6 +204,24 @@ def _():
     return
 
 
+@app.cell
+async def _():
+    from nbtools import Session
+    async with Session(".") as session:
+        found = await session.call("grep", {"pattern": "anywidget", "path": "app.py"})
+    found
+    return
+
+
+@app.cell
+async def _():
+    from nbtools import Session as Denying
+    async with Denying(".") as denying:
+        denied = await denying.call("shell", {"command": "touch <b>new"})
+    denied
+    return
+
+
 if __name__ == "__main__":
     app.run()
 """
@@ -246,6 +264,11 @@ async def test_a_log_is_explored_in_marimo(marimo):
     await marimo.keyboard.press("/")
     await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
     await expect(trace).to_have_css("background-color", "rgb(255, 255, 255)")
+    cards = marimo.locator(".nbtools-html")
+    await expect(cards).to_have_count(2)
+    await expect(cards.first).to_contain_text("2 matches in 1 file")
+    await expect(cards.first).to_contain_text("mo.ui.anywidget(log.widget())")
+    await expect(cards.last).to_contain_text("Approval required")
     await trace.get_by_role("button", name="compare…").click()
     rows = marimo.locator(".nbtools-sessions tbody tr")
     await expect(rows).to_have_count(2)

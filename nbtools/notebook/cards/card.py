@@ -346,7 +346,7 @@ def _failed(call: ErroredCall, root: str) -> Card:
         **head,
         status=FAILED[error.code] if error else UNKNOWN_FAILURE,
         detail=_duration(call),
-        blocks=(*_failure(call, root), *_unanswered_question(call, root)),
+        blocks=(*_failed_blocks(call, root), *_unanswered_question(call, root)),
         record=record_of(call),
         note=note_of(call),
     )
@@ -369,7 +369,7 @@ def _unanswered_question(call: ErroredCall, root: str) -> tuple[Block, ...]:
 def _cancelled(call: CancelledCall, root: str) -> Card:
     """Returns the card of a cancelled call: folded with its question if it never ran, else with the message and its output."""
     question = call.last.confirmation.details if isinstance(call.last, AwaitingApprovalCall) else None
-    blocks = question_blocks(question, workspace_path(root), file_of(call, root)) if question is not None else _failure(call, root)
+    blocks = question_blocks(question, workspace_path(root), file_of(call, root)) if question is not None else _failed_blocks(call, root)
     head = head_of(call, root)
     if call.answer is not None and _is_reading(call):
         head["places"] = ()
@@ -386,18 +386,37 @@ def _cancelled(call: CancelledCall, root: str) -> Card:
     )
 
 
-def _failure(call: ErroredCall | CancelledCall, root: str) -> tuple[Block, ...]:
-    """Returns the error message, the traceback of an exception, and what the call displayed."""
-    message = call.result.error.message if call.result.error else ""
+def _failed_blocks(call: ErroredCall | CancelledCall, root: str) -> tuple[Block, ...]:
+    """Returns the blocks of a failed or cancelled call's result."""
+    markdown = isinstance(call.last, ExecutingCall) and call.last.plan.tool.is_output_markdown
     tone: Literal["error", "quiet"] = "error" if isinstance(call, ErroredCall) else "quiet"
+    return _failure(call.result, tone=tone, path=file_of(call, root), markdown=markdown)
+
+
+def _failure(result: ToolResult, *, tone: Literal["error", "quiet"] = "error", path: str = "", markdown: bool = False) -> tuple[Block, ...]:
+    """Returns the error message, the traceback of an exception, and what the call displayed."""
+    message = result.error.message if result.error else ""
     reason = (text_block(message, tone=tone),) if message.strip() else ()
-    if isinstance(call.result.data, Raised):
-        reason = (*reason, text_block(call.result.data.traceback, tone="quiet", title=TRACEBACK))
-    display = call.result.return_display
+    if isinstance(result.data, Raised):
+        reason = (*reason, text_block(result.data.traceback, tone="quiet", title=TRACEBACK))
+    display = result.return_display
     if isinstance(display, str) and display.strip() in message:
         return reason
-    markdown = isinstance(call.last, ExecutingCall) and call.last.plan.tool.is_output_markdown
-    return (*reason, *blocks_of(display, file_of(call, root), markdown=markdown))
+    return (*reason, *blocks_of(display, path, markdown=markdown))
+
+
+def result_html(result: ToolResult) -> str:
+    """Returns a card of a result alone as HTML; which tool and arguments it came from is not known."""
+    error = result.error
+    status = one_line(result.summary or DONE, 200) if error is None else FAILED[error.code]
+    if error is None:
+        blocks = tuple(block for block in blocks_of(result.return_display) if not _repeats(block, status))
+    else:
+        blocks = _failure(result)
+    return card_html(
+        Card(id="", state="success" if error is None else "error", tool="result", icon="hammer", subject="", status=status, blocks=blocks),
+        view="unified",
+    )
 
 
 def show_refusal(name: str, rest: str, failure: ToolFailure, target: DisplayTarget) -> None:

@@ -350,3 +350,17 @@ def test_what_confined_a_command_is_in_the_record(words: str, note: str, said: s
     record = card_of(replace(call, result=replace(call.result, data=data))).record
     assert record.endswith(said)
     assert ("sandbox" in record) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (ToolResult("a <b>", Matches((Match("a.py", 3, "a <b>"),), 1, 1), summary="1 match"), ("1 match", "a.py", "a &lt;b&gt;")),
+        (failed(ToolError(ErrorCode.FILE_NOT_FOUND, "There is no <b>.")), (FAILED[ErrorCode.FILE_NOT_FOUND], "There is no &lt;b&gt;.")),
+    ],
+)
+def test_a_result_alone_has_a_card_for_front_ends_that_show_values(result: ToolResult, words: tuple[str, ...]) -> None:
+    mime_type, html = result._mime_()
+    assert mime_type == "text/html"
+    assert "<b>" not in html
+    assert all(word in html for word in words)
